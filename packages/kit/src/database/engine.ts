@@ -18,18 +18,18 @@ export type Db<T> = Kysely<T>
 
 export type Engine = 'sqlite' | 'postgres'
 
-/** Which engine a connection or a transaction speaks to. */
+/** The engine behind a connection or a transaction. */
 export function engineOf<T>(db: Kysely<T>): Engine {
   return db.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite'
 }
 
 export type Run = (query: CompiledQuery) => Promise<QueryResult<unknown>>
 
-/** Kysely's own executor asks for a connection for every statement; here `run` sees to it. */
+/** Kysely's own executor acquires a connection for every statement; here `run` takes care of that. */
 export class DirectExecutor extends DefaultQueryExecutor {
   readonly #run: Run
   readonly #system: 'sqlite' | 'postgresql'
-  /** What `afterCommit` left for the end of the transaction that this runs. */
+  /** Callbacks that `afterCommit` queued for the transaction this executor runs. */
   readonly afterCommit: (() => void)[] = []
 
   constructor(run: Run, compiler: QueryCompiler, adapter: DialectAdapter) {
@@ -49,7 +49,7 @@ function refuseStreams(): never {
   throw new Error('Rows are read in pages, not streamed.')
 }
 
-/** A statement that comes too late must not become part of another transaction. */
+/** Rejects statements issued after the transaction has ended, so that they cannot join another one. */
 export function untilEnded(run: (query: CompiledQuery) => QueryResult<unknown> | ReturnType<Run>): {
   run: Run
   end(): void
@@ -66,20 +66,20 @@ export function untilEnded(run: (query: CompiledQuery) => QueryResult<unknown> |
   }
 }
 
-/** What `lastly` makes: the answer of the last statement of a transaction. */
+/** Made by `lastly`: the pending answer to the last statement of a transaction. */
 export class Last<R> {
   readonly answer: Promise<R>
 
   constructor(answer: Promise<R>) {
     this.answer = answer
-    // The transaction fails with it, and may have failed before.
+    // Prevents an unhandled rejection: the transaction fails with it, or has already failed.
     answer.catch(() => {})
   }
 }
 
 type Lockable<Q> = { forUpdate(): Q }
 
-/** Locks the rows a query finds. SQLite has one writer at a time and no such clause. */
+/** Locks the rows a query finds. SQLite has a single writer and no `for update`. */
 export function forUpdate<T, Q extends Lockable<Q>>(db: Kysely<T>, query: Q): Q {
   return engineOf(db) === 'postgres' ? query.forUpdate() : query
 }
@@ -96,16 +96,16 @@ export function isUniqueViolation(error: unknown, name?: string): boolean {
   return unique && (name === undefined || `${constraint} ${message}`.includes(name))
 }
 
-// Without room for its shared memory, SQLite reports an error of the disk.
+// Without room for its shared-memory file, SQLite reports an I/O error and not a full disk.
 const FULL = /^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|53100)/
-// Connections refused, lost or too many; a statement that took too long; a server that starts or stops.
+// Connections refused, lost or exhausted; a statement timeout; a server starting up or shutting down.
 const UNAVAILABLE =
   /^(08[\dA-Z]{3}|53300|57014|57P0\d|SQLITE_(BUSY|LOCKED|READONLY|IOERR|CANTOPEN|PROTOCOL).*)$/
 
-// What the driver says without a code; the last of a connection that was lost between two statements.
+// Driver errors without a code. The last one means that the connection was lost between two statements.
 const LOST = /^(Connection terminated|Query read timeout|Client has encountered a connection error)/
 
-/** Whether a failure is the database's and not ours: it has no room, or cannot be used. */
+/** Whether the database is at fault and not our code: it is out of disk space, or cannot be used. */
 export function databaseFault(error: unknown): 'full' | 'unavailable' | undefined {
   const { code = '', message = '' } = (error ?? {}) as DriverError
   if (FULL.test(code)) return 'full'
@@ -118,7 +118,7 @@ type Column = [
   build: (column: ColumnDefinitionBuilder) => ColumnDefinitionBuilder,
 ]
 
-/** A number that the database counts up and never gives out twice. */
+/** An auto-incremented number that the database never reuses. */
 export function idColumn(engine: Engine): Column {
   if (engine === 'sqlite') return ['integer', (column) => column.primaryKey().autoIncrement()]
   return ['bigint', (column) => column.primaryKey().generatedByDefaultAsIdentity()]

@@ -11,22 +11,22 @@ export type Migration = {
   up(db: Kysely<any>, engine: Engine): Promise<void>
 }
 
-/** Of the product: all packages have the same. */
+/** The product version, which all packages share. */
 export const VERSION: string = manifest.version
 
-/** `version` is missing from what 1.0 applied. */
+/** `version` is missing on rows that 1.0 wrote. */
 type MigrationTables = { schema_migrations: { name: string; version?: string | null } }
 
 type Applied = MigrationTables['schema_migrations']
 
 const LOCK = 7_264_108
 
-/** A table that is there while a restore or a move fills the database: until then it is not whole. */
+/** A table that exists while a restore or a move fills the database, which is incomplete until it is gone. */
 export const RESTORE_MARK = 'restore_in_progress'
 
 /**
- * Brings the schema up to date under a lock, all of it in one transaction: of several nodes that
- * start at once one does the work and the others wait for it.
+ * Brings the schema up to date under a lock and in one transaction: when several nodes start at once,
+ * one does the work and the others wait for it.
  */
 export async function migrate<T>(connection: Kysely<T>, update: Update): Promise<void> {
   const db = connection as unknown as Kysely<MigrationTables>
@@ -41,7 +41,7 @@ export async function migrate<T>(connection: Kysely<T>, update: Update): Promise
     }
     await applyMissing(transaction, update)
   }
-  // An index over many rows takes its time, and so does waiting for the node that makes it.
+  // No timeout: building an index over many rows takes long, and so does waiting for the node that builds it.
   await inTransaction(db, applyUnderLock, { isPatient: true })
 }
 
@@ -49,11 +49,11 @@ type Update = {
   engine: Engine
   migrations: Migration[]
   version: string
-  /** Whether it is the restore itself that asks. */
+  /** Set when the restore itself opens the database. */
   restoring?: boolean
-  /** Keeps a copy of what is there before it is changed; PostgreSQL does so in the same transaction. */
+  /** Copies the database before it changes; PostgreSQL copies its tables in the same transaction instead. */
   backUp?(version: string): Promise<void>
-  /** On PostgreSQL it can be left out. */
+  /** Whether to copy the tables on PostgreSQL; on by default. */
   migrationCopy?: boolean
 }
 
@@ -84,12 +84,11 @@ async function applyMissing(
 const COPIES = 3
 
 /**
- * The tables as they are, in a schema of their own beside them: rows, numbers, indexes and references
- * under the same names, so that renaming the schema is all it takes to go back. The two copies made
- * before are kept as well.
+ * Copies the tables into a schema of their own: rows, sequences, indexes and foreign keys under the same
+ * names, so that going back only takes renaming the schema. The two previous copies are kept as well.
  */
 async function copyTables(db: Kysely<MigrationTables>, version: string): Promise<void> {
-  const [{ schema, path } = { schema: 'public', path: 'public' }] = await rowsOf<Place>(
+  const [{ schema, path } = { schema: 'public', path: 'public' }] = await rowsOf<SchemaAndPath>(
     db,
     sql`select current_schema() as schema, current_setting('search_path') as path`,
   )
@@ -101,8 +100,8 @@ async function copyTables(db: Kysely<MigrationTables>, version: string): Promise
   )
   const definitions = await rowsOf<{ text: string }>(db, definitionsIn(schema))
   await sql`drop schema if exists ${copy} cascade`.execute(db)
-  await sql`create schema ${copy}`.execute(db).catch(withoutCopy)
-  // One moment for all of them: nodes of the older version may still be writing.
+  await sql`create schema ${copy}`.execute(db).catch(refuseWithoutCopy)
+  // All tables are locked at once for a consistent copy: nodes of the older version may still be writing.
   const all = tables.map(({ name }) => sql.table(name))
   await sql`lock table ${sql.join(all)} in share mode`.execute(db)
   for (const { name } of tables) {
@@ -110,7 +109,7 @@ async function copyTables(db: Kysely<MigrationTables>, version: string): Promise
     await sql`create table ${to} (like ${from} including all excluding indexes)`.execute(db)
     await sql`insert into ${to} overriding system value select * from ${from}`.execute(db)
   }
-  await copyNumbers(db, schema, `${prefix}${version}`)
+  await copySequences(db, schema, `${prefix}${version}`)
   await sql`select set_config('search_path', ${`"${prefix}${version}"`}, true)`.execute(db)
   for (const { text } of definitions) await sql.raw(text).execute(db)
   await sql`select set_config('search_path', ${path}, true)`.execute(db)
@@ -122,13 +121,13 @@ async function copyTables(db: Kysely<MigrationTables>, version: string): Promise
   for (const { name } of old) await sql`drop schema ${sql.id(name)} cascade`.execute(db)
 }
 
-type Place = { schema: string; path: string }
+type SchemaAndPath = { schema: string; path: string }
 
 async function rowsOf<R>(db: Kysely<MigrationTables>, query: RawBuilder<unknown>): Promise<R[]> {
   return (await query.execute(db)).rows as R[]
 }
 
-/** Keys, then indexes, then the references that need them; without the schema, which is in the search path. */
+/** Keys, then indexes, then the foreign keys that need them. Unqualified: the search path names the schema. */
 function definitionsIn(schema: string): RawBuilder<unknown> {
   return sql`
     select format('alter table %I add constraint %I %s', t.relname, conname, pg_get_constraintdef(c.oid, true))
@@ -143,18 +142,18 @@ function definitionsIn(schema: string): RawBuilder<unknown> {
     order by place`
 }
 
-async function copyNumbers(db: Kysely<MigrationTables>, from: string, to: string): Promise<void> {
-  const counting = await rowsOf<{ sequence: string; copied: string }>(
+async function copySequences(db: Kysely<MigrationTables>, from: string, to: string): Promise<void> {
+  const sequences = await rowsOf<{ sequence: string; copied: string }>(
     db,
     sql`select pg_get_serial_sequence(format('%I.%I', table_schema, table_name), column_name) as sequence,
         pg_get_serial_sequence(format('%I.%I', ${to}::text, table_name), column_name) as copied
       from information_schema.columns where table_schema = ${from} and is_identity = 'YES'`,
   )
-  for (const { sequence, copied } of counting)
+  for (const { sequence, copied } of sequences)
     await sql`select setval(${copied}, last_value, is_called) from ${sql.raw(sequence)}`.execute(db)
 }
 
-function withoutCopy(error: Error): never {
+function refuseWithoutCopy(error: Error): never {
   throw new StartError(
     `No copy of the tables can be made before they are updated: ${error.message}. Grant CREATE on the ` +
       'database, or make a backup with the older version and set …_DATABASE_MIGRATION_COPY=false.',
@@ -162,7 +161,7 @@ function withoutCopy(error: Error): never {
   )
 }
 
-/** All columns: 1.0 kept no versions. */
+/** Selects all columns, because a database of 1.0 has no `version`. */
 async function listApplied(db: Kysely<MigrationTables>): Promise<Applied[]> {
   return db.selectFrom('schema_migrations').selectAll().execute()
 }
@@ -208,7 +207,7 @@ async function refuseUnfinished(db: Kysely<MigrationTables>, engine: Engine): Pr
     )
 }
 
-/** What `migrate` would apply; changes nothing. A database that is newer is refused. */
+/** The migrations that `migrate` would apply; changes nothing. Refuses a newer database. */
 export async function listMissing<T>(
   connection: Kysely<T>,
   update: Pick<Update, 'migrations' | 'version'>,

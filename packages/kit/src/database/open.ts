@@ -23,24 +23,24 @@ export type { Db } from './engine.ts'
 export type Database<T> = {
   db: Db<T>
   engine: Engine
-  /** Whether the database answers and takes a row. */
+  /** Whether the database answers and accepts a write. */
   ping(): Promise<boolean>
-  /** Only with the option `reserve` it helps on a full disk. */
+  /** With the option `reserve`, work that frees disk space can run even on a full disk. */
   withReserve: WithReserve
   measure(metrics: Metrics): void
   close(): Promise<void>
 }
 
 type OpenOptions = PoolOptions & {
-  /** Off behind a pooler in transaction mode that does not know named statements, as is noticed anyway. */
+  /** Off for a transaction-mode pooler without named statements; if left on, the first failure turns it off. */
   namedStatements?: boolean
-  /** Keeps room for `withReserve` on the disk of an SQLite file. */
+  /** Reserves disk space for `withReserve` next to an SQLite file. */
   reserve?: boolean
-  /** Off: PostgreSQL keeps no copy of its tables before they change. */
+  /** Whether to copy PostgreSQL tables before a migration changes them; on by default. */
   migrationCopy?: boolean
-  /** The version of the product that is started. */
+  /** The product version being started. */
   version?: string
-  /** Opens a database that a restore or a move is filling. */
+  /** Opens a database that a restore or move is still filling. */
   restoring?: boolean
 }
 
@@ -53,7 +53,7 @@ export async function openDatabase<T>(
   try {
     return await openCurrent(url, migrations, options)
   } catch (error) {
-    throw explained(error, url)
+    throw toStartError(error, url)
   }
 }
 
@@ -88,7 +88,7 @@ async function openCurrent<T>(
   }
 }
 
-/** The migrations that opening it would apply. A database that is not there yet needs all of them. */
+/** The migrations that opening the database would apply: all of them if it does not exist yet. */
 export async function missingMigrations(url: string, migrations: Migration[]): Promise<string[]> {
   const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
   if (file !== undefined && !existsSync(file)) return migrations.map(({ name }) => name)
@@ -96,19 +96,19 @@ export async function missingMigrations(url: string, migrations: Migration[]): P
   try {
     return await listMissing(connection.db, { migrations, version: VERSION })
   } catch (error) {
-    throw explained(error, url)
+    throw toStartError(error, url)
   } finally {
     await connection.close()
   }
 }
 
-const DISK_FULL = 'The disk with the database is full. Make room on it and start again.'
+const DISK_FULL = 'The disk that holds the database is full. Free up space and start again.'
 
-/** No such database; credentials refused; no right to create the schema. */
+/** Unknown database; credentials rejected; no privilege to create the schema. */
 const REFUSED = new Set(['3D000', '28P01', '28000', '42501'])
 
-/** Why a database cannot be used, without the password of its address. */
-function explained(error: unknown, url: string): unknown {
+/** Explains why the database cannot be used, without revealing the password in its URL. */
+function toStartError(error: unknown, url: string): unknown {
   const cause = databaseUnavailable.is(error) ? error.cause : error
   const { code = '', message } = cause as NodeJS.ErrnoException
   if (databaseFault(cause) === 'full') return new StartError(DISK_FULL, { cause })
@@ -136,7 +136,7 @@ type Connection<T> = {
 
 async function connect<T>(url: string, options: OpenOptions): Promise<Connection<T>> {
   if (!url.startsWith('sqlite:')) {
-    // A service on SQLite does without this driver.
+    // Loaded on demand: a service on SQLite does not need this driver.
     const [{ openPool }, { openPostgresKysely }] = await Promise.all([
       import('./postgres/pool.ts'),
       import('./postgres/kysely.ts'),
@@ -165,7 +165,7 @@ async function connect<T>(url: string, options: OpenOptions): Promise<Connection
 const PROBE = `health:${randomUUID()}`
 const PROBE_SECONDS = 60
 
-/** Writes: a disk that is full or read-only answers reads for a long time. */
+/** Writes a row, because a full or read-only disk keeps answering reads for a long time. */
 async function probe(db: Db<LeaseTables>): Promise<boolean> {
   try {
     return await claimLease(db, PROBE, PROBE, PROBE_SECONDS)

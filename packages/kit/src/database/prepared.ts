@@ -14,10 +14,11 @@ import { type Together, togetherOf } from './postgres/together.ts'
 type Build<T, V, R> = (db: Kysely<T>, values: V) => Compilable<R>
 
 /**
- * A statement that runs so often that its text is built once for each engine, and not for each
- * run. `build` must not look at the values, for it sees placeholders; the names are always the same.
- * `together` does the work of several on PostgreSQL, where `togetherOf` cannot tell how; outside of
- * transactions those of one turn, and those that come while two such are under way, are then sent as one.
+ * A frequent statement whose SQL is built once for each engine instead of on every run. `build` must not
+ * inspect the values, because it gets placeholders; every run must pass the same value names.
+ * `together` is a PostgreSQL statement that does the work of several, for statements `togetherOf` cannot
+ * merge. It also coalesces runs outside of transactions: those of one turn of the event loop, and those
+ * that arrive while two groups are in flight, are sent as one.
  */
 export function prepared<T, V extends object, R>(
   build: Build<T, V, R>,
@@ -38,7 +39,7 @@ export function prepared<T, V extends object, R>(
   }
 }
 
-/** Takes the place of a value while the text of a statement is built. */
+/** Stands in for a value while the SQL of a statement is built. */
 class Placeholder {
   readonly name: string
 
@@ -52,15 +53,14 @@ function placeholders<V extends object>(values: V): V {
   return Object.fromEntries(entries)
 }
 
-/**
- * `many` is the statement that looks up many keys at once, where this one looks up one; `together` the
- * one that does the work of many like this, also outside of transactions where it is shared. One that is
- * silent writes and returns no rows: all there is to learn from it is whether it failed.
- */
 export type PreparedQuery<R = unknown> = CompiledQuery<R> & {
+  /** Looks up many keys at once, if this statement looks up one. */
   many: CompiledQuery | undefined
+  /** Does the work of many statements like this one. */
   together: Together | undefined
+  /** Whether `together` is also used outside of transactions. */
   isShared: boolean
+  /** Writes and returns no rows: the caller can only learn whether it failed. */
   isSilent: boolean
 }
 
@@ -68,7 +68,7 @@ export function isPrepared<R>(query: CompiledQuery<R>): query is PreparedQuery<R
   return 'many' in query
 }
 
-/** `names` has the name of the value in each place; the others keep what the text was built with. */
+/** `names` maps each parameter to a value; a parameter without a name keeps the constant it was built with. */
 type Statement<R> = { query: PreparedQuery<R>; names: (string | undefined)[] }
 
 function statementOf<T, R>(
@@ -100,8 +100,8 @@ function isSilent(node: RootOperationNode): boolean {
 type Values = Record<string, unknown>
 
 function bind<R>({ query, names }: Statement<R>, values: Values) {
-  const parameters = names.map((name, place) =>
-    name === undefined ? query.parameters[place] : values[name],
+  const parameters = names.map((name, index) =>
+    name === undefined ? query.parameters[index] : values[name],
   )
   return { ...query, parameters }
 }

@@ -20,7 +20,7 @@ export type Sort = { property: string; direction: 'asc' | 'desc' }
 
 export type PageRequest = { page: number; size: number; offset: number; sort: Sort[] }
 
-/** Orders by properties, which the caller has checked to be sortable. */
+/** Orders by properties; the caller must have checked that they are sortable. */
 export function sortRows<DB, TB extends keyof DB, O>(
   query: SelectQueryBuilder<DB, TB, O>,
   sorts: Sort[],
@@ -63,7 +63,7 @@ const columns: Names = Object.create(null)
 
 const properties: Names = Object.create(null)
 
-/** Runs for every row that is read or written, so each name is made only once. */
+/** Runs for every row that is read or written, so converted names are cached. */
 function renamed(value: object, names: Names, nameOf: (name: string) => string): object {
   const from = value as Record<string, unknown>
   const result: Record<string, unknown> = {}

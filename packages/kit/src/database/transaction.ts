@@ -9,19 +9,20 @@ import { SqliteFileAdapter } from './sqlite/kysely.ts'
 
 const ATTEMPTS = 20
 
-const LONGEST_PAUSE_MS = 200
+const MAX_PAUSE_MS = 200
 
 type Options = Patience & {
   /**
-   * Names the rows that `work` is about, if it locks and writes no others. Work of one turn with other
-   * keys may then share the transaction, and the round trips; SQLite's are shared anyway.
+   * Identifies the rows that `work` locks and writes; it must touch no others. Work with different keys
+   * that starts in the same turn of the event loop may then share a transaction and its round trips.
+   * SQLite shares transactions in any case.
    */
   groupKey?: string
 }
 
 /**
- * Runs `work` in a transaction, or in the one that is already open. PostgreSQL may ask for another
- * attempt when transactions meet; `work` must therefore have no effect outside the database.
+ * Runs `work` in a transaction, or in the one that is already open. It is retried when transactions
+ * conflict on PostgreSQL, so `work` must have no effect outside the database.
  */
 export async function inTransaction<T, R>(
   db: Kysely<T>,
@@ -50,36 +51,36 @@ async function commit<T, R>(
   const { adapter } = db.getExecutor()
   if (adapter instanceof SqliteFileAdapter)
     return adapter.inGroup<T, R>(async (transaction) => answerOf(await work(transaction)))
-  if (!(adapter instanceof PostgresPoolAdapter)) throw new Error('Not a database of openDatabase.')
+  if (!(adapter instanceof PostgresPoolAdapter)) throw new Error('The database was not opened with openDatabase.')
   const { groupKey } = options
   for (let attempt = 1; ; attempt++) {
     try {
       if (attempt > 1 || groupKey === undefined) return await adapter.transact(work, options)
       return await adapter.inGroup<T, R>(groupKey, async (member) => answerOf(await work(member)))
     } catch (error) {
-      if (attempt === ATTEMPTS || !asksForAnother(error)) throw error
+      if (attempt === ATTEMPTS || !isRetryable(error)) throw error
     }
-    await setTimeout(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE_MS))
+    await setTimeout(Math.random() * Math.min(2 ** attempt, MAX_PAUSE_MS))
   }
 }
 
 /**
- * For an effect outside the database that must not happen for nothing, such as counting: it runs once,
- * when the open transaction is committed, and never when it is rolled back. It must not throw.
+ * Runs `callback` once after the open transaction has committed, and never if it rolls back: for effects
+ * outside the database, such as counting. The callback must not throw.
  */
 export function afterCommit<T>(db: Kysely<T>, callback: () => void): void {
-  if (!db.isTransaction) throw new Error('There is no transaction to wait for.')
+  if (!db.isTransaction) throw new Error('afterCommit needs an open transaction.')
   callbacksOf(db).push(callback)
 }
 
-/** Every attempt at a transaction has an executor of its own. */
+/** Each attempt has its own executor, so callbacks of failed attempts are dropped. */
 function callbacksOf<T>(db: Kysely<T>): (() => void)[] {
   return (db.getExecutor() as DirectExecutor).afterCommit
 }
 
 /**
- * What `work` returns when its last statement decides nothing: on PostgreSQL the commit goes out with
- * that statement and does not wait for its answer. The transaction still fails when the statement does.
+ * For `work` to return when nothing depends on the answer to its last statement: on PostgreSQL the commit
+ * then goes out in the same round trip. The transaction still fails when the statement does.
  */
 export function lastly<R>(answer: Promise<R>): Last<R> {
   return new Last(answer)
@@ -91,8 +92,8 @@ function answerOf<R>(result: R | Last<R>): R | Promise<R> {
 
 const SERIALISATION_FAILURES = new Set(['40001', '40P01'])
 
-function asksForAnother(error: unknown): boolean {
+function isRetryable(error: unknown): boolean {
   const { code = '' } = (error ?? {}) as { code?: string }
-  const isAsked = SERIALISATION_FAILURES.has(code) || isOutdatedPlan(error)
-  return isAsked || error instanceof GroupFailed
+  const isConflict = SERIALISATION_FAILURES.has(code)
+  return isConflict || isOutdatedPlan(error) || error instanceof GroupFailed
 }

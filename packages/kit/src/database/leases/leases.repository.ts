@@ -12,8 +12,8 @@ function databaseTime<T>(db: Kysely<T>): RawBuilder<number> {
 }
 
 /**
- * Takes the lease when it is free, over, or already ours. One statement, so one winner. One that ends
- * later than any that could have been given was given before the clock was set back, and is over.
+ * Takes the lease when it is free, expired or already ours. It is one statement, so there is one winner.
+ * A lease that ends implausibly late was granted before the clock was set back, and counts as expired.
  */
 export async function claimLease(
   db: Db<LeaseTables>,
@@ -52,9 +52,9 @@ export async function deleteLease(
 }
 
 /**
- * Whether anyone holds a lease whose name starts so, as of now: as raw SQL it does not share the
- * transaction of reads that began earlier. One that ends later than `seconds` allow is from before the
- * clock was set back, and is over.
+ * Whether anyone holds a lease whose name starts with `prefix` right now: as raw SQL it does not share
+ * the transaction of reads that began earlier. A lease that ends later than `seconds` allow was granted
+ * before the clock was set back, and counts as expired.
  */
 export async function isLeaseHeld<T extends LeaseTables>(
   db: Db<T>,
@@ -76,10 +76,10 @@ export async function countLeases(db: Db<LeaseTables>): Promise<number> {
 }
 
 const HOUR_MS = 60 * 60 * 1000
-/** No lease is given for as long. */
+/** Longer than any lease is granted for. */
 const LONGEST_MS = 7 * 24 * HOUR_MS
 
-/** Of processes that did not get to give them back, long ago or before the clock was set back. */
+/** Deletes leases that processes failed to release, long ago or before the clock was set back. */
 export async function deleteDeadLeases(db: Db<LeaseTables>): Promise<void> {
   const now = databaseTime(db)
   await db

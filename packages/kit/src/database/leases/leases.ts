@@ -41,7 +41,7 @@ export async function withLease<T extends LeaseTables>(
   try {
     await work(lost.signal)
   } catch (error) {
-    // Whatever stopped the work may also stop this; a lease that stays ends by itself.
+    // Whatever broke the work may break this too; a lease that is not released expires by itself.
     await release().catch(() => {})
     throw error
   }
@@ -49,7 +49,7 @@ export async function withLease<T extends LeaseTables>(
   return true
 }
 
-/** True for one of many callers, whichever node they ask, until the time is over. */
+/** True for only one of many callers, on any node, until `seconds` have passed. */
 export function isFirstWithin<T extends LeaseTables>(
   db: Db<T>,
   name: string,
@@ -80,14 +80,14 @@ const LAST_SUCCESS = {
 }
 
 /**
- * Background work that happens again and again, on one node at a time. Its signal aborts when the
- * lease is lost or the job is stopped.
+ * Runs background work periodically, on one node at a time. Its signal aborts when the lease is lost or
+ * the job is stopped.
  */
 export function startJob<T extends LeaseTables>(options: JobOptions<T>): Job {
   const stopping = new AbortController()
   const rounds = new Set<Promise<void>>()
   const now = () => systemClock().getTime() / 1000
-  // Not nothing until then: a job that never succeeds must be late, too.
+  // Starts with the current time, so that a job that never succeeds becomes overdue, too.
   let lastSuccess = now()
   options.metrics?.gauge(LAST_SUCCESS, () => [
     { labels: { job_name: options.name }, value: lastSuccess },

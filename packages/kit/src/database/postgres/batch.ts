@@ -5,7 +5,7 @@ export type Statement = { name: string | undefined; text: string; values: unknow
 
 type Results = QueryResult | QueryResult[]
 
-/** What pg hands to a query that sends itself. Its types have neither this nor the next one. */
+/** What pg passes to a query that submits itself. Its types declare neither this nor `DriverQuery`. */
 type Connection = {
   stream: Writable
   sync(): void
@@ -26,8 +26,8 @@ const DriverQuery = pg.Query as unknown as new (
 ) => DriverQuery
 
 /**
- * Statements that are sent and answered in one piece, which costs one write and one read on either
- * side, however many they are. The server skips those after one that fails.
+ * Statements that are sent and answered in one round trip, which costs one write and one read on either
+ * side, however many there are. The server skips the statements after one that fails.
  */
 export class Batch extends DriverQuery {
   readonly query_timeout: number | undefined
@@ -44,33 +44,33 @@ export class Batch extends DriverQuery {
     this.query_timeout = answerMs
   }
 
-  /** The driver asks for the name and the text of the one statement that it believes this to be. */
-  #be(place: number): void {
-    Object.assign(this, this.#statements[place])
+  /** The driver takes this for one statement, so it must show the name and text of the one being handled. */
+  #switchTo(index: number): void {
+    Object.assign(this, this.#statements[index])
   }
 
   submit(connection: Connection): null {
     const unsynced = Object.create(connection, { sync: { value: () => {} } })
     connection.stream.cork()
-    for (const place of this.#statements.keys()) {
-      this.#be(place)
+    for (const index of this.#statements.keys()) {
+      this.#switchTo(index)
       this.prepare(unsynced)
     }
     connection.sync()
     connection.stream.uncork()
-    this.#be(0)
+    this.#switchTo(0)
     return null
   }
 
   override handleCommandComplete(message: unknown, connection: Connection): void {
     super.handleCommandComplete(message, connection)
     this.#answered += 1
-    this.#be(this.#answered)
+    this.#switchTo(this.#answered)
   }
 
   /**
-   * `name` and `text` are now those of the statement that failed. PgBouncer believes that it knows the
-   * names that were skipped, and would refuse them the next time.
+   * `name` and `text` are now those of the statement that failed. PgBouncer takes the skipped statements
+   * for prepared and would refuse their names the next time, so they are closed.
    */
   override handleError(error: Error, connection: Connection): void {
     for (const { name } of this.#statements.slice(this.#answered)) {

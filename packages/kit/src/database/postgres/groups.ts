@@ -12,23 +12,23 @@ type Member<Item, Result> = {
   reject(error: unknown): void
 }
 
-const MOST_TOGETHER = 32
-/** One of them may wait for a lock of another node. */
-const MOST_AT_ONCE = 2
+const MAX_GROUP_SIZE = 32
+/** Two, because one of them may be waiting for a lock held by another node. */
+const MAX_IN_FLIGHT = 2
 
 /**
- * Transactions, or statements that are one each, that share one when they are asked for in one turn of
- * the event loop, or while others are under way. They run at the same time, so two with the same key
- * never share one, nor do they run side by side. None succeeds before the common commit. When one fails
- * nothing is committed, and each is to run again alone.
+ * Groups transactions (a statement can be one by itself) that are requested in one turn of the event loop,
+ * or while other groups are in flight, into a shared transaction. Members run concurrently, so two with
+ * the same key are never in the same group, nor in two groups at the same time. None succeeds before the
+ * common commit. When one fails nothing is committed, and each member must be retried alone.
  */
 export class Groups<Item, Result> {
   readonly #runTogether: (items: Item[]) => Promise<Result[]>
   readonly #waitMs: number
   readonly #busy = new Set<string>()
   #waiting: Member<Item, Result>[] = []
-  #underWay = 0
-  #isPlanned = false
+  #inFlight = 0
+  #isScheduled = false
 
   /** `waitMs`: how long a transaction waits for its turn, as it would for a connection. */
   constructor(runTogether: (items: Item[]) => Promise<Result[]>, waitMs: number) {
@@ -45,27 +45,27 @@ export class Groups<Item, Result> {
     const timer = setTimeout(giveUp, this.#waitMs)
     const member = { key, item, timer, resolve, reject }
     this.#waiting.push(member)
-    this.#plan()
+    this.#schedule()
     return promise
   }
 
-  #plan(): void {
-    if (this.#isPlanned || this.#underWay === MOST_AT_ONCE || this.#waiting.length === 0) return
-    this.#isPlanned = true
+  #schedule(): void {
+    if (this.#isScheduled || this.#inFlight === MAX_IN_FLIGHT || this.#waiting.length === 0) return
+    this.#isScheduled = true
     setImmediate(() => {
-      this.#isPlanned = false
+      this.#isScheduled = false
       const group = this.#next()
-      if (group.length > 0) void this.#commit(group).then(() => this.#plan())
-      if (group.length === MOST_TOGETHER) this.#plan()
+      if (group.length > 0) void this.#commit(group).then(() => this.#schedule())
+      if (group.length === MAX_GROUP_SIZE) this.#schedule()
     })
   }
 
-  /** In the order of their keys, as transactions of every node take their locks. */
+  /** Sorted by key, so that transactions of all nodes take their locks in the same order. */
   #next(): Member<Item, Result>[] {
     const group: Member<Item, Result>[] = []
     const left: Member<Item, Result>[] = []
     for (const member of this.#waiting) {
-      const isFree = group.length < MOST_TOGETHER && !this.#busy.has(member.key)
+      const isFree = group.length < MAX_GROUP_SIZE && !this.#busy.has(member.key)
       if (isFree) this.#busy.add(member.key)
       ;(isFree ? group : left).push(member)
     }
@@ -75,59 +75,66 @@ export class Groups<Item, Result> {
   }
 
   async #commit(group: Member<Item, Result>[]): Promise<void> {
-    this.#underWay += 1
+    this.#inFlight += 1
     try {
       const results = await this.#runTogether(group.map(({ item }) => item))
-      for (const [place, { resolve }] of group.entries()) resolve(results[place] as Result)
+      for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result)
     } catch (error) {
-      const reason = group.length > 1 && isOfOne(error) ? new GroupFailed(error) : error
+      const reason = group.length > 1 && isMemberFailure(error) ? new GroupFailed(error) : error
       for (const { reject } of group) reject(reason)
     }
-    this.#underWay -= 1
+    this.#inFlight -= 1
     for (const { key } of group) this.#busy.delete(key)
   }
 }
 
-/** Nothing of a group was committed, because of one of its members. */
+/** Nothing in the group was committed, because one of its members failed. */
 export class GroupFailed extends Error {
   constructor(cause: unknown) {
     super('Another transaction of the same group failed.', { cause })
   }
 }
 
-const TOOK_TOO_LONG = '57014'
+const STATEMENT_TIMEOUT = '57014'
 
-/** The others may succeed; not so when the database is gone, or has no room. */
-function isOfOne(error: unknown): boolean {
+/** Whether the other members may still succeed, which they cannot when the database is gone or full. */
+function isMemberFailure(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: string }
-  return databaseFault(error) === undefined || code === TOOK_TOO_LONG
+  return databaseFault(error) === undefined || code === STATEMENT_TIMEOUT
 }
 
 type Result = QueryResult<unknown>
 
-type Ways = { alone: Run; forSeveral: Run }
+type Runners = { alone: Run; forSeveral: Run }
 
 /**
- * Runs statements that are a transaction each as one where they can be, and each alone where one would
- * make the others fail.
+ * Merges statements that are a transaction each into one where possible. When one makes its group fail,
+ * each runs alone.
  */
-export function sharing(ways: Ways, waitMs: number): (query: PreparedQuery) => Promise<Result> {
+export function coalesceStatements(
+  runners: Runners,
+  waitMs: number,
+): (query: PreparedQuery) => Promise<Result> {
   const groups = new Map<string, Groups<PreparedQuery, Result>>()
-  const groupFor = () => new Groups<PreparedQuery, Result>((all) => runAsOne(ways, all), waitMs)
+  const groupFor = () =>
+    new Groups<PreparedQuery, Result>((queries) => runMerged(runners, queries), waitMs)
   return async (query) => {
-    if (!query.together) return ways.alone(query)
+    if (!query.together) return runners.alone(query)
     const group = groups.getOrInsertComputed(query.sql, groupFor)
     return group.run(memberKey(query.together, query.parameters), query).catch((error) => {
-      if (error instanceof GroupFailed) return ways.alone(query)
+      if (error instanceof GroupFailed) return runners.alone(query)
       throw error
     })
   }
 }
 
-async function runAsOne({ alone, forSeveral }: Ways, queries: PreparedQuery[]): Promise<Result[]> {
+async function runMerged(
+  { alone, forSeveral }: Runners,
+  queries: PreparedQuery[],
+): Promise<Result[]> {
   if (queries.length === 1) return Promise.all(queries.map(alone))
   const joint = jointOf(queries)
-  if (!joint) throw new Error('These statements cannot be one.')
+  if (!joint) throw new Error('These statements cannot be merged.')
   const { rows } = await forSeveral(joint.query)
   return joint.answers(rows as Record<string, unknown>[]).map((own) => ({ rows: own }))
 }

@@ -11,7 +11,7 @@ import {
 import { currentTrace, inTrace } from '../../tracing/trace-context.ts'
 import { DirectExecutor, type Last, type Run } from '../engine.ts'
 import { isPrepared } from '../prepared.ts'
-import { Groups, sharing } from './groups.ts'
+import { coalesceStatements, Groups } from './groups.ts'
 import { LookUps } from './look-ups.ts'
 import type { PostgresPool } from './pool.ts'
 import { isOutdatedPlan, Statements } from './statements.ts'
@@ -24,7 +24,7 @@ import {
 
 type Work<T, R> = (db: Kysely<T>) => Promise<R | Last<R>>
 
-/** Queries of Kysely on a pool of connections. */
+/** A Kysely instance on a connection pool. */
 export function openPostgresKysely<T>(
   pool: PostgresPool,
   { namedStatements = true }: { namedStatements?: boolean },
@@ -47,7 +47,7 @@ export function openPostgresKysely<T>(
         work(new Transaction(dbFor(run))),
       ),
     <D, R>(key: string, work: (db: Kysely<D>) => Promise<R>) => {
-      // Whichever member came first runs the others: each keeps its own trace.
+      // The group runs in the context of whichever member came first, so restore each member's own trace.
       const trace = currentTrace()
       const inOwnTrace = (run: Run) => inTrace(trace, () => work(new Transaction<D>(dbFor(run))))
       return groups.run(key, inOwnTrace) as Promise<R>
@@ -56,7 +56,7 @@ export function openPostgresKysely<T>(
   const runAlone = (query: CompiledQuery) => sendAlone(pool, statements, query)
   const lookUps = new LookUps(runAlone)
   const forSeveral = (query: CompiledQuery) => runForSeveral({ pool, statements }, query)
-  const runShared = sharing({ alone: runAlone, forSeveral }, waitMs)
+  const runShared = coalesceStatements({ alone: runAlone, forSeveral }, waitMs)
   return new Kysely<T>(
     dbFor((query) => {
       if (!isPrepared(query)) return runAlone(query)
@@ -72,7 +72,7 @@ type Transact = <T, R>(work: Work<T, R>, options: Patience) => Promise<R>
 
 type InGroup = <T, R>(key: string, work: (db: Kysely<T>) => Promise<R>) => Promise<R>
 
-/** What every `Db` of a pool has at hand: how its transactions run. */
+/** Gives every `Db` of the pool access to the functions that run its transactions. */
 export class PostgresPoolAdapter extends PostgresAdapter {
   readonly transact: Transact
   readonly inGroup: InGroup
@@ -93,7 +93,7 @@ class PostgresDriver extends DummyDriver {
   }
 
   override async beginTransaction(): Promise<void> {
-    throw new Error('Call inTransaction: it runs the work again when PostgreSQL asks for it.')
+    throw new Error('Call inTransaction instead: it retries when transactions conflict.')
   }
 
   override destroy(): Promise<void> {
@@ -101,7 +101,7 @@ class PostgresDriver extends DummyDriver {
   }
 }
 
-/** A statement that is a transaction of its own. */
+/** Runs a statement as a transaction of its own. */
 async function sendAlone(
   pool: PostgresPool,
   statements: Statements,

@@ -9,11 +9,11 @@ type LookUp = {
   reject(error: unknown): void
 }
 
-const MOST_KEYS = 1000
+const MAX_KEYS = 1000
 
 /**
  * Look-ups by key outside of transactions. Those of one turn of the event loop that differ only in
- * the key go out at its end as one query, so no answer is older than its question.
+ * the key go out as one query at the end of the turn, so no answer is older than its request.
  */
 export class LookUps {
   readonly #run: Run
@@ -34,7 +34,7 @@ export class LookUps {
     const waiting = this.#waiting
     this.#waiting = new Map()
     for (const lookUps of waiting.values())
-      while (lookUps.length > 0) void this.#runTogether(lookUps.splice(0, MOST_KEYS))
+      while (lookUps.length > 0) void this.#runTogether(lookUps.splice(0, MAX_KEYS))
   }
 
   async #runTogether(lookUps: LookUp[]): Promise<void> {
@@ -47,7 +47,7 @@ export class LookUps {
       for (const { query, resolve } of lookUps)
         resolve({ rows: (byKey.get(String(query.parameters[0])) ?? []).map(withoutKey) })
     } catch (error) {
-      // A key that is no number, for example, must not fail the others.
+      // One invalid key, such as one that is not a number, must not fail the others.
       if (databaseFault(error) === undefined) return this.#runEach(lookUps)
       for (const { reject } of lookUps) reject(error)
     }
@@ -60,7 +60,7 @@ export class LookUps {
 
 type Row = Record<string, unknown>
 
-/** A row of its own for each: callers may change what they were given. */
+/** Makes a new object for each caller, because callers may modify their rows. */
 function withoutKey({ [KEY]: _, ...row }: Row): Row {
   return row
 }

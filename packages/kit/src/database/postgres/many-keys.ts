@@ -14,12 +14,12 @@ import {
   WhereNode,
 } from 'kysely'
 
-/** The column that says which key a row is for. */
+/** The column with the key that a row was found by. */
 export const KEY = 'look_up_key'
 
 /**
- * The same look-up for many keys, where this is a look-up by one key: `where id = $1` becomes
- * `where id = any($1)`, and each row also says which key it is for.
+ * Turns a look-up by one key into a look-up by many: `where id = $1` becomes `where id = any($1)`, and
+ * each row also has the key it was found by. Returns nothing for any other query.
  */
 export function forManyKeys({ query, parameters }: CompiledQuery): RootOperationNode | undefined {
   if (!SelectQueryNode.is(query) || parameters.length !== 1) return undefined
@@ -41,7 +41,7 @@ export function forManyKeys({ query, parameters }: CompiledQuery): RootOperation
   }
 }
 
-/** With anything else, such as a count, the rows of one key could not be told from another's. */
+/** The result of anything else, such as a count, could not be split by key again. */
 function isColumn({ selection }: SelectionNode): boolean {
   const column = AliasNode.is(selection) ? selection.node : selection
   return ReferenceNode.is(column) || SelectAllNode.is(column)

@@ -14,25 +14,25 @@ const POOL_SIZE = 8
 const CONNECT_MS = 5_000
 const STATEMENT_MS = 10_000
 const IDLE_IN_TRANSACTION_MS = 60_000
-/** The server ends a statement before we give it up. */
+/** Lets the server time out a statement before we give up on it. */
 const SLACK_MS = 5_000
 
 const INT8 = 20
 
-/** 64-bit integers as numbers: ids and amounts stay within 2^53, and SQLite gives numbers too. */
+/** 64-bit integers as numbers: ids and amounts stay within 2^53, and SQLite returns numbers too. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text') =>
     oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
 export type PostgresPool = pg.Pool & {
-  /** The statements that a transaction begins with. */
+  /** The statements that start a transaction. */
   begin: string[]
-  /** How long an answer is waited for, also when the server is gone without a word. */
+  /** How long to wait for an answer, even if the server vanishes without closing the connection. */
   answerMs: number
 }
 
-/** Every wait has an end: for a connection, for a statement, and inside a transaction. */
+/** Every wait has a timeout: for a connection, for a statement, and inside a transaction. */
 export function openPool(connectionString: string, options: PoolOptions): PostgresPool {
   const statementMs = options.statementMs ?? STATEMENT_MS
   const limits = {
@@ -45,7 +45,7 @@ export function openPool(connectionString: string, options: PoolOptions): Postgr
     connectionTimeoutMillis: options.connectMs ?? CONNECT_MS,
     ...limits,
     application_name: 'plinth',
-    // A rollback need not wait for the answers to what was sent before.
+    // So that a rollback need not wait for the answers to earlier statements.
     pipeline: true,
     types,
   } as pg.PoolConfig)
@@ -54,7 +54,7 @@ export function openPool(connectionString: string, options: PoolOptions): Postgr
   const connectOrAdapt = () =>
     connect().catch((error) => {
       if (!isPooler(error)) throw error
-      // A session is not ours alone there, so that each transaction brings its limits along.
+      // Behind a pooler the session is shared, so each transaction sets its own limits.
       for (const name of Object.keys(limits)) Reflect.deleteProperty(pool.options, name)
       Object.assign(pool, { begin: beginWith(limits) })
       return connect()
@@ -66,13 +66,13 @@ export function openPool(connectionString: string, options: PoolOptions): Postgr
       throw databaseUnavailable({ cause: error })
     }
   }) as typeof pool.connect
-  // The pool listens to idle connections only; a connection lost while in use needs a listener, too.
+  // The pool handles errors of idle connections only; a connection lost while in use needs a listener, too.
   pool.on('connect', (client) => surviveLoss(client, options.log))
   pool.on('error', () => {})
   return Object.assign(pool, open)
 }
 
-/** PgBouncer refuses what it does not know, though PostgreSQL would take it. */
+/** PgBouncer refuses startup parameters that it does not know, although PostgreSQL would accept them. */
 function isPooler(error: unknown): boolean {
   return /unsupported startup parameter/.test((error as Error).message)
 }

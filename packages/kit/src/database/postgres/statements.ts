@@ -7,10 +7,7 @@ import { Batch, type Statement } from './batch.ts'
 
 const COUNTED = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
 
-/**
- * Sends statements. One that was prepared has a name: the server parses and plans it once for each
- * connection.
- */
+/** Sends statements. A prepared one has a name, so the server parses and plans it once per connection. */
 export class Statements {
   #named: boolean
   readonly #names = new Map<string, string>()
@@ -20,8 +17,8 @@ export class Statements {
   }
 
   /**
-   * All in one batch; the error of the first that fails is that of all. `answerMs`: how long the
-   * answers are waited for, if not for ever.
+   * Sends all queries in one batch, which fails with the error of the first that fails. `answerMs`: how
+   * long to wait for the answers; for ever if it is left out.
    */
   send(
     client: Pick<PoolClient, 'query'>,
@@ -47,11 +44,11 @@ export class Statements {
   #learnFrom(error: Error, { name, text }: Statement): Error {
     if (isForeignSession(error)) this.#named = false
     else if (isOutdatedPlan(error)) this.#rename(text, name)
-    // The network failed; elsewhere the same code could mean the connection of a client.
+    // A network failure. It is marked here, because elsewhere the same code could mean a client's connection.
     return 'syscall' in error ? databaseUnavailable({ cause: error }) : error
   }
 
-  /** The same on every connection and in every process, as a pooler between us may want it. */
+  /** The same on every connection and in every process, because a pooler in between may rely on it. */
   #nameOf(text: string): string {
     const known = this.#names.get(text)
     if (known) return known
@@ -60,7 +57,7 @@ export class Statements {
     return name
   }
 
-  /** Under another name the statement is parsed again. Of many that fail at once the first renames. */
+  /** Under another name the server parses the statement again. When many fail at once, only the first renames. */
   #rename(text: string, failed: string | undefined): void {
     if (failed && this.#names.get(text) === failed) this.#names.set(text, `${failed}x`)
   }
@@ -73,15 +70,15 @@ function resultOf({ command, rowCount, rows }: DriverResult): QueryResult<unknow
 type DriverError = { code?: string; message?: string } | undefined
 
 /**
- * A migration, perhaps of another node, has changed what a named statement returns; or a name means
- * nothing in this session. Under another name, or without one, the statement works.
+ * A migration, perhaps by another node, has changed what a named statement returns, or the session does
+ * not know the name. The statement works under another name, or without one.
  */
 export function isOutdatedPlan(error: unknown): boolean {
   const { code, message = '' } = (error as DriverError) ?? {}
   return (code === '0A000' && message.includes('cached plan')) || isForeignSession(error)
 }
 
-/** A pooler has given us another session than the one that has the name, or one that has it already. */
+/** A pooler has switched us to a session that does not know the name, or already has it. */
 function isForeignSession(error: unknown): boolean {
   const { code = '' } = (error as DriverError) ?? {}
   return code === '26000' || code === '42P05'

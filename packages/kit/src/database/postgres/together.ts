@@ -1,18 +1,18 @@
 import type { CompiledQuery } from 'kysely'
 
 /**
- * One statement for many that differ only in their values, which it gets as a list in JSON. Written
- * for what Kysely makes of the statements of a repository; any other stays as it is.
+ * One statement in place of many that differ only in their values, which it gets as a JSON list. Supports
+ * the SQL that Kysely generates for our repositories; any other statement is left alone.
  */
 export type Together = {
   sql: string
-  /** What the list calls each value, in the order of the parameters. */
+  /** The name of each value in the JSON list, in the order of the parameters. */
   names: string[]
-  /** Two statements with the same values of these cannot be one. */
+  /** Two statements with the same values for these cannot be merged. */
   keys: string[]
 }
 
-/** Which of the statements a row is an answer to. */
+/** The column with the number of the statement that a row belongs to. */
 const NUMBER = 'member_number'
 
 export function togetherOf({ sql, parameters }: CompiledQuery): Together | undefined {
@@ -20,13 +20,13 @@ export function togetherOf({ sql, parameters }: CompiledQuery): Together | undef
 }
 
 /**
- * The statement itself, once for each. `offset 0` keeps the planner from making a join of it: that
- * reads the whole of a table which was small when it was planned.
+ * Runs the statement once for each member. `offset 0` keeps the planner from turning it into a join,
+ * which scans the whole table if the table was small when the statement was planned.
  */
 function selectTogether(text: string, parameters: readonly unknown[]): Together | undefined {
   if (!text.startsWith('select ') || parameters.includes(null)) return undefined
-  const names = parameters.map((_, place) => `p${place + 1}`)
-  const columns = names.map((name, place) => `${name} ${typeOf(parameters[place])}`)
+  const names = parameters.map((_, index) => `p${index + 1}`)
+  const columns = names.map((name, index) => `${name} ${typeOf(parameters[index])}`)
   const sql = `select member.n as ${NUMBER}, found.*
     from json_to_recordset($1) as member (${['n integer', ...columns].join(', ')}),
     lateral (select * from (${text.replace(/\$(\d+)/g, 'member.p$1')}) as one offset 0) as found`
@@ -40,16 +40,16 @@ function typeOf(value: unknown): string {
 
 const INSERT = /^insert into ("\w+") \(([^()]+)\) values \([$\d, ]+\)([^$]*)$/
 
-/** What it returns says which of the statements has inserted its row. */
+/** The returned columns tell which of the statements has inserted its row. */
 function insertTogether(text: string): Together | undefined {
   const [, table, columns = '', end = ''] = INSERT.exec(text) ?? []
   if (!table) return undefined
   const names = namesIn(columns)
   const keys = namesIn(/ returning (.*)$/.exec(end)?.[1] ?? '')
   if (!keys.every((key) => names.includes(key))) return undefined
-  // All columns, by which no row can be told from another.
+  // `returning *` names no columns that tell the rows apart.
   if (end.includes(' returning ') && keys.length === 0) return undefined
-  // Values get the types of the columns.
+  // Gives the values the types of the columns.
   const rows = `json_populate_recordset(cast(null as ${table}), $1)`
   return {
     sql: `insert into ${table} (${columns}) select ${columns} from ${rows}${end}`,
@@ -66,15 +66,15 @@ type Row = Record<string, unknown>
 
 type Query = { sql: string; parameters: readonly unknown[]; together: Together | undefined }
 
-/** Several statements of one text as one, and which of its rows answer each of them. */
+/** Several statements with the same SQL merged into one; `answers` splits its rows by statement again. */
 type Joint<Q> = { query: Q; answers(rows: Row[]): Row[][] }
 
-/** What tells a statement from another that may become one with it. */
+/** Identifies a statement in its group: two with the same key cannot be merged. */
 export function memberKey({ names, keys }: Together, values: readonly unknown[]): string {
   return keyOf(rowOf(names, values, 0), keys)
 }
 
-/** Nothing where these statements cannot be one. */
+/** Nothing if these statements cannot be merged. */
 export function jointOf<Q extends Query>(queries: readonly Q[]): Joint<Q> | undefined {
   const [query] = queries
   if (!query?.together) return undefined
@@ -96,7 +96,7 @@ export function jointOf<Q extends Query>(queries: readonly Q[]): Joint<Q> | unde
 
 function rowOf(names: string[], values: readonly unknown[], n: number): Row {
   const row: Row = { n }
-  for (const [place, name] of names.entries()) row[name] = values[place]
+  for (const [index, name] of names.entries()) row[name] = values[index]
   return row
 }
 
@@ -104,7 +104,7 @@ function keyOf(row: Row, keys: string[]): string {
   return keys.map((key) => String(row[key])).join('\0')
 }
 
-/** Bytes and times would become something else. */
+/** Buffers and dates would not survive JSON. */
 function isJson(value: unknown): boolean {
   return typeof value !== 'object' || value === null
 }

@@ -5,48 +5,48 @@ import type { PostgresPool } from './pool.ts'
 import type { Statements } from './statements.ts'
 import { jointOf } from './together.ts'
 
-/** A patient transaction waits for its statements however long they take. */
+/** A patient transaction waits for the answers to its statements without a timeout. */
 export type Patience = { isPatient?: boolean }
 
-type Means = Patience & { pool: PostgresPool; statements: Statements }
+type Context = Patience & { pool: PostgresPool; statements: Statements }
 
 /**
- * A transaction on a connection of its own. Its round trips are those that `work` waits for: `begin`
- * goes out with the first statement, a prepared statement that returns no rows is not waited for, and
- * what was not waited for shares a round trip with the commit.
+ * Runs a transaction on its own connection. It costs only the round trips that `work` waits for: `begin`
+ * goes out with the first statement, a prepared statement that returns no rows resolves at once, and
+ * statements still pending at the end share a round trip with the commit.
  */
 export async function inOneTransaction<R>(
-  means: Means,
+  context: Context,
   work: (run: Run) => Promise<R | Last<R>>,
   begin: string[] = [],
 ): Promise<R> {
-  const result = await transact(means, (runAs) => work(runAs(0)), begin)
+  const result = await transact(context, (runAs) => work(runAs(0)), begin)
   return result instanceof Last ? result.answer : result
 }
 
-/** A statement that does the work of several, in one round trip. */
-export function runForSeveral(means: Means, query: CompiledQuery): ReturnType<Run> {
-  return inOneTransaction(means, async (run) => new Last(run(query)), BEGIN_TOGETHER)
+/** Runs a statement that does the work of several, in one round trip. */
+export function runForSeveral(context: Context, query: CompiledQuery): ReturnType<Run> {
+  return inOneTransaction(context, async (run) => new Last(run(query)), BEGIN_GROUP)
 }
 
-/** A row that another node holds must not hold up everyone in the group: each then runs alone. */
-const BEGIN_TOGETHER = ['set local lock_timeout = 500']
+/** A row locked by another node must not block the whole group: on a lock timeout each member retries alone. */
+const BEGIN_GROUP = ['set local lock_timeout = 500']
 
-/** The work of several in one transaction. Where they send the same statement, it is sent once. */
+/** Runs several works in one transaction. A statement that several of them issue is sent once. */
 export function inSharedTransaction(
-  means: Means,
+  context: Context,
   works: readonly ((run: Run) => Promise<unknown>)[],
 ): Promise<unknown[]> {
-  const begin = works.length > 1 ? BEGIN_TOGETHER : []
+  const begin = works.length > 1 ? BEGIN_GROUP : []
   return transact(
-    means,
+    context,
     (runAs) => Promise.all(works.map((work, member) => work(runAs(member)))),
     begin,
   )
 }
 
 async function transact<R>(
-  { pool, statements, isPatient = false }: Means,
+  { pool, statements, isPatient = false }: Context,
   work: (runAs: (member: number) => Run) => Promise<R>,
   begin: string[] = [],
 ): Promise<R> {
@@ -78,7 +78,7 @@ async function transact<R>(
 type SendAll = (queries: CompiledQuery[]) => Promise<QueryResult<unknown>[]>
 
 type Waiting = {
-  /** Whose statement it is, in a transaction of several; those that begin and end it are of none. */
+  /** The member of a shared transaction that issued it; none for those that begin and end it. */
   member: number | undefined
   query: CompiledQuery
   resolve(result: QueryResult<unknown>): void
@@ -88,9 +88,9 @@ type Waiting = {
 const NOTHING = { rows: [] }
 
 /**
- * The statements of a transaction. Those of one turn of the event loop are one batch, and so are those
- * that come while a batch is under way. After a failure nothing more is sent, and everything fails for
- * the same reason.
+ * Sends the statements of a transaction in batches: those of one turn of the event loop are one batch,
+ * and so are those that arrive while a batch is in flight. After a failure nothing more is sent, and
+ * every statement fails with the same error.
  */
 class Pipeline {
   readonly #sendAll: SendAll
@@ -112,7 +112,7 @@ class Pipeline {
     return this.#wait(CompiledQuery.raw(statement), undefined)
   }
 
-  /** Whether the connection can still be used. */
+  /** Returns whether the connection can still be used. */
   async rollBack(error: unknown): Promise<boolean> {
     this.#failure ??= { error }
     if (!this.#hasBegun) return true
@@ -124,14 +124,14 @@ class Pipeline {
 
   #wait(query: CompiledQuery, member: Waiting['member']): Promise<QueryResult<unknown>> {
     const { promise, resolve, reject } = Promise.withResolvers<QueryResult<unknown>>()
-    // The commit fails as well, so that not every statement has to be waited for.
+    // Not an unhandled rejection: the commit fails as well, so callers need not await every statement.
     promise.catch(() => {})
     this.#waiting.push({ member, query, resolve, reject })
     this.#schedule()
     return promise
   }
 
-  /** A tick comes after the microtasks, in which the caller goes on to its next statements. */
+  /** `nextTick` runs after the microtasks in which the caller issues its next statements. */
   #schedule(): void {
     if (this.#isBusy || this.#waiting.length === 0) return
     this.#isBusy = true
@@ -143,9 +143,9 @@ class Pipeline {
     try {
       if (this.#failure) throw this.#failure.error
       this.#hasBegun = true
-      const sent = joined(batch)
+      const sent = mergeMembers(batch)
       const results = await this.#sendAll(sent.map(({ query }) => query))
-      for (const [place, { settle }] of sent.entries()) settle(results[place] ?? NOTHING)
+      for (const [index, { settle }] of sent.entries()) settle(results[index] ?? NOTHING)
     } catch (error) {
       this.#failure ??= { error }
       for (const { reject } of batch) reject(error)
@@ -158,36 +158,38 @@ class Pipeline {
 type Sent = { query: CompiledQuery; settle(result: QueryResult<unknown>): void }
 
 /**
- * Statements of several members that are the same but for their values become one. Each member's own
- * stay in their order, so the next is one that no other member has yet to come to.
+ * Merges statements of several members that differ only in their values. Each member's statements stay
+ * in order, so the next to go out is preferably one that no member has further back in its queue.
  */
-function joined(waiting: Waiting[]): Sent[] {
+function mergeMembers(waiting: Waiting[]): Sent[] {
   const isOfMember = ({ member }: Waiting) => member !== undefined
   const [start, end] = [waiting.findIndex(isOfMember), waiting.findLastIndex(isOfMember) + 1]
-  const lines = [...Map.groupBy(waiting.slice(start, end), ({ member }) => member).values()]
-  if (end === 0 || lines.length === 1) return waiting.map(alone)
+  const queues = [...Map.groupBy(waiting.slice(start, end), ({ member }) => member).values()]
+  if (end === 0 || queues.length === 1) return waiting.map(alone)
   const sent: Sent[] = []
-  for (let next = nextText(lines); next !== undefined; next = nextText(lines)) {
-    const alike = lines.flatMap((line) => (line[0]?.query.sql === next ? (line.shift() ?? []) : []))
-    sent.push(...asOne(alike))
+  for (let next = nextText(queues); next !== undefined; next = nextText(queues)) {
+    const alike = queues.flatMap((queue) =>
+      queue[0]?.query.sql === next ? (queue.shift() ?? []) : [],
+    )
+    sent.push(...merged(alike))
   }
   return [...waiting.slice(0, start).map(alone), ...sent, ...waiting.slice(end).map(alone)]
 }
 
-function nextText(lines: Waiting[][]): string | undefined {
-  const heads = new Set(lines.flatMap((line) => line[0]?.query.sql ?? []))
+function nextText(queues: Waiting[][]): string | undefined {
+  const heads = new Set(queues.flatMap((queue) => queue[0]?.query.sql ?? []))
   const isFurtherBack = (text: string) =>
-    lines.some((line) => line.some(({ query }, place) => place > 0 && query.sql === text))
+    queues.some((queue) => queue.some(({ query }, index) => index > 0 && query.sql === text))
   return [...heads].find((text) => !isFurtherBack(text)) ?? [...heads][0]
 }
 
-function asOne(alike: Waiting[]): Sent[] {
+function merged(alike: Waiting[]): Sent[] {
   const queries = alike.map(({ query }) => query)
   const joint = alike.length > 1 && queries.every(isPrepared) ? jointOf(queries) : undefined
   if (!joint) return alike.map(alone)
   const settle = ({ rows }: QueryResult<unknown>) => {
     const answers = joint.answers(rows as Record<string, unknown>[])
-    for (const [place, { resolve }] of alike.entries()) resolve({ rows: answers[place] ?? [] })
+    for (const [index, { resolve }] of alike.entries()) resolve({ rows: answers[index] ?? [] })
   }
   return [{ query: joint.query, settle }]
 }

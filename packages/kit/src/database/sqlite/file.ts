@@ -10,7 +10,7 @@ export type Sqlite = InstanceType<typeof SqliteDatabase>
 
 const OPENING_MS = 5_000
 
-/** WAL with a full sync on each commit: what was acknowledged survives a power cut. */
+/** WAL with a full sync on each commit: acknowledged writes survive a power cut. */
 export function openSqlite(file: string): Sqlite {
   if (file === ':memory:') return configured(file)
   return inDataFolder(dirname(file), 'SUITE_DATA or …_DATABASE_URL', () => {
@@ -22,7 +22,7 @@ export function openSqlite(file: string): Sqlite {
 
 const OWNER_ONLY = 0o600
 
-/** SQLite would make it readable for others; its log and index get the mode of the file. */
+/** SQLite would make it readable for others. Its WAL and shared-memory files inherit the mode. */
 function createForOwner(file: string): void {
   try {
     closeSync(openSync(file, 'ax', OWNER_ONLY))
@@ -31,7 +31,7 @@ function createForOwner(file: string): void {
   }
 }
 
-/** Earlier versions left their files readable. What belongs to another user stays as it is. */
+/** Earlier versions left their files readable. Files of another user are left alone. */
 function hideFromOthers(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats && (stats.mode & 0o077) !== 0 && stats.uid === process.getuid?.())
@@ -42,7 +42,7 @@ function configured(file: string): Sqlite {
   const sqlite = new SqliteDatabase(file, { timeout: OPENING_MS })
   sqlite.pragma('journal_mode = WAL')
   sqlite.pragma('synchronous = FULL')
-  // A page that is written often is copied from the log to the file once for many writes: 16 MB.
+  // 16 MB, so that a frequently written page is copied from the WAL to the file once for many writes.
   sqlite.pragma('wal_autocheckpoint = 4000')
   sqlite.pragma('foreign_keys = ON')
   // SQLite's own waiting would block the event loop; `whenFree` waits instead.
@@ -50,7 +50,7 @@ function configured(file: string): Sqlite {
   return sqlite
 }
 
-/** A connection that only reads, to a file that is already open for writing. */
+/** Opens a read-only connection to a file that is already open for writing. */
 export function openSqliteToRead(file: string): Sqlite {
   return new SqliteDatabase(file, { readonly: true, timeout: 0 })
 }
@@ -58,8 +58,8 @@ export function openSqliteToRead(file: string): Sqlite {
 const COPIES = 3
 
 /**
- * Keeps a copy of the file beside it before the schema changes for this version, and the two copies
- * made before; call it under the write lock. A copy has its name only when it is whole.
+ * Copies the file into the same folder before the schema changes for this version, and keeps the two
+ * previous copies. Call it under the write lock. A copy gets its final name only when it is complete.
  */
 export async function backUpSqlite(file: string, version: string): Promise<void> {
   if (file === ':memory:') return
@@ -115,7 +115,7 @@ const STATEMENTS = 500
 
 /**
  * Compiling a statement costs several times what a read by primary key does, so each text is
- * compiled once. SQLite compiles it again by itself when the schema has changed.
+ * compiled once. SQLite recompiles it by itself when the schema has changed.
  */
 export function statementRunner(database: Sqlite): RunStatement {
   const compiled = new Map<string, ReturnType<Sqlite['prepare']>>()

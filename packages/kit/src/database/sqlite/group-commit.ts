@@ -18,9 +18,9 @@ type Member = {
 }
 
 /**
- * Transactions that wait for each other anyway, because SQLite has one writer, are committed
- * together, and none succeeds before the one commit, and its one sync of the disk, has been made.
- * Each runs in a savepoint of its own, so one that throws undoes only itself.
+ * Group commit. SQLite has one writer, so transactions wait for each other anyway: they are committed
+ * together, with one disk sync, and none succeeds before that commit. Each runs in a savepoint of its
+ * own, so one that throws undoes only itself.
  */
 export function groupCommit(writer: Writer, dbFor: DbFor): InGroup {
   const queue: Member[] = []
@@ -32,7 +32,7 @@ export function groupCommit(writer: Writer, dbFor: DbFor): InGroup {
   }
   return <T, R>(work: Work<T, R>) => {
     const { promise, resolve, reject } = Promise.withResolvers<R>()
-    // Whichever member came first runs the others: each keeps its own trace.
+    // The group runs in the context of whichever member came first, so restore each member's own trace.
     const trace = currentTrace()
     const member = { work: (run: Run) => inTrace(trace, () => work(dbFor(run))), resolve, reject }
     queue.push(member as Member)
@@ -59,11 +59,11 @@ async function commitTogether(writer: Writer, queue: Member[]): Promise<void> {
   for (const settle of outcomes) settle()
 }
 
-const MOST_MEMBERS = 32
+const MAX_GROUP_SIZE = 32
 
-/** SQLite never waits, so requests that have arrived meanwhile need a turn to get in line. */
+/** SQLite is synchronous, so requests that arrived meanwhile need a turn of the event loop to join the queue. */
 async function nextMember(queue: Member[], count: number): Promise<Member | undefined> {
-  if (count === MOST_MEMBERS) return undefined
+  if (count === MAX_GROUP_SIZE) return undefined
   if (queue.length === 0) await setImmediate()
   return queue.shift()
 }
@@ -92,7 +92,7 @@ function undo(run: RunStatement, cause: unknown): void {
     run(UNDO)
     run(RELEASE)
   } catch {
-    // The whole transaction is gone, as on a full disk, and the cause says why.
+    // The whole transaction is gone, as on a full disk; the original error says why.
     throw cause
   }
 }

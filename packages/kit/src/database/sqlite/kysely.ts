@@ -13,15 +13,15 @@ import { groupCommit, type InGroup } from './group-commit.ts'
 import { Reads } from './reads.ts'
 import { Writer } from './writer.ts'
 
-/** Queries of Kysely on a file: one connection writes, another reads outside of transactions. */
+/** A Kysely instance on a file: one connection writes, another reads outside of transactions. */
 export function openSqliteKysely<T>(file: string): Kysely<T> {
   const database = openSqlite(file)
   const dialect = new SqliteDialect({ database })
   const writer = new Writer(database)
-  // A database in memory belongs to the connection that made it.
+  // An in-memory database belongs to the connection that created it.
   const reads = file === ':memory:' ? undefined : new Reads(file)
   const driver = new SqliteDriver(async () => {
-    // Before the other: the last connection to close tidies up the log if it may write.
+    // The reader first: the last connection to close removes the WAL, if it may write.
     await reads?.close()
     await writer.close()
   })
@@ -39,7 +39,7 @@ export function openSqliteKysely<T>(file: string): Kysely<T> {
   )
 }
 
-/** What every `Db` of a file has at hand: the group its transactions are committed with. */
+/** Gives every `Db` of the file access to its group commit. */
 export class SqliteFileAdapter extends SqliteAdapter {
   readonly inGroup: InGroup
 
@@ -60,7 +60,7 @@ class SqliteDriver extends DummyDriver {
   }
 
   override async beginTransaction(): Promise<void> {
-    throw new Error('Call inTransaction: transactions on SQLite are committed in groups.')
+    throw new Error('Call inTransaction instead: transactions on SQLite are committed in groups.')
   }
 
   override destroy(): Promise<void> {

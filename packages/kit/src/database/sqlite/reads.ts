@@ -17,25 +17,25 @@ type Read = {
 const TURN_MS = 10
 
 /**
- * Reads outside of transactions. They have a connection of their own, so they wait for no
- * transaction and see nothing of one that is still open. Those of one turn of the event loop run at
- * its end, in one transaction: a row takes a third of the time then, and is never older than the
- * question. What would hold the loop for too long waits for the next turn, so that hundreds of long
- * lists do not keep a new request, such as one for health, from being heard.
+ * Reads outside of transactions. They have a connection of their own, so they neither wait for a
+ * transaction nor see its uncommitted changes. The reads of one turn of the event loop run at its end,
+ * in one transaction: a row then takes a third of the time, and is never older than the request for it.
+ * Reads that would block the event loop for too long wait for the next turn, so that hundreds of long
+ * lists do not delay a new request, such as a health check.
  */
 export class Reads {
   readonly #file: string
   #database: Sqlite | undefined
   #runTogether: RunTogether | undefined
   #waiting: Read[] = []
-  #planned = false
+  #isScheduled = false
 
   constructor(file: string) {
     this.#file = file
   }
 
   run(query: CompiledQuery): Promise<QueryResult<unknown>> {
-    this.#plan()
+    this.#schedule()
     return new Promise((resolve, reject) => this.#waiting.push({ query, resolve, reject }))
   }
 
@@ -44,25 +44,25 @@ export class Reads {
     this.#database?.close()
   }
 
-  #plan(): void {
-    if (this.#planned) return
-    this.#planned = true
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     setImmediate(() => this.#runWaiting())
   }
 
   async #runWaiting(): Promise<void> {
     const reads = this.#waiting
     this.#waiting = []
-    this.#planned = false
+    this.#isScheduled = false
     if (reads.length === 0) return
     try {
       const count = await whenFree(() => {
-        this.#runTogether ??= togetherBy(this.#open())
+        this.#runTogether ??= batchRunner(this.#open())
         return this.#runTogether(reads)
       })
       if (count === reads.length) return
       this.#waiting = [...reads.slice(count), ...this.#waiting]
-      this.#plan()
+      this.#schedule()
     } catch (error) {
       for (const read of reads) read.reject(error)
     }
@@ -74,10 +74,10 @@ export class Reads {
   }
 }
 
-/** Returns how many have run when the turn is over. */
+/** Returns how many of them ran before the turn was over. */
 type RunTogether = (reads: Read[]) => number
 
-function togetherBy(database: Sqlite): RunTogether {
+function batchRunner(database: Sqlite): RunTogether {
   const run = statementRunner(database)
   const runInTurn = (reads: Read[]) => {
     const end = performance.now() + TURN_MS

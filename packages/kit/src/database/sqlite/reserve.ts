@@ -5,12 +5,12 @@ import { databaseFault } from '../engine.ts'
 
 const RESERVE_BYTES = 2 ** 20
 
-/** Runs work that ends in more room on the disk. */
+/** Runs work that frees disk space. */
 export type WithReserve = <R>(work: () => Promise<R>) => Promise<R>
 
 /**
- * SQLite needs room even to delete a row, so on a full disk nothing could be deleted. A file beside
- * the database keeps some: when work runs out of room, the file is removed and the work tried again.
+ * SQLite needs disk space even to delete a row, so on a full disk nothing could be deleted. A file next to
+ * the database reserves some: when the work runs out of space, the file is removed and the work retried.
  */
 export async function openReserve<T>(db: Kysely<T>, file: string): Promise<WithReserve> {
   const path = `${file}-reserve`
@@ -31,7 +31,7 @@ export async function openReserve<T>(db: Kysely<T>, file: string): Promise<WithR
   }
 }
 
-/** Random, so that no file system compresses it. Without room there is none to keep. */
+/** Random bytes, so that no file system compresses them. A full disk has no space to reserve. */
 async function fill(path: string): Promise<void> {
   const present = await stat(path).catch(() => undefined)
   if (present?.size === RESERVE_BYTES) return
@@ -40,7 +40,7 @@ async function fill(path: string): Promise<void> {
   )
 }
 
-/** After a checkpoint SQLite writes its log from the start again, which takes no more room. */
+/** After this checkpoint SQLite writes its WAL from the start again, which takes no more space. */
 async function reuseLog<T>(db: Kysely<T>): Promise<void> {
   await sql`pragma wal_checkpoint(restart)`.execute(db).catch((error) => {
     if (databaseFault(error) === undefined) throw error

@@ -12,7 +12,7 @@ export class Writer {
     this.#run = statementRunner(database)
   }
 
-  /** A statement that is a transaction of its own. */
+  /** Runs a statement as a transaction of its own. */
   async run(query: CompiledQuery): Promise<QueryResult<unknown>> {
     return this.#whileLocked(() => whenFree(() => this.#run(query)))
   }
@@ -36,8 +36,8 @@ export class Writer {
   }
 
   /**
-   * SQLite rolls back a transaction by itself when, for example, the disk is full. What still comes
-   * for it must not become a transaction of its own.
+   * SQLite rolls back a transaction by itself when, for example, the disk is full. Its later statements
+   * must not run as transactions of their own.
    */
   #runWhileOpen(): RunStatement {
     let lost: unknown
