@@ -9,7 +9,7 @@ import {
 } from 'jose'
 import type { Clock } from '../runtime/clock.ts'
 
-/** Whom a token speaks for. */
+/** The user that a token was issued to. */
 export type TokenSubject = {
   userId: string
   username: string
@@ -17,7 +17,7 @@ export type TokenSubject = {
   sessionId: string
 }
 
-/** How (RFC 8176) and when the user proved who it is. */
+/** How (RFC 8176) and when the user authenticated. */
 type Proof = { amr?: string[]; authenticatedAt?: Date }
 
 /** Where public keys come from: this service's own table, or another issuer's published set. */
@@ -30,15 +30,15 @@ export type VerificationKey = KeyObject | webcrypto.CryptoKey
 type PrivateSigningKey = { kid: string; privateKey: KeyObject }
 
 type TokenRules = {
-  /** Left out where the keys are the service's own: they prove who signed, whatever its address. */
+  /** Left out when the keys are the service's own: they prove who signed, whatever the issuer's address. */
   issuer?: string
   audience: string
   clock: Clock
-  /** Only for another issuer's tokens: those that this service signs have one header. */
+  /** Only for another issuer's tokens: all tokens that this service signs have the same header. */
   acceptsHeader?: AcceptsHeader
 }
 
-/** Decides about a header that cannot be believed yet. */
+/** Checks a header that cannot be trusted yet. */
 export type AcceptsHeader = (header: TokenHeader, token: string) => boolean
 
 export type TokenHeader = Partial<CompactJWSHeaderParameters>
@@ -70,7 +70,7 @@ export function createAccessTokenSigner(
     }
   }
 
-  /** Has the key before anything is spent for the token: what it returns needs nothing else. */
+  /** Loads the key first, so that signing cannot fail after the caller has spent, say, a refresh token. */
   async function prepare(): Promise<SignAccessToken> {
     const { kid, privateKey } = await keys.current()
     return (subject) =>
@@ -84,7 +84,7 @@ export function createAccessTokenSigner(
   }
 }
 
-/** Nothing in a token selects an algorithm: this header is the only one, but for the key it names. */
+/** Nothing in a token selects an algorithm: apart from the key id, this header is the only one. */
 function headerOf(kid: string) {
   return { alg: ALGORITHM, typ: 'at+jwt', kid }
 }
@@ -94,34 +94,34 @@ const ALGORITHM = 'ES256'
 export type AccessTokenVerifier = { verify(token: string): Promise<TokenSubject | undefined> }
 
 /**
- * Verified tokens are remembered, because one is presented many times in its short life and the
- * signature is most of the cost. A remembered token still expires to the second, and is forgotten
+ * Verified tokens are cached, because a token is presented many times in its short life and checking
+ * the signature is most of the cost. A cached token still expires to the second, and is dropped
  * together with its key.
  */
 export function createAccessTokenVerifier(
   rules: TokenRules,
   keys: VerificationKeys,
 ): AccessTokenVerifier {
-  const remembered = new Map<string, Verified>()
+  const cached = new Map<string, Verified>()
 
   async function checkAnew(token: string): Promise<TokenSubject | undefined> {
-    remembered.delete(token)
+    cached.delete(token)
     const verified = await check(token, rules, keys)
-    if (verified) remember(token, verified)
+    if (verified) cache(token, verified)
     return verified?.subject
   }
 
-  function remember(token: string, verified: Verified): void {
-    if (remembered.size >= CACHED_TOKENS) {
-      const [oldest] = remembered.keys()
-      if (oldest !== undefined) remembered.delete(oldest)
+  function cache(token: string, verified: Verified): void {
+    if (cached.size >= CACHED_TOKENS) {
+      const [oldest] = cached.keys()
+      if (oldest !== undefined) cached.delete(oldest)
     }
-    remembered.set(token, verified)
+    cached.set(token, verified)
   }
 
   return {
     async verify(token) {
-      const known = remembered.get(token)
+      const known = cached.get(token)
       if (!known || hasExpired(known, rules.clock)) return checkAnew(token)
       const isInForce = (await keys.find(known.kid, known.algorithm)) === known.key
       return isInForce ? known.subject : checkAnew(token)
@@ -139,7 +139,7 @@ type Verified = {
 
 const CACHED_TOKENS = 10_000
 
-/** Claims first: a token that could not be accepted anyway never makes us look for a key. */
+/** Checks the claims first: a token that cannot be accepted must not trigger a key look-up. */
 async function check(
   token: string,
   rules: TokenRules,
@@ -158,7 +158,7 @@ const MAX_LENGTH = 8192
 
 const KID = /^[A-Za-z0-9_-]{1,64}$/
 
-/** Takes a token apart without believing any of it; `undefined` when it is not of our shape. */
+/** Parses a token without trusting any of it; `undefined` when it does not have the expected shape. */
 function parseToken(token: string, acceptsHeader: AcceptsHeader) {
   if (token.length > MAX_LENGTH || !token.split('.').every(isCanonical)) return undefined
   try {
@@ -170,12 +170,12 @@ function parseToken(token: string, acceptsHeader: AcceptsHeader) {
   }
 }
 
-/** There is one spelling of a token: its header is, byte for byte, the one that the signer writes. */
+/** A token has only one valid encoding: its header must be, byte for byte, the one that the signer writes. */
 function isOwnHeader({ kid }: TokenHeader, token: string): boolean {
   return kid !== undefined && KID.test(kid) && token.startsWith(`${encode(headerOf(kid))}.`)
 }
 
-/** Base64url has bits to spare in its last letter; decoders ignore them. */
+/** The last character of base64url can have unused bits, which decoders ignore. */
 function isCanonical(segment: string): boolean {
   return Buffer.from(segment, 'base64url').toString('base64url') === segment
 }
@@ -198,7 +198,7 @@ async function isSignedBy(
   }
 }
 
-// Nodes of one service do not share a clock to the second; a minute's difference would be noticed.
+// The clocks of a service's nodes may differ by seconds; a difference of a minute would be noticed.
 const MAX_CLOCK_SKEW_SECONDS = 60
 
 /** Stricter than RFC 7519: whole seconds, no leeway. */

@@ -20,8 +20,8 @@ export type ClientTokens = ReturnType<typeof createClientTokens>
 const ALGORITHM = 'ES256'
 
 /**
- * Access tokens for programs (RFC 9068): others check them with the published keys alone. They have
- * no session and no user, so they are never taken for a user's.
+ * Access tokens for programs (RFC 9068): others verify them with the published keys alone. They have
+ * no session and no user, so they are never mistaken for a user's.
  */
 export function createClientTokens(rules: ClientTokenRules, keys: SigningKeys) {
   const { issuer, audience, clock, lifetimeSeconds } = rules
@@ -47,7 +47,7 @@ export function createClientTokens(rules: ClientTokenRules, keys: SigningKeys) {
         const { payload } = await jwtVerify(token, key, options)
         return claimsOf(payload)
       } catch (error) {
-        // What is no JWT at all is a TypeError.
+        // jose throws a TypeError for a token that is not a JWT at all.
         if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined
         throw error
       }
@@ -55,7 +55,7 @@ export function createClientTokens(rules: ClientTokenRules, keys: SigningKeys) {
   }
 }
 
-/** A token of a user has the claims of its session and none of a key. */
+/** A user's token has a session claim and no key claim. */
 function claimsOf(payload: Record<string, unknown>): ClientTokenClaims | undefined {
   const { sub, key_id, scope, iat, exp, jti } = payload
   if (typeof sub !== 'string' || typeof key_id !== 'number' || 'sid' in payload) return undefined

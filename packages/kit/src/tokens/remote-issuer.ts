@@ -11,23 +11,23 @@ import {
 import { askIssuer } from './issuer/ask.ts'
 
 type RemoteIssuer = {
-  /** The issuer's address, as it stands in `iss`; its keys are at `/.well-known/jwks.json` below. */
+  /** The issuer's URL, as in `iss`; its keys are at `/.well-known/jwks.json` below. */
   issuer: string
-  /** Where this machine reaches it, if not at that address. */
+  /** Where this service reaches the issuer, if not at that URL. */
   address?: string
   audience: string
   clock: Clock
-  /** Whether the issuer calls its access tokens plain `JWT`, as many older ones do. */
+  /** Whether the `typ` of the issuer's access tokens is plain `JWT`, as with many older issuers. */
   plainJwt?: boolean
 }
 
-/** Accepts the access tokens of another service, checked against the keys that it publishes. */
+/** Accepts access tokens of another service, checked against the keys that it publishes. */
 export function createRemoteIssuer(remote: RemoteIssuer): AccessTokenVerifier {
   const acceptsHeader = headerRule(remote.plainJwt ? ['at+jwt', 'jwt'] : ['at+jwt'])
   return createAccessTokenVerifier({ ...remote, acceptsHeader }, remoteKeys(remote))
 }
 
-/** Public keys only: with a symmetric algorithm, everyone who can check tokens could sign them. */
+/** Public keys only: with a symmetric algorithm, everyone who can verify tokens could also sign them. */
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA']
 
 const LONGEST_KEY_ID = 256
@@ -47,9 +47,9 @@ const MAX_AGE_SECONDS = 600
 const COOLDOWN_SECONDS = 10
 
 /**
- * Keeps the published keys and asks again when they are old or when a token names an unknown one,
- * but never more than once per cooldown: made-up key ids cannot turn this service against the
- * issuer. When the issuer is down the keys already known stay good.
+ * Caches the published keys and fetches them again when they are stale or a token names an unknown one,
+ * but at most once per cooldown, so that made-up key ids cannot make this service flood the issuer.
+ * While the issuer is down, the keys already known stay valid.
  */
 function remoteKeys({ issuer, address = issuer, clock }: RemoteIssuer): VerificationKeys {
   let keys: Awaited<ReturnType<typeof publishedKeys>> | undefined
@@ -76,8 +76,8 @@ function remoteKeys({ issuer, address = issuer, clock }: RemoteIssuer): Verifica
   }
 
   /**
-   * A key that cannot be used, because it is private, malformed or too short, is no key. A token
-   * that names none fits if exactly one key is of its kind.
+   * Ignores keys that cannot be used, because they are private, malformed or too short. A token without
+   * a key id matches if exactly one key fits its algorithm.
    */
   async function find(kid: string | undefined, alg: string) {
     const key = await keys?.({ alg, kid }).catch(() => undefined)
@@ -101,9 +101,9 @@ function isLongEnough({ algorithm }: webcrypto.CryptoKey): boolean {
   return modulusLength >= SHORTEST_RSA_BITS
 }
 
-/** jose's own set for an address reloads by a clock that is not ours. */
+/** jose's own remote key set is no use here: it reloads by the system clock and not by ours. */
 async function publishedKeys(issuer: string) {
   const { status, reply } = await askIssuer(`${issuer.replace(/\/$/, '')}/.well-known/jwks.json`)
-  if (status !== 200) throw new Error(`The issuer answered ${status}, and not with its keys.`)
+  if (status !== 200) throw new Error(`The issuer answered ${status} instead of its keys.`)
   return createLocalJWKSet(reply as unknown as JSONWebKeySet)
 }

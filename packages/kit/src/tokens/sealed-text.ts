@@ -4,15 +4,15 @@ const NONCE_BYTES = 12
 
 const TAG_BYTES = 16
 
-/** The text was sealed under another key, for another purpose, or was altered since. */
+/** The text was sealed under another key or for another purpose, or has been altered since. */
 export class SealBrokenError extends Error {
   override name = 'SealBrokenError'
 }
 
 /**
  * Encrypts a text for storage under a 32-byte key. `purpose` is bound to it: a value copied into
- * another row or column does not open there. The result names its key, so that a wrong master key
- * is distinguished from a damaged value.
+ * another row or column cannot be opened there. The result names its key, so that a wrong master key
+ * can be told from a damaged value.
  */
 export function sealText(key: Buffer, text: string, purpose: string): string {
   const nonce = randomBytes(NONCE_BYTES)
@@ -22,7 +22,7 @@ export function sealText(key: Buffer, text: string, purpose: string): string {
   return ['v1', keyId(key), nonce.toString('base64url'), sealed.toString('base64url')].join('.')
 }
 
-/** Gives back what `sealText` was given, or throws a `SealBrokenError`. */
+/** Returns the text that `sealText` was given, or throws a `SealBrokenError`. */
 export function openText(key: Buffer, sealed: string, purpose: string): string {
   const [version, sealedWith, nonce = '', bytes = ''] = sealed.split('.')
   if (version !== 'v1') throw new SealBrokenError('The sealed text has an unknown format')

@@ -1,13 +1,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Only `genuine` may be acted upon; the other words say what is wrong, for the log. */
+/** Act only on `genuine`; the other verdicts say what is wrong, for the log. */
 export type SignatureVerdict = 'genuine' | 'malformed' | 'untimely' | 'mismatched'
 
 export type SignatureCheck = {
   /** Every secret that is valid now: two of them while one is being replaced. */
   secrets: readonly string[]
   now: Date
-  /** How far the signed time may lie from `now`, in the past and in the future alike. */
+  /** How far the signed time may be from `now`, in the past or in the future. */
   toleranceSeconds?: number
 }
 
@@ -33,8 +33,8 @@ export function signPayload(
 }
 
 /**
- * Judges a signature over the bytes exactly as they arrived. Pass the list of received headers,
- * so that a header sent twice is refused and not silently joined.
+ * Verifies a signature over the bytes exactly as they arrived. Pass the list of received headers,
+ * so that a header sent twice is refused instead of silently joined.
  */
 export function verifyPayload(
   payload: Uint8Array | string,

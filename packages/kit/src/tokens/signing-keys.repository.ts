@@ -19,7 +19,7 @@ export async function listSigningKeys(db: Db<SigningKeyTables>): Promise<StoredS
   return rows.map((row) => ({ ...fromRow(row), signsFrom: new Date(row.signs_from) }))
 }
 
-/** Of several nodes that add the same generation at once, one wins and the others change nothing. */
+/** When several nodes add the same generation at once, one wins and the others change nothing. */
 export async function insertSigningKey(
   db: Db<SigningKeyTables>,
   key: StoredSigningKey,

@@ -29,28 +29,28 @@ export type SigningKeys = {
   find(kid: string): Promise<KeyObject | undefined>
   current(): Promise<SigningKey>
   published(): Promise<PublicJwk[]>
-  /** Announces a successor when the newest key is older than this; any node may call it any time. */
+  /** Announces a successor when the newest key is older than this; any node may call it at any time. */
   rotateWhenOlderThan(seconds: number): Promise<void>
 }
 
-/** A published key set may be kept this long, so a new key is announced longer than that before use. */
+/** Clients may cache the published key set for this long, so a new key is announced even longer before its use. */
 export const JWKS_MAX_AGE_SECONDS = 600
 
 const ANNOUNCED_SECONDS = JWKS_MAX_AGE_SECONDS + 300
 
-/** What another node has changed, or an operator has deleted, is seen after this time. */
+/** How soon a node sees what another node has changed or an operator has deleted. */
 const RELOAD_SECONDS = 1
 
-/** How far the clocks of nodes may differ: a key is needed a little longer than its last token. */
-const SPARE_SECONDS = 60
+/** How far the clocks of nodes may differ: a key must outlive its last token by this much. */
+const CLOCK_SKEW_SECONDS = 60
 
 const MISS_COOLDOWN_SECONDS = 10
 
 /**
  * The keys of one service, shared by its nodes through the database. Rows never change: which key
- * signs follows from their times alone, so nodes agree without talking. A key keeps verifying after
- * its successor took over until the last token it can have signed is dead. A node that finds no
- * key at all, at the first start or because an operator deleted them, makes one that signs at once.
+ * signs follows from their times alone, so nodes agree without communicating. A key keeps verifying after
+ * its successor has taken over, until the last token it can have signed has expired. A node that finds
+ * no keys, at the first start or because an operator deleted them, creates one that signs at once.
  */
 export async function openSigningKeys(options: SigningKeyOptions): Promise<SigningKeys> {
   const { db, clock, masterKey, tokenLifetimeSeconds } = options
@@ -62,14 +62,14 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
   async function reload(): Promise<void> {
     const stored = await listSigningKeys(db)
     if (stored.length === 0) return add(1, clock())
-    // An unchanged key stays the same object: verified tokens are remembered by it.
+    // An unchanged key stays the same object, because cached tokens are tied to their key by identity.
     keys = stored.map(
       (row) => keys.find(({ kid }) => kid === row.kid) ?? openSigningKey(row, masterKey),
     )
     reloadAt = secondsAfter(clock(), RELOAD_SECONDS)
   }
 
-  /** For all requests that find the keys too old. */
+  /** Shared by all requests that find the keys stale. */
   function reloadOnce(): Promise<void> {
     reloading ??= reload().finally(() => {
       reloading = undefined
@@ -84,12 +84,12 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
 
   async function freshKeys(): Promise<SigningKey[]> {
     if (clock() >= reloadAt) await reloadOnce()
-    return keys.filter((key) => !isSpent(key))
+    return keys.filter((key) => !isRetired(key))
   }
 
-  function isSpent(key: SigningKey): boolean {
+  function isRetired(key: SigningKey): boolean {
     const successor = keys.find(({ generation }) => generation > key.generation)
-    const lastUseSeconds = tokenLifetimeSeconds + SPARE_SECONDS
+    const lastUseSeconds = tokenLifetimeSeconds + CLOCK_SKEW_SECONDS
     return !!successor && clock() > secondsAfter(successor.signsFrom, lastUseSeconds)
   }
 
@@ -106,7 +106,7 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
 
   async function current(): Promise<SigningKey> {
     const fresh = await freshKeys()
-    // A node whose clock is behind the one that made the first key has no key in force yet.
+    // No key is in force yet if this node's clock is behind that of the node that created the first key.
     const key = fresh.findLast(({ signsFrom }) => signsFrom <= clock()) ?? fresh[0]
     if (!key) throw new Error('The table of signing keys is empty')
     return key
@@ -118,8 +118,8 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
     if (newest && secondsAfter(newest.signsFrom, seconds) <= clock()) {
       await add(newest.generation + 1, secondsAfter(clock(), ANNOUNCED_SECONDS))
     }
-    const spent = keys.filter(isSpent).map(({ kid }) => kid)
-    await deleteSigningKeys(db, spent)
+    const retired = keys.filter(isRetired).map(({ kid }) => kid)
+    await deleteSigningKeys(db, retired)
   }
 
   await reload()
@@ -158,7 +158,7 @@ function openSigningKey(stored: StoredSigningKey, masterKey: Buffer): SigningKey
   return { generation, kid, signsFrom, privateKey, publicKey: createPublicKey(privateKey) }
 }
 
-/** What may be published of a key: the public half and how to use it. */
+/** The part of a key that may be published: the public half and how to use it. */
 export function publicJwk(key: SigningKey): PublicJwk {
   return { ...publicMembers(key.publicKey), kid: key.kid, alg: 'ES256', use: 'sig' }
 }

@@ -2,18 +2,18 @@ import type { IncomingMessage } from 'node:http'
 import { http, https } from '../../runtime/networks.ts'
 import { traceHeaders } from '../../tracing/trace-context.ts'
 
-type Question = { method?: 'POST'; headers?: Record<string, string>; body?: string }
+type IssuerRequest = { method?: 'POST'; headers?: Record<string, string>; body?: string }
 
 const TIMEOUT_MS = 3_000
 const LONGEST_REPLY_BYTES = 64 * 1024
 
 /**
- * Asks an issuer for JSON, bounded in time and size; no redirect is followed. Without `fetch`, which
- * would take 15 MB in every service that asks now and then.
+ * Requests JSON from an issuer, bounded in time and size, without following redirects. Does not use
+ * `fetch`, which would take 15 MB in every service for an occasional request.
  */
 export async function askIssuer(
   url: string,
-  { method, headers, body }: Question = {},
+  { method, headers, body }: IssuerRequest = {},
 ): Promise<{ status: number; reply: Record<string, unknown> }> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const request = (url.startsWith('https:') ? https : http).request(url, {
@@ -31,7 +31,7 @@ async function boundedText(response: IncomingMessage): Promise<string> {
   let length = 0
   for await (const chunk of response) {
     length += chunk.length
-    if (length > LONGEST_REPLY_BYTES) throw new Error('The answer of the issuer is too large.')
+    if (length > LONGEST_REPLY_BYTES) throw new Error("The issuer's answer is too large.")
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

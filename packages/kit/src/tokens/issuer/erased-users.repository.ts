@@ -3,9 +3,9 @@ import type { LeaseTables } from '../../database/leases/leases.repository.ts'
 import type { Migration } from '../../database/migrate.ts'
 
 export type IssuerTables = LeaseTables & {
-  /** The names that users of a trusted issuer came with, to forget them with the user. */
+  /** The names seen for each user of a trusted issuer, so that they can be erased with the user. */
   issuer_users: { issuer: string; user_id: string; username: string }
-  /** How far the list of users whom an issuer has erased was worked off. */
+  /** How far the list of users that an issuer has erased has been processed. */
   issuer_cursors: { issuer: string; place: string }
 }
 
@@ -42,7 +42,7 @@ export async function deleteUsernames(db: IssuerDb, user: IssuerUser): Promise<v
     .execute()
 }
 
-export async function findPlace(db: IssuerDb, issuer: string): Promise<string | undefined> {
+export async function findCursor(db: IssuerDb, issuer: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('issuer_cursors')
     .select('place')
@@ -51,7 +51,7 @@ export async function findPlace(db: IssuerDb, issuer: string): Promise<string | 
   return row?.place
 }
 
-export async function savePlace(db: IssuerDb, issuer: string, place: string): Promise<void> {
+export async function saveCursor(db: IssuerDb, issuer: string, place: string): Promise<void> {
   await db
     .insertInto('issuer_cursors')
     .values({ issuer, place })

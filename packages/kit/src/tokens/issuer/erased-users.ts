@@ -7,31 +7,31 @@ import { failPoint } from '../../runtime/fail-point.ts'
 import type { Logger } from '../../runtime/logging.ts'
 import {
   deleteUsernames,
-  findPlace,
+  findCursor,
   type IssuerTables,
   insertUsername,
   listUsernames,
-  savePlace,
+  saveCursor,
 } from './erased-users.repository.ts'
 import type { Introspection } from './introspection.ts'
 
 export type ErasedUsers<T extends IssuerTables> = {
   db: Db<T>
   clock: Clock
-  /** Its name, as in its tokens. */
+  /** The issuer's name, as in its tokens. */
   issuer: string
   deletedUsers: Introspection['deletedUsers']
-  /** What is kept of a user. Must change nothing when it is gone already. */
+  /** Erases everything kept about a user. Must be idempotent. */
   eraseUser(userId: string): Promise<void>
-  /** Where a name is kept as text, beside things that stay. In a transaction. */
+  /** Removes a name from records that stay but hold it as text. Runs in a transaction. */
   forgetName(db: Db<T>, username: string, userId: string): Promise<void>
 }
 
 const EVERY_SECONDS = 60
-/** An access token of an erased user may be good for 15 minutes, and leave something here again. */
+/** An access token of an erased user may stay valid for 15 minutes and create data here again. */
 const LAST_TOKEN_SECONDS = 1_000
 
-/** Erases here whom the issuer has erased, on one node at a time. */
+/** Erases the users that the issuer has erased, on one node at a time. */
 export function startErasure<T extends IssuerTables>(
   users: ErasedUsers<T>,
   { log, metrics }: { log: Logger; metrics: Metrics },
@@ -44,28 +44,28 @@ export function startErasure<T extends IssuerTables>(
     metrics,
     run: (signal) => eraseDeletedUsers(users, signal),
   })
-  // Not worth a line: of services that start together, the issuer may be the last to listen.
+  // Logged for debugging only: when services start together, the issuer may be the last to listen.
   job
     .runNow()
-    .catch((error) => log.debug({ err: error }, 'erased users are looked for in a minute'))
+    .catch((error) => log.debug({ err: error }, 'could not list erased users; retrying in a minute'))
   return job
 }
 
 /**
- * Works off the list of the issuer. The place in it is saved once everyone before it is erased and
- * holds no token any more: whatever a crash interrupts, or a late request adds, the next round repeats.
+ * Works through the issuer's list of erased users. The cursor is saved once everyone before it is erased and
+ * has no valid token any more: whatever a crash interrupts, or a late request adds, the next round repeats.
  */
 export async function eraseDeletedUsers<T extends IssuerTables>(
   users: ErasedUsers<T>,
   signal: AbortSignal,
 ): Promise<void> {
   const { db, clock, issuer, deletedUsers, eraseUser } = users
-  const places = db as unknown as Db<IssuerTables>
+  const cursors = db as unknown as Db<IssuerTables>
   const settled = secondsAfter(clock(), -LAST_TOKEN_SECONDS).toISOString()
-  let place = await findPlace(places, issuer)
+  let cursor = await findCursor(cursors, issuer)
   let isSettled = true
   for (;;) {
-    const { items, next } = await deletedUsers(place)
+    const { items, next } = await deletedUsers(cursor)
     for (const { id, deletedAt } of items) {
       if (signal.aborted) return
       await eraseUser(id)
@@ -74,9 +74,9 @@ export async function eraseDeletedUsers<T extends IssuerTables>(
       if (isSettled) await forgetNames(users, id)
       failPoint('erased-user:name')
     }
-    if (items.length === 0 || next === null || next === place) return
-    place = next
-    if (isSettled) await savePlace(places, issuer, next)
+    if (items.length === 0 || next === null || next === cursor) return
+    cursor = next
+    if (isSettled) await saveCursor(cursors, issuer, next)
   }
 }
 
@@ -95,7 +95,7 @@ async function forgetNames<T extends IssuerTables>(
 const MOST_REMEMBERED = 10_000
 
 /**
- * Writes down which names belong to a user, before anything is kept under such a name: the list of
+ * Records which names belong to a user before anything is stored under such a name, because the list of
  * erased users has no names. One write for each user and node.
  */
 export function rememberUsers<T extends IssuerTables>(db: Db<T>, issuer: string) {
@@ -106,7 +106,7 @@ export function rememberUsers<T extends IssuerTables>(db: Db<T>, issuer: string)
     try {
       await insertUsername(db as unknown as Db<IssuerTables>, { issuer, userId, username })
     } catch {
-      // On a full disk users can still read, and no name is stored either. The next request tries again.
+      // On a full disk users can still read, and nothing is stored under the name. The next request tries again.
       return
     }
     if (remembered.size >= MOST_REMEMBERED) remembered.clear()

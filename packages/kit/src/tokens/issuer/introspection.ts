@@ -4,21 +4,21 @@ import { hashOpaqueToken } from '../opaque-token.ts'
 import { askIssuer } from './ask.ts'
 
 type IntrospectionOptions = {
-  /** Its endpoint is at `/oauth2/introspect` below. */
+  /** The issuer's URL; its endpoint is at `/oauth2/introspect` below. */
   issuer: string
   /** A service key of the issuer with the scope `tokens:introspect`. */
   key: string
   clock: Clock
 }
 
-/** The user of a token that is in force, as the issuer knows it now. */
+/** The user of an active token, with the current data of the issuer. */
 export type CurrentUser = { username: string; roles: string[] }
 
 export type Introspection = {
   check(token: string): Promise<CurrentUser | undefined>
-  /** Whether a user is enabled, for what was made with a token that is long gone. */
+  /** Whether a user is enabled, for things that were created with a token that has long expired. */
   isEnabled(userId: string): Promise<boolean>
-  /** Users whom the issuer has erased, oldest first, after the `next` of the part before. */
+  /** Users that the issuer has erased, oldest first; `after` is the `next` of the previous page. */
   deletedUsers(after: string | undefined): Promise<DeletedUsers>
 }
 
@@ -28,10 +28,9 @@ const KEPT_SECONDS = 10
 const MOST_ANSWERS = 1_000
 
 /**
- * Asks the issuer whether a token is still in force (RFC 7662), or a user enabled: the session may have
- * ended, the user may have been disabled. An answer is kept for ten seconds; requests at the same time
- * share one. An issuer that does not answer is 503: nothing is allowed because nothing is known
- * against it.
+ * Asks the issuer whether a token is still active (RFC 7662), or a user enabled: the session may have
+ * ended, the user may have been disabled. An answer is cached for ten seconds, and concurrent requests
+ * share one. If the issuer does not answer, requests fail with 503: without an answer nothing is allowed.
  */
 export function createIntrospection({ issuer, key, clock }: IntrospectionOptions): Introspection {
   const base = issuer.replace(/\/$/, '')
@@ -87,16 +86,16 @@ async function currentUser(
   const { active, username, roles } = reply
   if (active === false) return undefined
   if (active !== true || typeof username !== 'string' || !Array.isArray(roles))
-    throw new Error('The answer of the issuer names no user.')
+    throw new Error("The issuer's answer names no user.")
   return { username, roles: roles.map(String) }
 }
 
-/** A user who is unknown there was deleted. */
+/** A user that the issuer does not know has been deleted. */
 async function enabledUser(url: string, authorization: string): Promise<boolean> {
   const { status, reply } = await askIssuer(url, { headers: { authorization } })
   if (status === 404 && reply.code === 'USER_NOT_FOUND') return false
   if (status !== 200 || typeof reply.enabled !== 'boolean')
-    throw new Error(`The issuer answered ${status}, and not whether the user is enabled.`)
+    throw new Error(`The issuer answered ${status} without saying whether the user is enabled.`)
   return reply.enabled
 }
 
@@ -104,7 +103,7 @@ async function erasedUsers(url: string, authorization: string): Promise<DeletedU
   const { status, reply } = await askIssuer(url, { headers: { authorization } })
   const { items, next } = reply
   if (status !== 200 || !Array.isArray(items) || (next !== null && typeof next !== 'string'))
-    throw new Error(`The issuer answered ${status}, and not whom it has erased.`)
+    throw new Error(`The issuer answered ${status} without a list of erased users.`)
   const users = items.map(({ id, deletedAt }) => ({ id: String(id), deletedAt: String(deletedAt) }))
   return { items: users, next }
 }
