@@ -43,7 +43,7 @@ export type Caller = { userId: string; username: string; roles: string[]; sessio
 export type SuiteLinks = {
   home: string
   consoles: { name: string; title: string; href: string }[]
-  /** The console of the service whose tokens this one takes, too. */
+  /** The console of the service whose tokens this one accepts, too. */
   signIn?: string
 }
 
@@ -51,36 +51,36 @@ export type Health = { status: 'UP' | 'DOWN'; reason?: string }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Whether the service takes requests, and if not, why. */
+    /** Whether the service accepts requests, and if not, why. */
     readiness(): Promise<Health>
-    /** True once the service is stopping: it finishes what it has and is not ready. */
+    /** True once the service is stopping: it finishes requests in flight and is not ready. */
     draining: boolean
     clock: Clock
-    /** What the service counts; read by the management listener. */
+    /** The metrics of the service; read by the management listener. */
     metrics: Metrics
-    /** Where traces are on: for work that no request waits for. */
+    /** Set when tracing is on; for work that no request waits for. */
     tracer: Tracer | undefined
-    /** What clients reach the service by. */
+    /** The URL at which clients reach the service. */
     publicUrl: string | undefined
-    /** Where the client of this request finds the service: scheme, host and base path. */
+    /** The URL at which the client of this request reaches the service: scheme, host and base path. */
     baseUrlOf(request: Request): string
-    /** Describes who issues tokens for this service; named when one is refused. */
+    /** The URL of a document on who issues tokens for this service; sent when a token is refused. */
     resourceMetadata: string | undefined
-    /** What an operator should know; logged once, when the service listens. */
+    /** Warnings for the operator; logged once, when the service listens. */
     announcements: string[]
-    /** What the pages of the console must know of the settings; public, as the pages are. */
+    /** Settings that the console pages need; public, like the pages. */
     pageFacts: Record<string, unknown>
-    /** Where the other consoles are, for a switcher; set by who runs several services. */
+    /** Links to the other consoles, for a switcher; set by whoever runs several services. */
     suiteOf: ((request: Request) => SuiteLinks) | undefined
     /** Every route, for the API document. */
     operations: Operation[]
-    /** What the service says about its API as a whole; see `routes/openapi/document.ts`. */
+    /** The description of the API as a whole; see `routes/openapi/document.ts`. */
     api: unknown
-    /** Runs when the server has answered its last request; the last registered runs first. */
+    /** Runs `work` when the server has answered its last request; the last registered runs first. */
     onClose(work: () => Promise<void> | void): void
   }
   interface FastifyRequest {
-    /** Who is asking. Set by a guard; reading it on an unguarded route is a bug and throws. */
+    /** Who is calling. Set by a guard; reading it on an unguarded route is a bug and throws. */
     caller: Caller
   }
 }
@@ -89,17 +89,17 @@ export type Guard = ((request: Request) => Promise<void>) & { access?: Access }
 
 const ANYONE: Caller = { userId: '', username: 'anyone', roles: [], sessionId: '' }
 
-/** For a route that asks nothing of its callers, but says whom it served. */
+/** For a route that is open to everyone, but whose handler reads `request.caller`. */
 export const anyone: Guard = async (request) => {
   request.caller = ANYONE
 }
 
-/** Returns whose token this is, or nothing when it is not valid (any more). */
+/** Returns the caller that a token belongs to, or nothing when it is not valid (any more). */
 export type Authenticate = (bearerToken: string) => Promise<Caller | undefined>
 
 /**
- * Guards for routes. They are `onRequest` hooks, so a caller without a right gets 401 or 403
- * before a byte of the body is read or its type is looked at.
+ * Guards for routes. They are `onRequest` hooks, so an unauthorised caller gets 401 or 403 before a
+ * byte of the body is read or its type is checked.
  */
 export function callerGuard(
   authenticate: Authenticate,
@@ -123,7 +123,7 @@ export function callerGuard(
   return { caller: guarding(access, identify), role }
 }
 
-/** A guard that the API document describes. */
+/** Adds to a guard what the API document says about it. */
 export function guarding(access: Access | undefined, guard: Guard): Guard {
   return Object.assign(guard, { access })
 }

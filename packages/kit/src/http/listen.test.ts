@@ -91,7 +91,7 @@ describe('a host with two addresses', { skip }, () => {
 
 describe('a port that cannot be used', () => {
   for (const [code, message] of [
-    ['EACCES', /^Port 80 needs rights that this process does not have\. .* SMALL_PORT\.$/],
+    ['EACCES', /^Port 80 needs privileges that this process does not have\. .* SMALL_PORT\.$/],
     ['ENOTFOUND', /^The host app\.example is not known\. .*_HOST setting\.$/],
   ] as const)
     test(`is named in one sentence (${code})`, async (t) => {

@@ -10,8 +10,8 @@ const LARGEST_SIZE = 2000
 const LARGEST_OFFSET = Number.MAX_SAFE_INTEGER
 
 /**
- * `page`, `size` and `sort=property,asc|desc` from a query. Numbers that make no sense fall back
- * to the default; a property that cannot be sorted by is the caller's mistake.
+ * Reads `page`, `size` and `sort=property,asc|desc` from a query. Invalid numbers fall back to the
+ * default; a property that cannot be sorted by is refused.
  */
 export function pageRequest(query: unknown, sortable: readonly string[]): PageRequest {
   const given = (query ?? {}) as Record<string, string | string[] | undefined>
@@ -22,7 +22,7 @@ export function pageRequest(query: unknown, sortable: readonly string[]): PageRe
   return { page, size, offset: page * size, sort: sorts.map((sort) => sortOf(sort, sortable)) }
 }
 
-/** What `pageRequest` reads, for the API document. */
+/** The parameters that `pageRequest` reads, for the API document. */
 export function pageQuery<T extends Record<string, TSchema>>(
   sortable: readonly string[],
   more?: T,
@@ -60,7 +60,7 @@ const Sorted = Type.Object({
   unsorted: Type.Boolean(),
 })
 
-/** What `pageOf` returns; `name` is that of the component in the API document. */
+/** The schema of what `pageOf` returns; `name` names the component in the API document. */
 export function pageReply<T extends TSchema>(item: T, name: string) {
   const count = Type.Integer({ minimum: 0 })
   return Type.Object(
@@ -89,7 +89,7 @@ export function pageReply<T extends TSchema>(item: T, name: string) {
   )
 }
 
-/** The page body that clients of Spring-style services know. */
+/** The page body that clients of Spring-style services expect. */
 export function pageOf<T>(content: T[], totalElements: number, request: PageRequest) {
   const { page: number, size, offset } = request
   const totalPages = Math.ceil(totalElements / size)

@@ -22,7 +22,7 @@ import { describeFaults, type SchemaFault } from './schema.ts'
 
 export type ProblemRenderer = (problem: Problem, request: Request) => { type: string; body: string }
 
-/** The only place a failure becomes a response. */
+/** The only place where a failure becomes a response. */
 export function handleProblems(server: Server, render?: ProblemRenderer): void {
   const countLimited = server.metrics.counter({
     name: 'plinth_rate_limited_total',
@@ -116,7 +116,7 @@ function toProblem(error: unknown): Problem {
   if (isDiskFull(error)) return storageFull({ cause: error })
   const fault = databaseFault(error)
   if (fault) return (fault === 'full' ? storageFull : databaseUnavailable)({ cause: error })
-  // The framework sets a status on what it refuses, also on a body whose sender disconnected.
+  // The framework sets a status on requests that it refuses, also when the client disconnects during the body.
   const isFrameworkError = /^(FST_|ECONNRESET$)/.test(code) || error instanceof SyntaxError
   if (isFrameworkError && statusCode >= 400 && statusCode < 500)
     return malformedRequest({ cause: error })
@@ -136,7 +136,7 @@ export type BrokenRequestRenderer = (
   requestId: string,
 ) => { type: string; body: string }
 
-/** Answers what is not valid HTTP. There is no request, so no route, and its id is a new one. */
+/** Answers input that is not valid HTTP. There is no request, so there is no route, and the id is new. */
 export function answerBrokenRequests(
   log: Logger,
   headersFor: ReplyHeaders,

@@ -167,7 +167,7 @@ describe('a running service', () => {
     assert.equal(status, 69)
     assert.equal(
       String(stderr),
-      '✖ Port 80 needs rights that this process does not have. Choose one from 1024 with SMALL_PORT.\n',
+      '✖ Port 80 needs privileges that this process does not have. Choose 1024 or higher with SMALL_PORT.\n',
     )
   })
 })

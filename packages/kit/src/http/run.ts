@@ -11,7 +11,7 @@ import type { Server } from './framework.ts'
 
 export type Running = Address & { server: Server; drainSeconds?: number }
 
-/** The whole life of a service as a process of its own. */
+/** Runs a service as a process of its own, from start to exit. */
 export async function run(
   start: () => Promise<Running>,
   closeOn: (close: () => Promise<void>) => void = closeOnSignals,
@@ -41,10 +41,10 @@ export function asksForHelp(words: string[]): boolean {
   return words.includes('--help') || words.includes('-h')
 }
 
-// npm passes on a Ctrl-C that the terminal has already sent to this process.
+// npm forwards a Ctrl-C that the terminal has already sent to this process.
 const ONE_KEYSTROKE_MS = 500
 
-/** The first signal closes gracefully; a second one ends at once. */
+/** The first signal closes gracefully; a second one exits at once. */
 export function closeOnSignals(close: () => Promise<void>): void {
   let since: number | undefined
   const onSignal = (signal: NodeJS.Signals) => {
@@ -60,7 +60,7 @@ export function closeOnSignals(close: () => Promise<void>): void {
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
 }
 
-/** Exit codes as operators know them from sysexits.h. */
+/** Exit codes from sysexits.h, which operators know. */
 export const EXIT = { unavailable: 69, settings: 78 }
 
 /** Prints why nothing was started, and exits with the matching code. */
@@ -88,13 +88,13 @@ function explain(error: unknown): string {
 const LONGEST_FINISH_MS = 25_000
 
 /**
- * Readiness goes false at once; for the drain time requests are still served, so that a load balancer
+ * Readiness turns false at once. Requests are still served for the drain time, so that a load balancer
  * has time to notice; then the listener closes, requests in flight finish, and everything is closed.
  */
 export async function closeGracefully(server: Server, drainSeconds = 0): Promise<void> {
   server.draining = true
   await setTimeout(drainSeconds * 1000)
-  // A connection that a client keeps open after the last answer must not be waited for.
+  // Do not wait for connections that clients keep open after the last answer.
   server.server.keepAliveTimeout = 1
   const cut = new AbortController()
   const late = setTimeout(LONGEST_FINISH_MS, undefined, { signal: cut.signal, ref: false })
@@ -109,7 +109,7 @@ export async function closeGracefully(server: Server, drainSeconds = 0): Promise
 /** `portSetting` is named when the port cannot be used. */
 type Address = { host: string; port: number; portSetting?: string }
 
-/** Starts to accept connections at all `addresses` of the host and returns its URL. */
+/** Starts accepting connections on all `addresses` of the host and returns its URL. */
 export async function listen(
   server: Server,
   address: Address,
@@ -135,7 +135,7 @@ export async function listen(
   return hostUrl(address.host, portOf(server))
 }
 
-/** `localhost` is two addresses on many machines, and a client may choose either. */
+/** `localhost` has two addresses on many machines, and a client may choose either. */
 export async function addressesOf(host: string): Promise<string[]> {
   if (host !== 'localhost') return [host]
   const found = await lookup(host, { all: true })
@@ -143,9 +143,9 @@ export async function addressesOf(host: string): Promise<string[]> {
 }
 
 /**
- * The framework would open a server for each further address, without our limits, and would neither
- * wait for it nor report that its port is taken. Here these listeners hand their connections to the
- * one server. Call it before the server is ready, and the result once it listens.
+ * The framework would open another server for each further address, without our limits, and would neither
+ * wait for it nor report that its port is in use. These listeners pass their connections to the one
+ * server instead. Call this before the server is ready, and the returned function once it listens.
  */
 function listenOnMoreAddresses(server: Server) {
   const listeners: Listener[] = []
@@ -170,7 +170,7 @@ function listenerFor(server: Server): Listener {
   })
 }
 
-/** A name may list an address that is switched off, as IPv6 often is; any free port will do for port 0. */
+/** A host name may have an address that is disabled, as IPv6 often is; with port 0 a port in use is harmless. */
 function isNeeded({ code = '' }: NodeJS.ErrnoException, { port }: Address): boolean {
   if (code === 'EADDRINUSE') return port !== 0
   return code !== 'EADDRNOTAVAIL' && code !== 'EAFNOSUPPORT'
@@ -182,7 +182,7 @@ function portOf(server: Server): number {
 
 const SERVICE_PORT = "the service's …_PORT setting"
 
-/** Says why in one sentence; a failure that has nothing to do with the address stays as it is. */
+/** Explains the failure in one sentence; an error unrelated to the address is returned unchanged. */
 export function cannotListen(
   error: unknown,
   { host, port, portSetting = SERVICE_PORT }: Address,
@@ -190,7 +190,7 @@ export function cannotListen(
   const code = (error as NodeJS.ErrnoException).code ?? ''
   const reason = {
     EADDRINUSE: `Port ${port} is in use. Stop what uses it, or choose another with ${portSetting}.`,
-    EACCES: `Port ${port} needs rights that this process does not have. Choose one from 1024 with ${portSetting}.`,
+    EACCES: `Port ${port} needs privileges that this process does not have. Choose 1024 or higher with ${portSetting}.`,
     EADDRNOTAVAIL: `${host} is not an address of this machine. Choose another with the service's …_HOST setting.`,
     ENOTFOUND: `The host ${host} is not known. Choose another with the service's …_HOST setting.`,
     EAI_AGAIN: `The host ${host} could not be looked up. Choose another with the service's …_HOST setting.`,

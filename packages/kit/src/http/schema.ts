@@ -71,7 +71,7 @@ export function pathId(text: string, { name = 'id', unknown }: IdRefusal = {}): 
 
 type Schema = Record<string | symbol, unknown>
 
-/** On a schema whose property may be absent. Ajv reads no symbols. */
+/** Marks a schema whose property may be absent. Ajv ignores symbols. */
 const OPTIONAL = Symbol('optional')
 
 const simple = (type: string) => (options?: Schema) => ({ type, ...options })
@@ -104,8 +104,8 @@ const types = {
 }
 
 /**
- * The part of TypeBox that our schemas use, with TypeBox's own types. It makes plain JSON Schema, a
- * line each; loading the library for it took a tenth of the whole start.
+ * The part of TypeBox that our schemas use, with TypeBox's own types. Each function is a line of plain
+ * JSON Schema; loading the library for them took a tenth of the start-up time.
  */
 export const Type = types as unknown as Pick<typeof TypeBox, keyof typeof types>
 
@@ -116,12 +116,12 @@ export type SchemaFault = {
   keyword: string
   message?: string
   params: Record<string, unknown>
-  /** Set on a fault of a name and not of a value. */
+  /** Set when the name of a property is at fault and not its value. */
   propertyName?: string
   parentSchema?: { message?: string }
 }
 
-/** What each schema rule means to a reader, `field: message`; a field's first fault is enough. */
+/** Turns faults into messages for people, `field: message`; only the first fault of each field is listed. */
 export function describeFaults(faults: SchemaFault[]): string[] {
   const byField = new Map<string, string>()
   for (const fault of faults.filter(isInformative)) {
@@ -135,7 +135,7 @@ const MOST_FAULTS = 20
 
 const UNINFORMATIVE = ['anyOf', 'if', 'propertyNames']
 
-/** A field that may be null reports both branches of its schema; only the other one helps. */
+/** A nullable field reports a fault for each branch of its schema; the null branch does not help. */
 function isInformative(fault: SchemaFault): boolean {
   if (UNINFORMATIVE.includes(fault.keyword)) return false
   return !(fault.keyword === 'type' && fault.params.type === 'null')
@@ -178,8 +178,8 @@ export const VALIDATION = {
 }
 
 /**
- * The same schema, in which counts are checked before members: of too many members only the count is
- * reported. All faults are collected, so a validator would look at each of them otherwise.
+ * Returns the schema with counts checked before members: if there are too many members, only the count
+ * is reported. A validator that collects all faults would otherwise check every one of them.
  */
 export function countsFirst(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(countsFirst)
@@ -190,7 +190,7 @@ export function countsFirst(schema: unknown): unknown {
   const { maxProperties, maxItems, items, patternProperties, propertyNames, ...others } = copy
   const limit = maxItems === undefined ? { maxProperties } : { maxItems }
   if (Object.values(limit)[0] === undefined) return copy
-  // What is additional depends on what is named: of an object with named members both stay.
+  // `additionalProperties` depends on `properties`: in an object with named members both stay outside `then`.
   const { additionalProperties, ...plain } = others
   const isRecord = others.properties === undefined
   const rest = isRecord ? plain : others
@@ -204,12 +204,12 @@ function defined(members: Schema): Schema {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }
 
-/** A `preValidation` for a route whose body may be missing: that is an object without members. */
+/** A `preValidation` hook for a route with an optional body: a missing one becomes an empty object. */
 export async function emptyBody(request: { body?: unknown }): Promise<void> {
   request.body ??= {}
 }
 
-/** Checks a value that did not come over HTTP by the same rules, with the same messages. */
+/** Validates a value that did not come over HTTP by the same rules, with the same messages. */
 export function faultsOf(schema: TSchema, value: unknown): string[] {
   const validate = new Ajv(VALIDATION).compile(schema)
   return validate(value) ? [] : describeFaults((validate.errors ?? []) as SchemaFault[])

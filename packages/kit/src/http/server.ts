@@ -59,11 +59,11 @@ export type ServerOptions = HostOptions &
     dataFolder?: string
     tracing?: TracingSettings
     bodyLimitBytes?: number
-    /** How long a body may take that is not an upload. */
+    /** How long a body may take to arrive, unless it is an upload. */
     bodyDeadlineMs?: number
     renderProblem?: ProblemRenderer
     renderBrokenRequest?: BrokenRequestRenderer
-    /** Chooses the route from the raw target without the base path; `targetOf` keeps that target. */
+    /** Maps the raw target, without the base path, to a route; `targetOf` still returns that target. */
     rewriteUrl?: RewriteUrl
   }
 
@@ -135,17 +135,17 @@ function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting | undefi
     ...(rewriteUrl && { rewriteUrl }),
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: 'idle',
-    // What still arrives on an open connection while we close is served, and ends the connection.
+    // A request that arrives on an open connection while we close is served, and ends the connection.
     return503OnClosing: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // A whole-request deadline would cut slow honest uploads; headers and JSON bodies have their own.
+    // A deadline for the whole request would cut off slow, honest uploads; headers and JSON bodies have their own.
     requestTimeout: 0,
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: 5_000,
       // Node would answer by itself, without our headers; see checkHosts.
       requireHostHeader: false,
-      // No stream for a body that does not exist; see parseJsonBodies for who would wait for its end.
+      // No stream for a missing body; parseJsonBodies handles the parsers that would wait for its end.
       optimizeEmptyRequests: true,
     },
     clientErrorHandler: answerBrokenRequests(options.log, headersFor, options.renderBrokenRequest),
@@ -158,14 +158,14 @@ function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting | undefi
     ajv: { customOptions: VALIDATION },
     schemaController: { compilersFactory },
   })
-  // Node would refuse an unknown expectation by itself; RFC 9110 allows to disregard it.
+  // Node would refuse an unknown `Expect` by itself; RFC 9110 allows a server to ignore it.
   server.server.on('checkExpectation', (request, response) => {
     server.server.emit('request', request, response)
   })
   return server.withTypeProvider<SchemaTypes>() as unknown as Server
 }
 
-/** Without a child logger for each request, which costs more than a line: a line names its request itself. */
+/** Avoids a child logger per request, which costs more than a line; lines include their request id anyway. */
 function childless(log: Logger): Logger {
   const logger = Object.create(log) as Logger
   return Object.assign(logger, { child: () => logger })

@@ -4,9 +4,9 @@ import type { Request } from '../framework.ts'
 import { readForwarded } from './forwarded.ts'
 
 export type AddressOptions = {
-  /** What clients reach the service by; it may have a path. */
+  /** The URL at which clients reach the service; it may have a path. */
   publicUrl?: string
-  /** Further names under which it may be asked. */
+  /** Further host names under which clients may reach it. */
   allowedHosts?: string[]
   trustedProxies?: string[]
 }
@@ -19,10 +19,10 @@ export type Placed = IncomingMessage & { basePath?: string; target?: string }
 export type TargetRewriting = (request: IncomingMessage) => string
 
 /**
- * Finds the base path of each request. That of the public URL is removed from the target, so that a
- * proxy may strip it or not; `X-Forwarded-Prefix` names what has been stripped, and if it could
- * remove anything here, a client could send one to get around the rules that a proxy has for paths.
- * `ownSegments` are the first segments of our own routes.
+ * Finds the base path of each request. The path of the public URL is removed from the target, so a proxy
+ * may strip it or leave it. `X-Forwarded-Prefix` only tells what has been stripped: if it removed anything
+ * here, a client could send one to bypass the path rules of a proxy. `ownSegments` are the first segments
+ * of our own routes.
  */
 export function removeBasePath(
   { publicUrl, trustedProxies = [], rewriteUrl }: AddressOptions & { rewriteUrl?: RewriteUrl },
@@ -35,7 +35,7 @@ export function removeBasePath(
     const trusted = isTrusted(request.socket.remoteAddress ?? '')
     if (trusted) readForwarded(request.headers, isTrusted)
     const { method, url = '/' } = request
-    // Where it is mounted at another server, that one has found the base path.
+    // Already set if this server is mounted on another, which has then found the base path.
     if (request.target === undefined) {
       request.basePath = (trusted ? forwardedPrefix(request.headers) : undefined) ?? publicPath
       request.target = isBelow(url, publicPath, ownSegments) ? below(url, publicPath) : url
@@ -45,8 +45,8 @@ export function removeBasePath(
 }
 
 /**
- * A base path may look like a path of our own: with `/api`, the target `/api/users` has lost its
- * base path already, and `/api/api/users` has not. `/api` alone is our own path then, not the index.
+ * A base path may look like a path of our own: with `/api`, a proxy has already stripped it from the
+ * target `/api/users`, but not from `/api/api/users`. `/api` alone is then our own path, not the index.
  */
 function isBelow(url: string, basePath: string, ownSegments: Set<string>): boolean {
   if (basePath === '' || !isAtOrBelow(url, basePath)) return false
@@ -68,7 +68,7 @@ export function firstSegment(path: string): string {
   return /^\/([^/?]*)/.exec(path)?.[1] ?? ''
 }
 
-/** What proxies removed, the outermost first. Only what is plainly a path: it goes into headers. */
+/** The prefix that proxies stripped, outermost first. It must be a plain path, because it goes into headers. */
 function forwardedPrefix({ 'x-forwarded-prefix': given }: IncomingHttpHeaders): string | undefined {
   if (typeof given !== 'string' || given === '') return undefined
   const path = given
@@ -78,7 +78,7 @@ function forwardedPrefix({ 'x-forwarded-prefix': given }: IncomingHttpHeaders): 
   return /^(\/(?!\.\.?(\/|$))[\w.~%-]+)*$/.test(path) ? path : undefined
 }
 
-/** Goes before every path that a reply names: `/identity`, or nothing. */
+/** The prefix of every path in a reply: `/identity`, or nothing. */
 export function basePathOf({ raw }: Pick<Request, 'raw'>): string {
   return (raw as Placed).basePath ?? ''
 }
@@ -88,14 +88,14 @@ export function targetOf({ raw, originalUrl }: Pick<Request, 'raw' | 'originalUr
   return (raw as Placed).target ?? originalUrl
 }
 
-/** The path as the client asked for it. */
+/** The path as the client requested it. */
 export function requestedPath(request: Pick<Request, 'raw' | 'originalUrl'>): string {
   return basePathOf(request) + (targetOf(request).split('?', 1)[0] ?? '')
 }
 
 /**
- * Where the client of a request finds this service. The `Host` of a stranger is not repeated: what
- * it names is the client's claim, and a cache or a log would believe it.
+ * The URL at which the client of a request reaches this service. An unknown `Host` is not repeated: it is
+ * only the client's claim, and a cache or a log would trust it.
  */
 export function baseUrls({ publicUrl, allowedHosts = [], trustedProxies = [] }: AddressOptions) {
   const isTrusted = networkMatcher(trustedProxies)
@@ -103,8 +103,8 @@ export function baseUrls({ publicUrl, allowedHosts = [], trustedProxies = [] }: 
   const isKnown = (name: string) => isLoopback(name) || names.has(name)
   return (request: Request): string => {
     const { protocol, host, socket } = request
-    const believed = isTrusted(socket.remoteAddress ?? '') || isKnown(hostName(host))
-    if (publicUrl !== undefined && !believed) return publicUrl
+    const isCredible = isTrusted(socket.remoteAddress ?? '') || isKnown(hostName(host))
+    if (publicUrl !== undefined && !isCredible) return publicUrl
     return `${protocol === 'https' ? 'https' : 'http'}://${host}${basePathOf(request)}`
   }
 }

@@ -5,16 +5,16 @@ type Hop = { for?: string; proto?: string; host?: string }
 const X_FORWARDED = ['for', 'proto', 'host', 'prefix'].map((name) => `x-forwarded-${name}`)
 
 /**
- * RFC 7239, for a request that came from a trusted proxy: puts what `Forwarded` says where the
- * framework looks for it, in `X-Forwarded-For`, `-Proto` and `-Host`. A proxy that sends one of
- * those passes on a `Forwarded` that the client made up, so together with them it does not count.
+ * RFC 7239, for a request from a trusted proxy: copies `Forwarded` to where the framework looks for it,
+ * `X-Forwarded-For`, `-Proto` and `-Host`. A proxy that sends one of those passes on a `Forwarded` that
+ * the client made up, so `Forwarded` is ignored if any of them is present.
  */
 export function readForwarded(
   headers: IncomingHttpHeaders,
   isTrusted: (address: string) => boolean,
 ): void {
   const { forwarded, 'x-forwarded-for': chain } = headers
-  // Some proxies add the port of each connection; a client must not be a new address with each one.
+  // Some proxies add the port of each connection; it must not make a client look like a new address.
   if (chain !== undefined) headers['x-forwarded-for'] = addressesIn(chain)
   if (forwarded === undefined || X_FORWARDED.some((name) => headers[name] !== undefined)) return
   const hops = hopsIn(forwarded)
@@ -25,7 +25,7 @@ export function readForwarded(
   if (outermost.host) headers['x-forwarded-host'] = outermost.host
 }
 
-/** The last hop was written by the proxy that asks; each one before it by the address after it. */
+/** The last hop was written by the proxy that connects to us; each earlier one by the address after it. */
 function outermostTrusted(hops: Hop[], isTrusted: (address: string) => boolean): Hop | undefined {
   let index = hops.length - 1
   while (index > 0 && isTrusted(addressOf(hops[index]))) index -= 1
@@ -34,7 +34,7 @@ function outermostTrusted(hops: Hop[], isTrusted: (address: string) => boolean):
 
 const PAIR = /[ \t]*([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;]+))[ \t]*([;,]|$)/y
 
-/** No hops when any part cannot be read: half a chain of proxies would be a wrong one. */
+/** Returns no hops when any part cannot be parsed: half a chain of proxies would be wrong. */
 function hopsIn(text: string): Hop[] {
   const hops: Hop[] = [{}]
   PAIR.lastIndex = 0
@@ -56,12 +56,12 @@ function addressesIn(chain: string | string[]): string {
   return nodes.map((node) => withoutPort(node.trim())).join(', ')
 }
 
-/** It may be `unknown` or a name that hides the address. */
+/** The address may be `unknown` or an obfuscated identifier. */
 function addressOf(hop: Hop | undefined): string {
   return withoutPort(hop?.for ?? 'unknown')
 }
 
-/** Without port and brackets. */
+/** Removes the port and the brackets of IPv6. */
 function withoutPort(node: string): string {
   return /^\[([^\]]+)\](?::[\w.-]+)?$/.exec(node)?.[1] ?? node.replace(/^([\d.]+):[\w.-]+$/, '$1')
 }

@@ -17,8 +17,8 @@ type Mounted = Placed & { hostPath?: string }
 const EVENTS = ['request', 'checkContinue'] as const
 
 /**
- * Serves other servers of this process below paths of this one, as a proxy would that strips the
- * path, but without a connection in between. Call it before this server listens.
+ * Mounts other servers of this process below paths of this one, like a proxy that strips the path,
+ * but without a connection in between. Call it before this server listens.
  */
 export function mountServers(server: Server, address: AddressOptions, mounts: Mount[]): void {
   const urls = [...server.operations.map(({ url }) => url), ...mounts.map(({ path }) => path)]
@@ -30,13 +30,13 @@ export function mountServers(server: Server, address: AddressOptions, mounts: Mo
     server.server.removeAllListeners(event)
     server.server.on(event, (request: IncomingMessage, response: ServerResponse) => {
       const target = placed?.(request) ?? request.url ?? '/'
-      hand(mountedAt(target, mounts, request)?.server.server ?? own, event, request, response)
+      dispatch(mountedAt(target, mounts, request)?.server.server ?? own, event, request, response)
     })
   }
 }
 
-/** Node's own answer to `Expect: 100-continue` where a server has no answer. */
-function hand(
+/** A server without a listener for `Expect: 100-continue` gets Node's default behaviour. */
+function dispatch(
   to: EventEmitter,
   event: string,
   request: IncomingMessage,
@@ -63,8 +63,8 @@ function mountedAt(target: string, mounts: Mount[], request: Mounted): Mount | u
 const WELL_KNOWN = /^(\/\.well-known\/[\w-]+)(\/[^?]*)?/
 
 /**
- * What a mounted server is asked for. RFC 8414 and RFC 9728 put the path of an issuer or resource
- * behind the well-known part, and the related origins of passkeys belong to a whole domain.
+ * The target within a mounted server. RFC 8414 and RFC 9728 put the path of an issuer or resource
+ * after the well-known part, and the related origins of passkeys belong to a whole domain.
  */
 function targetAt(target: string, { path, server }: Mount): string | undefined {
   if (isAtOrBelow(target, path)) return below(target, path)
@@ -74,7 +74,7 @@ function targetAt(target: string, { path, server }: Mount): string | undefined {
   return server.hasRoute({ method: 'GET', url: document }) ? document : undefined
 }
 
-/** The base path of the server that this one is mounted at, if the request came through it. */
+/** The base path of the server that this one is mounted on, if the request came through it. */
 export function hostPathOf({ raw }: Pick<Request, 'raw'>): string | undefined {
   return (raw as Mounted).hostPath
 }

@@ -9,13 +9,13 @@ export type HostOptions = AddressOptions & {
   host?: string
 }
 
-/** Clients come under few names, and each takes four patterns to look at. */
+/** Allowed names are cached: clients use few of them, and checking one takes four patterns. */
 const MOST_KNOWN = 100
 
 /**
- * Against DNS rebinding: a page of any site can point its own name at 127.0.0.1 and read what a
- * service on this machine answers, unless that service looks at the name it is asked under.
- * Health answers under every name, because probes use addresses.
+ * Against DNS rebinding: any web site can point its own name at 127.0.0.1 and read the answers of a
+ * service on this machine, unless that service checks the `Host` header. Health checks may use any
+ * name, because probes use IP addresses.
  */
 export function checkHosts(server: Server, options: HostOptions): void {
   const isTrusted = networkMatcher(options.trustedProxies ?? [])
@@ -38,7 +38,7 @@ export function checkHosts(server: Server, options: HostOptions): void {
   })
 }
 
-/** Nothing where every name will do: a service that listens beyond this machine, and names none. */
+/** Nothing if every name is allowed: the service listens beyond this machine, and no names are configured. */
 function allowedNames({ host, publicUrl, allowedHosts = [] }: HostOptions) {
   if (host === undefined) return undefined
   if (!isLoopback(host) && allowedHosts.length === 0) return undefined
@@ -65,7 +65,7 @@ export type ConnectionLimits = {
   trustedProxies?: string[]
 }
 
-/** Connections beyond these are closed at once. A trusted proxy speaks for many clients. */
+/** Connections beyond these are closed at once. Trusted proxies, with many clients each, have no limit per address. */
 export function limitConnections(
   server: Server,
   {

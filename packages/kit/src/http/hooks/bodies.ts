@@ -9,9 +9,9 @@ import {
 import type { Guard, Reply, Request, Server } from '../framework.ts'
 
 /**
- * A body that trickles in holds a connection for nothing. Uploads are exempt: they are as slow as
- * the client's line and have a minimum speed. What arrives after the answer has the same time, of
- * any kind: no handler waits for the body of a GET or of a request that was refused.
+ * Cuts off a body that arrives too slowly, because it holds a connection for nothing. Uploads are exempt:
+ * they are as slow as the client's connection and have a minimum speed. After the answer every body has
+ * this deadline: no handler waits for the body of a GET or of a request that was refused.
  */
 export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
   const unfinished = unfinishedBodies()
@@ -19,12 +19,12 @@ export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
     if (hasBody(request.headers) && !isUpload(request.headers['content-type'])) {
       const watch = () => {
         late.add(request)
-        const release = unfinished.reserve(mostBytes(request))
+        const release = unfinished.reserve(maxBytes(request))
         if (!release) return payload.emit('error', tooManyUnfinished())
         const timer = setTimeout(() => {
-          // The body of a GET is not read, and an error without a listener ends the process.
+          // The body of a GET is not read, and an error event without a listener ends the process.
           if (payload.listenerCount('error') === 0) return
-          // An error event, not destroy(): that would take the connection away before the answer.
+          // An error event, not destroy(), which would close the connection before the answer.
           payload.emit('error', bodyTooSlow())
         }, deadlineMs)
         const stop = () => {
@@ -34,7 +34,7 @@ export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
         payload.once('end', stop)
         reply.raw.once('close', stop)
       }
-      // A small body mostly came with its headers, and will have been read by then.
+      // A small body usually comes with its headers, and has been read by then.
       setImmediate(() => {
         if (!request.raw.complete && !reply.raw.destroyed) watch()
       })
@@ -60,7 +60,7 @@ export function readsBody({ method }: { method: string | string[] }): boolean {
   return [method].flat().some((name) => !BODILESS.has(name))
 }
 
-/** Where no body is read, every request would pass the hook for nothing. */
+/** Skips routes that read no body, where the hook would run for nothing. */
 function beforeBodies(server: Server, hook: BeforeBody): void {
   server.addHook('onRoute', (route) => {
     if (!readsBody(route)) return
@@ -68,13 +68,13 @@ function beforeBodies(server: Server, hook: BeforeBody): void {
   })
 }
 
-/** Requests whose body came later than their headers. */
+/** Requests whose body arrived later than their headers. */
 const late = new WeakSet<Request>()
 
 /**
- * Guards run before the body, which has its time: a caller whose session ends meanwhile, or whose role goes,
- * must not finish with what it had. A body that came with its headers costs no second check. An upload is
- * read by its handler, after this.
+ * Guards run before the body, which may take a while: a caller whose session ends or whose role is withdrawn
+ * meanwhile must not proceed with its former rights. A body that arrived with its headers needs no second
+ * check. An upload is read by its handler, after this.
  */
 export function guardLateBodies(server: Server): void {
   server.addHook('onRoute', (route) => {
@@ -90,7 +90,7 @@ export function guardLateBodies(server: Server): void {
 
 const UNFINISHED_BYTES = 64 * 1024 * 1024
 
-/** How much memory bodies may take, all together, that have begun to arrive and not ended. */
+/** Limits the total memory of bodies that have begun to arrive but are not complete. */
 function unfinishedBodies() {
   let reserved = 0
   return {
@@ -106,7 +106,7 @@ function unfinishedBodies() {
   }
 }
 
-function mostBytes({ headers, routeOptions }: Request): number {
+function maxBytes({ headers, routeOptions }: Request): number {
   const announced = Number(headers['content-length'] ?? Number.POSITIVE_INFINITY)
   return Math.min(announced, routeOptions.bodyLimit ?? DEFAULT_BODY_BYTES)
 }
@@ -126,16 +126,15 @@ function isUpload(contentType: string | undefined): boolean {
 }
 
 export const DEFAULT_BODY_BYTES = 128 * 1024
-/** Where credentials or tokens are sent: such a body is small, and anyone may send one. */
+/** For routes that take credentials or tokens: the body is small, and anyone may send one. */
 export const CREDENTIALS_BODY_BYTES = 16 * 1024
 const DEEPEST_NESTING = 32
 
 const FORM = 'application/x-www-form-urlencoded'
 
 /**
- * An empty body is "no body", even when the client says it is JSON: endpoints without one accept
- * it, and a schema reports it like any other fault. A member that would become the prototype is left
- * out.
+ * An empty body counts as no body, even when the client says it is JSON: endpoints without a body accept
+ * it, and a schema reports it like any other fault. A member that would set the prototype is dropped.
  */
 export function parseJsonBodies(server: Server): void {
   const parse = server.getDefaultJsonParser('remove', 'remove')
@@ -152,12 +151,12 @@ export function parseJsonBodies(server: Server): void {
   beforeBodies(server, (request, _reply, payload, done) => {
     const { headers } = request
     if (headers['content-type'] === undefined) return done(null, payload)
-    if (isFormOfNothing(request)) delete request.raw.headers['content-type']
+    if (isEmptyForm(request)) delete request.raw.headers['content-type']
     done(null, isAnnounced(headers) ? payload : Readable.from([]))
   })
 }
 
-/** Nothing here unpacks bodies: a small one could become a large one. */
+/** Compressed bodies are refused, because a small one could expand into a large one. */
 export function refuseEncodedBodies(server: Server): void {
   beforeBodies(server, ({ headers }, _reply, payload, done) => {
     const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
@@ -169,7 +168,7 @@ export function refuseEncodedBodies(server: Server): void {
 
 const TOO_DEEP = `The body is nested more than ${DEEPEST_NESTING} levels deep.`
 
-/** Counted before parsing: a parser takes long for what is deep, and overflows for what is deeper. */
+/** Counted before parsing: deep nesting makes the parser slow, and deeper nesting overflows its stack. */
 function isTooDeep(json: string): boolean {
   let depth = 0
   for (let index = 0; index < json.length; index++) {
@@ -182,7 +181,7 @@ function isTooDeep(json: string): boolean {
   return false
 }
 
-/** Where the text ends that begins at `start`. Read once: a pattern would try again from each quote. */
+/** The end of the string that begins at `start`. Scans it once: a pattern would retry from each quote. */
 function endOfText(json: string, start: number): number {
   for (let index = start + 1; index < json.length; index++) {
     if (json[index] === '"') return index
@@ -191,13 +190,13 @@ function endOfText(json: string, start: number): number {
   return json.length
 }
 
-/** Otherwise Node has no stream for it, and a parser would never see its end. */
+/** Without either header Node has no stream for the body, and a parser would never see its end. */
 function isAnnounced(headers: Request['headers']): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
-/** Several HTTP clients call whatever they post a form, even when they post nothing. */
-function isFormOfNothing({ headers, server }: Request): boolean {
+/** Several HTTP clients label every POST a form, even one without a body. */
+function isEmptyForm({ headers, server }: Request): boolean {
   const empty = !headers['transfer-encoding'] && Number(headers['content-length'] ?? 0) === 0
   const type = headers['content-type']?.toLowerCase() ?? ''
   return empty && type.startsWith(FORM) && !server.hasContentTypeParser(FORM)

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** After the answer. A client that goes on sending for too long is disconnected. */
+/** Drains the request after the answer. A client that keeps sending for too long is disconnected. */
 export async function drainAfterAnswer(request: IncomingMessage): Promise<void> {
   await drainRequest(request)
   if (!request.complete) request.destroy()
@@ -9,8 +9,8 @@ export async function drainAfterAnswer(request: IncomingMessage): Promise<void> 
 const SILENCE_MS = 500
 
 /**
- * When the client asked to close, the answer ends the connection, so the rest is drained before it.
- * A client that falls silent, or asked whether to send at all (`Expect`), is waiting for the answer.
+ * If the client asked to close the connection, the answer ends it, so the rest is drained before the
+ * answer. A client that falls silent, or asked whether to send at all (`Expect`), is waiting for it.
  */
 export async function drainBeforeClosing(
   request: IncomingMessage,
@@ -25,9 +25,9 @@ const LONGEST_DRAIN_MS = 15_000
 const MOST_DRAINED_BYTES = 256 * 1024 * 1024
 
 /**
- * For a request answered before it was read to its end. Closing at once would make the kernel
- * reset the connection and the client lose the answer, and many clients read nothing until they
- * have sent everything. So the rest is read and thrown away, within limits.
+ * For a request that was answered before its body was read completely. Closing at once would make the
+ * kernel reset the connection and the client lose the answer, and many clients read nothing until they
+ * have sent everything. So the rest is read and discarded, within limits.
  */
 async function drainRequest(request: IncomingMessage, silenceMs = LONGEST_DRAIN_MS): Promise<void> {
   if (request.complete || request.destroyed) return

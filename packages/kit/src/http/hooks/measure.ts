@@ -1,17 +1,17 @@
 import type { Reply, Request, Server } from '../framework.ts'
 
-/** The bounds of OpenTelemetry's conventions, in seconds. */
+/** The bucket bounds of OpenTelemetry's conventions, in seconds. */
 const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** How long requests of one route and method took, by status. */
+/** Records how long requests of one route and method took, by status. */
 type Timings = Map<number, (seconds: number) => void>
 
 /**
- * Times every request by its route, never by its path: paths are as many as clients care to invent.
- * A request counts when its connection is done with it, so one that the client gave up counts, too.
- * It runs for every request: each route keeps its series, so that none has to be looked up.
+ * Times every request by its route, never by its path: clients can invent any number of paths.
+ * A request counts when its response closes, so one that the client aborted counts, too.
+ * This runs for every request, so each route keeps its series instead of looking them up.
  */
 export function measureRequests(
   server: Server,
@@ -64,7 +64,7 @@ export function measureRequests(
   })
 }
 
-/** For a client that left before it was told anything; not in the standard, but known from nginx. */
+/** The client disconnected before it got an answer; not in the standard, but known from nginx. */
 const CLIENT_LEFT = 499
 
 export function statusOf({ raw }: Reply): number {
@@ -73,9 +73,9 @@ export function statusOf({ raw }: Reply): number {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Unset where the request was refused before its route was reached. */
+    /** Unset if the request was refused before it reached its route. */
     timings: Timings | undefined
-    /** The code of the problem that it was answered with. */
+    /** The code of the problem that it was answered with, if any. */
     refusal: string | undefined
   }
 }
@@ -85,9 +85,9 @@ type CountedRoutes<L extends string> = Record<`${string} /${string}`, Record<L, 
 const RESULTS = ['accepted', 'refused', 'limited', 'failed'] as const
 
 /**
- * Counts what the clients of some routes were told: `accepted`, `refused` for a fault of the client or
- * one that left, `limited` for 429, `failed` for a fault of ours. Some refusals have a result of their
- * own, by their code. Call it before the routes are added.
+ * Counts the replies of some routes by result: `accepted`, `refused` for a client's fault or one that
+ * disconnected, `limited` for 429, `failed` for our own fault. `resultsByCode` gives some problem codes
+ * a result of their own. Call it before the routes are added.
  */
 export function countReplies<const L extends string = never>(
   server: Server,
@@ -112,7 +112,7 @@ export function countReplies<const L extends string = never>(
       countEnd(request, reply)
       done()
     }
-    // A reply that the client did not wait for is not finished, and has no `onResponse`.
+    // If the client disconnects first, the reply never finishes and `onResponse` does not run.
     const onRequest = (request: Request, reply: Reply, done: () => void) => {
       reply.raw.once('close', () => reply.raw.writableFinished || countEnd(request, reply))
       done()

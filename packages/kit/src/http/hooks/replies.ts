@@ -36,7 +36,7 @@ const PREFLIGHT = {
 
 const SHARED = { 'access-control-expose-headers': EXPOSED.join(', ') }
 
-/** Closed unless origins are configured; then exactly those, never a wildcard. */
+/** CORS is off unless origins are configured; then exactly those are allowed, never a wildcard. */
 export function shareWithOrigins(server: Server, origins: string[]): void {
   if (origins.length === 0) return
   server.addHook('onRequest', async (request, reply) => {
@@ -66,7 +66,7 @@ export function answerUnknownRoutes(server: Server): void {
     if (allowed.length === 0) throw notFound()
     throw methodNotAllowed({ headers: { allow: [...new Set(allowed)].sort().join(', ') } })
   }
-  // In a scope of its own, so that other requests do not pass the hook.
+  // In a scope of its own, so that the hook does not run for other requests.
   server.register(async (scope) => {
     scope.addHook('preParsing', async (request) => refuse(request))
     scope.setNotFoundHandler(refuse)
@@ -86,12 +86,12 @@ export function logsRequests({ log: { level } }: Server): boolean {
   return level !== undefined && !['silent', 'fatal', 'error', 'warn'].includes(level)
 }
 
-/** Asked again and again by probes, scrapes and our own page. */
+/** Polled by health probes, metrics scrapers and our own page. */
 const POLLED = /^\/(actuator(\/|$)|api\/history$)/
 
 /**
- * One line a request, without query and headers: they may carry secrets. What is polled every few
- * seconds is a line for `debug`.
+ * Logs one line per request, without query and headers: they may contain secrets. Polled routes are
+ * logged at `debug`.
  */
 export function logRequest(request: Request, reply: Reply): void {
   const route = routeTemplate(request.routeOptions.url)
@@ -99,15 +99,15 @@ export function logRequest(request: Request, reply: Reply): void {
   request.server.log[level](
     {
       requestId: request.id,
-      // The end of a response is outside of its trace.
+      // Given explicitly, because a response ends outside of its trace.
       traceId: request.trace?.traceId,
       method: request.method,
       route: route ?? '(none)',
       status: statusOf(reply),
-      // The client did not wait for the end.
+      // The client disconnected before the end.
       aborted: reply.raw.writableFinished ? undefined : true,
       milliseconds: Math.round(reply.elapsedTime * 10) / 10,
-      // Of a route without a guard it is not set.
+      // Not set on a route without a guard.
       callerId: (request.caller as Caller | undefined)?.userId || undefined,
     },
     'request',
@@ -125,7 +125,7 @@ const SECURITY_HEADERS = {
 export type ReplyHeaders = (requestId: string) => Record<string, string>
 
 export function replyHeaders({ publicUrl = '' }: { publicUrl?: string }): ReplyHeaders {
-  // RFC 6797: a browser that came by https once does not come by http again.
+  // RFC 6797: a browser that has used https once does not use http again.
   const transport = publicUrl.startsWith('https:') && {
     'strict-transport-security': 'max-age=31536000',
   }
@@ -143,12 +143,12 @@ export function sendReplyHeaders(server: Server, headersFor: ReplyHeaders): void
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 
-// A random part for the process and a count are as unique as a random id each, and cost a tenth.
+// A random part per process plus a counter is as unique as a random id, at a tenth of the cost.
 const PROCESS_ID = randomUUID().slice(0, -12)
 
 let requestCount = randomInt(2 ** 40)
 
-/** The one that was given, where it is well-formed; a new one otherwise. */
+/** The given id if it is well-formed, a new one otherwise. */
 export function requestId(given?: string | string[]): string {
   if (typeof given === 'string' && REQUEST_ID.test(given)) return given
   requestCount += 1

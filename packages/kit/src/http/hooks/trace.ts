@@ -49,7 +49,7 @@ function isProbe({ url }: Request): boolean {
   return url.startsWith('/actuator/')
 }
 
-/** Without the query, which may hold a secret, and without a path that is one. */
+/** Omits the query, which may hold a secret, and a path that contains a token. */
 function described(request: Request, reply: Reply): [string, Attributes, boolean] {
   const route = routeTemplate(request.routeOptions.url)
   const status = statusOf(reply)

@@ -13,7 +13,7 @@ const PAGE = { hide: true }
 type About = {
   operationId: string
   summary: string
-  /** Leaves no copy in the browser: what it shows is about one person. */
+  /** Not cached by the browser, because it shows data about one person. */
   personal?: boolean
 }
 
@@ -48,7 +48,7 @@ export function consoleRoutes(
   }
 }
 
-/** A page at the base path itself, without the slash, would look for its assets beside it. */
+/** At the base path itself, without a trailing slash, a page would look for its assets one level too high. */
 function atFolder(send: (request: Request, reply: Reply) => Reply) {
   return (request: Request, reply: Reply) => {
     const basePath = basePathOf(request)
@@ -98,7 +98,7 @@ const POLICY = [
   "media-src 'self' blob:",
   "connect-src 'self'",
   "font-src 'self'",
-  // What a page made itself, which is under the policy of the page.
+  // Content that a page created itself, which inherits the policy of the page.
   'frame-src blob:',
   "base-uri 'none'",
   "form-action 'none'",
@@ -107,15 +107,15 @@ const POLICY = [
 ]
 
 /**
- * A console with a sign-in makes one policy, for the address of its worker, before anything else
- * runs; a second one of that name is refused.
+ * A console with a sign-in creates one Trusted Types policy, for the URL of its worker, before anything
+ * else runs; browsers refuse a second one of that name.
  */
 function policyOf(pages: Map<string, Page>): string {
   const trusted = pages.has('session-worker.js') ? 'plinth-worker' : "'none'"
   return [...POLICY, `trusted-types ${trusted}`].join('; ')
 }
 
-/** The headers of a page of ours: only its own scripts and styles, no framing, no inline code. */
+/** The headers of our pages: only their own scripts and styles, no framing, no inline code. */
 function pageHeaders(overrides: Headers): Headers {
   return {
     'cross-origin-opener-policy': 'same-origin',

@@ -6,14 +6,14 @@ import type { Server } from '../framework.ts'
 
 const PENDING_SECONDS = 60
 
-/** The file that makes a challenge pending: who can write into the data folder may ask. */
+/** The file that makes a challenge pending: whoever can write to the data folder may ask. */
 export function challengeFile(dataFolder: string, nonce: string): string {
   return join(dataFolder, `doctor-${createHash('sha256').update(nonce).digest('hex')}`)
 }
 
 /**
- * `plinth doctor` asks this through the public address: which address, host and scheme the service
- * sees behind its proxies. Without a challenge that is pending it does not exist.
+ * `plinth doctor` calls this through the public URL to learn which address, host and scheme the service
+ * sees behind its proxies. It answers 404 unless a challenge is pending.
  */
 export function doctorRoute(server: Server, name: string, dataFolder: string): void {
   server.get('/actuator/doctor/:nonce', {

@@ -5,7 +5,7 @@ export const strongly: Comparison = (listed, etag) => listed === etag
 
 export const weakly: Comparison = (listed, etag) => listed.replace(/^W\//, '') === etag
 
-/** Whether `If-Match` or `If-None-Match` lists a tag, which is strong. */
+/** Whether `If-Match` or `If-None-Match` lists the strong tag `etag`. */
 export function listsTag(header: string, etag: string, matches: Comparison): boolean {
   if (header.trim() === '*') return true
   return (header.match(/(?:W\/)?"[^"]*"/g) ?? []).some((listed) => matches(listed, etag))

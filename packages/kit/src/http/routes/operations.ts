@@ -1,18 +1,18 @@
 import type { TSchema, TUnknown } from 'typebox'
 import type { DefinedProblem } from '../../problems.ts'
 
-/** What a guard asks of a caller. */
+/** What a guard requires of a caller. */
 export type Access = {
   /** OpenAPI security schemes by name; the caller needs all of them. */
   schemes: Record<string, object>
-  /** Schemes that do in place of those. */
+  /** Alternative schemes, accepted instead of those. */
   otherSchemes?: Record<string, object>
   problems: DefinedProblem[]
 }
 
 type Guarded = { access?: Access }
 
-/** What a guard asks for that lets a caller choose between two. */
+/** The requirements of a guard that accepts what either of two guards accepts. */
 export function eitherAccess({ access: one }: Guarded, { access: other }: Guarded): Access {
   return {
     schemes: one?.schemes ?? {},
@@ -21,24 +21,24 @@ export function eitherAccess({ access: one }: Guarded, { access: other }: Guarde
   }
 }
 
-/** What a route says in its `schema` for the API document; nothing here changes how it runs. */
+/** What a route declares in its `schema` for the API document; nothing here changes how it runs. */
 export type Declaration = {
   /** Also the name of the client's method. */
   operationId?: string
   summary?: string
   description?: string
   tags?: string[]
-  /** What it may refuse with, apart from what its guards and every route refuse with. */
+  /** The problems it may answer with, besides those of its guards and of every route. */
   problems?: DefinedProblem[]
-  /** Query parameters that the rule reads itself. */
+  /** Query parameters that the route parses itself. */
   readsQuery?: TSchema
-  /** The body by media type, where the handler reads it itself. */
+  /** The body by media type, if the handler reads it itself. */
   readsBody?: Record<string, TSchema>
-  /** How it writes problems, where that is not RFC 9457: the content of a response. */
+  /** How it writes problems if not as RFC 9457 says: the content of a response. */
   problemForm?: (problems: DefinedProblem[]) => Record<string, unknown>
-  /** What it asks of a caller that no guard asks. */
+  /** What it requires of a caller beyond its guards. */
   access?: Access[]
-  /** Pages and their assets are no part of the API. */
+  /** Pages and their assets are not part of the API. */
   hide?: boolean
 }
 
@@ -80,8 +80,8 @@ export function operationsOf({ method, url, schema = {}, onRequest }: Route): Op
 }
 
 /**
- * The response schemas that the framework gets. It compiles a serializer for each, which drops what
- * is not declared; that is wanted where a schema is closed (`additionalProperties: false`).
+ * The response schemas that the framework gets. It compiles a serializer for each, which drops undeclared
+ * members; that is wanted only where a schema is closed (`additionalProperties: false`).
  */
 export function filteringResponses(response: unknown): Record<string, unknown> {
   return Object.fromEntries(
@@ -102,7 +102,7 @@ export type ReplyDetails = {
   mediaTypes?: string[]
 }
 
-/** A reply with more than a JSON body. The framework and Ajv read no symbols. */
+/** A reply with more than a JSON body. The framework and Ajv ignore symbols. */
 export function replyWith<T extends TSchema>(details: ReplyDetails, schema: T): T {
   return { ...schema, [DETAILS]: details }
 }
@@ -113,7 +113,7 @@ export function detailsOf(schema: unknown): ReplyDetails {
 
 const ANYTHING = {} as TUnknown
 
-/** A reply whose body is no JSON, or that has none. */
+/** A reply whose body is not JSON, or that has no body. */
 export function bareReply(details: ReplyDetails): TUnknown {
   return replyWith({ mediaTypes: [], ...details }, ANYTHING)
 }

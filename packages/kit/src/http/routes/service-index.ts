@@ -11,7 +11,7 @@ const PATHS = {
 
 type About = { name: string; version: string; consolePath?: string }
 
-/** `GET /`: a browser goes to the console; for programs, and where there is none, what is here. */
+/** `GET /` redirects a browser to the console; programs, or browsers if there is no console, get links. */
 export function indexRoute(server: Server, { name, version, consolePath = '/api-test' }: About) {
   const paths = { console: consolePath, ...PATHS }
   server.get('/', {
@@ -36,7 +36,7 @@ export function indexRoute(server: Server, { name, version, consolePath = '/api-
   })
 }
 
-/** Browsers name HTML when they open an address; programs ask for anything, or for JSON. */
+/** Browsers list HTML in `Accept` when they open a URL; programs accept anything, or JSON. */
 function wantsPage(accept = ''): boolean {
   return accept.includes('text/html')
 }

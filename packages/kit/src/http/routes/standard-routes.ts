@@ -33,7 +33,7 @@ export function actuatorRoutes(server: Server, options: ActuatorOptions): void {
 
 type Component = { name: string; operationId: string; summary: string }
 
-/** The health of a part that the service can do without, so it does not count for the whole. */
+/** The health of an optional component, which does not affect the health of the service. */
 export function componentHealthRoute(
   server: Server,
   { name, operationId, summary }: Component,
@@ -97,7 +97,7 @@ function report(reply: Reply, health: Health): Reply {
   return reply.code(503).header('retry-after', '5').send(health)
 }
 
-/** Uses what the service depends on, writing included. False or a throw means that it cannot. */
+/** Uses the dependencies of the service, writes included. False or a throw means that one of them fails. */
 type HealthCheck = () => Promise<boolean | Health>
 
 const FRESH_MS = 1_000
@@ -106,9 +106,9 @@ const HUNG_MS = 10_000
 const TOO_SLOW: Health = { status: 'DOWN', reason: 'A dependency did not answer in time.' }
 
 /**
- * Checks at most once a second, however often it is asked, and answers in time: a dependency that is
- * slow under load counts as it was when it last answered, or as up when the service has just started,
- * which took it. One that has not answered for ten seconds is down.
+ * Checks at most once a second, however often it is called, and answers in time: if a dependency is slow
+ * under load, its last known status counts, or up if the service has just started, which required it.
+ * A dependency that has not answered for ten seconds is down.
  */
 export function healthProbe(check: HealthCheck, { hungMs = HUNG_MS } = {}): () => Promise<Health> {
   let last: { at: number; health: Health } | undefined
@@ -137,7 +137,7 @@ export function healthProbe(check: HealthCheck, { hungMs = HUNG_MS } = {}): () =
   }
 }
 
-/** The reason is said only where it was put into words for a caller: anything else may hold secrets. */
+/** Only the text of a `Problem` becomes the reason, because it is meant for callers: any other may hold secrets. */
 async function healthBy(check: HealthCheck): Promise<Health> {
   try {
     const found = await check()
@@ -158,8 +158,8 @@ function links(baseUrl: string) {
 }
 
 /**
- * RFC 9728: where to get a token for this service. Refusals of a token name this document, so that a
- * client that knows nothing but an address finds the way.
+ * RFC 9728: where to get a token for this service. A reply that refuses a token links to this document,
+ * so that a client that knows only the URL of the service can find the issuer.
  */
 export function protectedResourceRoutes(
   server: Server,
@@ -196,7 +196,7 @@ const ResourceReply = Type.Object(
   { title: 'ProtectedResourceMetadata' },
 )
 
-/** Publishes the public keys, so that others can check this service's tokens by themselves. */
+/** Publishes the public keys, so that others can verify this service's tokens by themselves. */
 export function jwksRoutes(server: Server, keys: SigningKeys): void {
   server.get('/.well-known/jwks.json', {
     schema: {

@@ -11,25 +11,25 @@ import {
 } from './responses.ts'
 import { type Components, createComponents, type Json } from './schemas.ts'
 
-/** What a service says about its API that no single route says. */
+/** What a service says about its API as a whole. */
 export type ApiDescription = {
   title: string
   version: string
   description: string
-  /** In the order in which a reader should meet them. */
+  /** In the order in which a reader should see them. */
   tags: Record<string, string>
-  /** False where no route uses a database. */
+  /** False if no route uses a database. */
   database?: boolean
-  /** What hooks of the whole server ask for; guards of a route speak for themselves. */
+  /** What server-wide hooks require; the guards of a route declare their own requirements. */
   accessTo?: (url: string) => Access[]
   problemForm?: ProblemForm
-  /** What the service itself sends to addresses that its clients name, by the type of the event. */
+  /** The events that the service sends to URLs registered by its clients, by event type. */
   webhooks?: Record<string, { summary: string; body: object }>
 }
 
 export type OpenApiDocument = Json & { paths: Record<string, Record<string, Json>> }
 
-/** OpenAPI 3.1 of the routes that a server has, without the address it is reached by. */
+/** The OpenAPI 3.1 document for the routes of a server, without the URL of the server. */
 export function openApiDocument(operations: Operation[], api: ApiDescription): OpenApiDocument {
   const components = createComponents()
   const securitySchemes: Json = {}
@@ -69,7 +69,7 @@ function webhooksOf(webhooks: NonNullable<ApiDescription['webhooks']>, component
     post: {
       operationId: operationIdOf(type),
       summary,
-      // Signed, which no security scheme of OpenAPI describes.
+      // Webhooks are signed, which no security scheme of OpenAPI describes.
       security: [],
       parameters: SIGNATURE.required.map((name) => ({ $ref: `#/components/parameters/${name}` })),
       requestBody: { required: true, content: { 'application/json': mediaOf(body, components) } },
@@ -83,9 +83,9 @@ function operationIdOf(type: string): string {
   return `on.${type}`.replaceAll(/[._]([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-type Surroundings = { access: Access[]; api: ApiDescription; components: Components }
+type Context = { access: Access[]; api: ApiDescription; components: Components }
 
-function describe(operation: Operation, { access, api, components }: Surroundings): Json {
+function describe(operation: Operation, { access, api, components }: Context): Json {
   const { schema } = operation
   const { database = true } = api
   const problemForm = schema.problemForm ?? api.problemForm
@@ -112,7 +112,7 @@ function describe(operation: Operation, { access, api, components }: Surrounding
   }
 }
 
-/** All schemes of one entry are needed; a caller chooses between the entries. */
+/** A caller needs all schemes of one entry, and may choose which entry. */
 function securityOf(access: Access[]): Json[] {
   if (access.length === 0) return []
   const all = (chosen: (asked: Access) => object) =>
@@ -122,7 +122,7 @@ function securityOf(access: Access[]): Json[] {
   return hasChoice ? [first, all(({ schemes, otherSchemes = schemes }) => otherSchemes)] : [first]
 }
 
-/** A status may come with a reply of the route's own or with a problem. */
+/** The same status may be declared both for a reply of the route and for a problem. */
 function merged(replies: Responses, problems: Responses): Responses {
   const both = Object.entries(replies).map(([status, reply]) => {
     const problem = problems[status]
@@ -134,13 +134,13 @@ function merged(replies: Responses, problems: Responses): Responses {
   return { ...problems, ...Object.fromEntries(both) }
 }
 
-/** A body that may be absent is one of whose members none is required. */
+/** A body may be absent if it may be null, or if none of its members is required. */
 function isNullable(body: unknown): boolean {
   const { required, anyOf } = body as { required?: string[]; anyOf?: { type?: string }[] }
   return anyOf?.some(({ type }) => type === 'null') ?? required === undefined
 }
 
-/** A problem response that several routes have becomes a component named by its status and codes. */
+/** A problem response that several routes share becomes a component named by its status and codes. */
 function shareResponses(paths: OpenApiDocument['paths']): Json {
   const responses: Json = {}
   const uses = new Map<string, { holder: Json; status: string }[]>()

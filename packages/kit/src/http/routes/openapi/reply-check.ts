@@ -5,7 +5,7 @@ import { type Json, mapSchemas } from './schemas.ts'
 /** `path` as the document writes it: `/api/files/{id}`. */
 export type SentReply = { method: string; path: string; status: number; type: string }
 
-/** Says what is wrong with a reply, whose body is undefined where it is no text. */
+/** Returns what is wrong with a reply, if anything. The body is undefined if it is not text. */
 export type ReplyCheck = (reply: SentReply, body: string | undefined) => string | undefined
 
 type Media = { schema?: Json }
@@ -42,7 +42,7 @@ function resolved(document: Json, given: unknown): unknown {
   return names.reduce((part: unknown, name) => (part as Json)[name], document)
 }
 
-/** Validates by a schema of the document in which every object is closed. */
+/** Validates against the schemas of the document with every object closed. */
 function validators(document: Json) {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, validateSchema: false })
   const { schemas } = document.components as { schemas: Record<string, Json> }
@@ -63,7 +63,7 @@ function validators(document: Json) {
   }
 }
 
-/** Parts of an `allOf` stay open: the whole is closed. */
+/** The parts of an `allOf` stay open; only the whole is closed. */
 function closed(schema: Json): Json {
   const { $ref, allOf } = schema as { $ref?: string; allOf?: Json[] }
   if ($ref) return { $ref: `closed${$ref}` }

@@ -20,7 +20,7 @@ import { type Components, exampleOf, type Json } from './schemas.ts'
 /** How a service writes a problem: RFC 9457, unless it has a form of its own. */
 export type ProblemForm = (problems: DefinedProblem[], components: Components) => Json
 
-/** By status. */
+/** Responses by status. */
 export type Responses = Record<string, { description?: string; headers: Json; content?: Json }>
 
 const ALWAYS = [malformedRequest, hostAmbiguous, misdirected, internalFailure]
@@ -33,12 +33,12 @@ const WITH_BODY = [
   tooManyUnfinished,
 ]
 
-type Surroundings = { access: Operation['access']; database: boolean }
+type Context = { access: Operation['access']; database: boolean }
 
-/** Everything that a route may refuse with: what it says itself, and what it need not say. */
+/** All problems that a route may answer with: those it declares, and those that are implied. */
 export function problemsOf(
   { method, url, schema }: Operation,
-  { access, database }: Surroundings,
+  { access, database }: Context,
 ): DefinedProblem[] {
   const { body, querystring, readsQuery, headers } = schema
   const isChecked =
@@ -81,7 +81,7 @@ function headersNamed(names: string[]): Json {
   return Object.fromEntries(known.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-/** What the route answers when it does what it was asked. */
+/** What the route answers when it succeeds. */
 export function successResponses({ schema }: Operation, components: Components): Responses {
   const replies = Object.entries((schema.response ?? {}) as Json)
   return Object.fromEntries(
@@ -102,13 +102,13 @@ export function successResponses({ schema }: Operation, components: Components):
   )
 }
 
-/** A body, with an example of it; bytes have neither schema nor example. */
+/** The schema of a body and an example; raw bytes have neither. */
 export function mediaOf(schema: unknown, components: Components): Json {
   if (Object.keys(schema as Json).length === 0) return {}
   return { schema: components.reference(schema), example: exampleOf(schema) }
 }
 
-/** One response for each status, with the codes that come with it. */
+/** One response for each status, with its problem codes. */
 export function problemResponses(
   problems: DefinedProblem[],
   components: Components,

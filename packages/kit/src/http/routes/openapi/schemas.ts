@@ -5,7 +5,7 @@ export type Json = Record<string, unknown>
 export type Components = { schemas: Json; reference(schema: unknown): Json }
 
 /**
- * A schema with a `title` becomes a component of that name. Two schemas of one name must be equal:
+ * A schema with a `title` becomes a component of that name. Two schemas with the same name must be equal:
  * a reader would otherwise see the wrong one.
  */
 export function createComponents(): Components {
@@ -33,8 +33,8 @@ const isEqual = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.s
 const ANY_NAME = '^.*$'
 
 /**
- * As it is, but in words that every tool reads: our keyword `message` is a description, and a record
- * says what its values are without a pattern that any name matches.
+ * The same schema in keywords that every tool supports: our `message` becomes a description, and a record
+ * describes its values with `additionalProperties` instead of a pattern that any name matches.
  */
 function described({ message, patternProperties, ...schema }: Json): Json {
   if (message !== undefined) schema.description ??= message
@@ -69,7 +69,7 @@ const BY_FORMAT: Record<string, string> = {
   uri: 'https://shop.example/',
 }
 
-/** A value that the schema accepts, made of the examples that its parts give. */
+/** A value that the schema accepts, built from the examples of its parts. */
 export function exampleOf(given: unknown): unknown {
   const schema = given as Json & { examples?: unknown[]; anyOf?: Json[]; properties?: Json }
   if (schema.examples?.length) return schema.examples[0]

@@ -16,9 +16,9 @@ const DocumentReply = Type.Object(
 const REFERENCE = { operationId: 'reference', summary: 'This document as a page for browsers' }
 
 /**
- * `/openapi.json`: what this very process answers, and under which address the client reaches it.
- * It is made when it is asked for, and once. `page` is the folder of the page that draws it, which
- * is served at `/reference`.
+ * `/openapi.json`: the API of this very process, and the URL at which the client reaches it. It is built
+ * once, on the first request. `page` is the folder of the page that renders it, which is served at
+ * `/reference`.
  */
 export function openApiRoutes(server: Server, api: ApiDescription, page?: string): void {
   server.api = api
@@ -47,7 +47,7 @@ export function openApiRoutes(server: Server, api: ApiDescription, page?: string
   })
 }
 
-/** Everything but the opening brace, which the address follows. */
+/** Everything but the opening brace, after which `servers` is inserted. */
 async function textOf({ operations }: Server, api: ApiDescription): Promise<Text> {
   const { openApiDocument } = await import('./document.ts')
   const text = JSON.stringify(openApiDocument(operations, api)).slice(1)
