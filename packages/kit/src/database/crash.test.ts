@@ -15,7 +15,7 @@ for (const engine of engines)
   describe(`a process killed during a burst of writes, on ${engine.name}`, {
     skip: engine.skip,
   }, () => {
-    test('loses nothing it acknowledged, and leaves nothing half-written', async (t) => {
+    test('loses no acknowledged write and leaves nothing half-written', async (t) => {
       const url = await engine.freshUrl(t)
 
       const acknowledged = await writeUntilKilled(url)

@@ -11,7 +11,7 @@ import { inTransaction } from './transaction.ts'
 
 for (const engine of engines)
   describe(`a database on ${engine.name}`, { skip: engine.skip }, () => {
-    test('is ready when it is opened, and numbers come back as numbers', async (t) => {
+    test('is ready once it is open, and returns numbers as numbers', async (t) => {
       const database = await openNotes(t, await engine.freshUrl(t), [...kitMigrations, NOTES])
 
       const first = await addNote(database, 'a')
@@ -22,7 +22,7 @@ for (const engine of engines)
       assert.equal(database.engine, engine.name)
     })
 
-    test('names a unique violation, whatever the driver calls it', async (t) => {
+    test('recognises a unique violation, whatever the driver calls it', async (t) => {
       const database = await openNotes(t, await engine.freshUrl(t))
       await addNote(database, 'once')
 
@@ -34,7 +34,7 @@ for (const engine of engines)
       assert.equal(isUniqueViolation(new Error('other')), false)
     })
 
-    test('a transaction that throws leaves nothing', async (t) => {
+    test('a transaction that throws leaves nothing behind', async (t) => {
       const database = await openNotes(t, await engine.freshUrl(t))
 
       const work = inTransaction(database.db, async (db) => {
@@ -46,7 +46,7 @@ for (const engine of engines)
       assert.deepEqual(await database.db.selectFrom('notes').selectAll().execute(), [])
     })
 
-    test('of transactions that wait together one that throws undoes only itself', async (t) => {
+    test('a transaction that throws does not undo others that run at the same time', async (t) => {
       const database = await openNotes(t, await engine.freshUrl(t))
       const write = (number: number) =>
         inTransaction(database.db, async (db) => {
@@ -70,7 +70,7 @@ for (const engine of engines)
       assert.ok(refused.every(({ message }) => /^no to/.test(message)))
     })
 
-    test('transactions of two nodes that meet are all applied', async (t) => {
+    test('conflicting transactions of two nodes are all applied', async (t) => {
       const url = await engine.freshUrl(t)
       const nodes = [await openNotes(t, url), await openNotes(t, url)]
       await addNote(nodes[0] as Database<NoteTables>, 'count')
@@ -82,7 +82,7 @@ for (const engine of engines)
     })
   })
 
-test('a database that does not answer is named, without its password', async () => {
+test('the error for a database that does not answer names it, without its password', async () => {
   const opening = openDatabase('postgres://me:hunter2@127.0.0.1:1/shop', [NOTES])
 
   const error = await opening.catch((thrown) => thrown)
@@ -92,7 +92,7 @@ test('a database that does not answer is named, without its password', async () 
   assert.doesNotMatch(error.message, /hunter2/)
 })
 
-test('a transaction that SQLite itself rolled back, as it does on a full disk, keeps its cause and blocks no other', async (t) => {
+test('a transaction rolled back by SQLite itself, as on a full disk, keeps its cause and does not block others', async (t) => {
   const database = await openNotes(t, await sqlite.freshUrl(t))
 
   const lost = inTransaction(database.db, async (db) => {
@@ -105,7 +105,7 @@ test('a transaction that SQLite itself rolled back, as it does on a full disk, k
   assert.equal(kept.id, 1)
 })
 
-/** Read, then write: correct only if no other wrote in between. */
+/** Reads, then writes: correct only if no other transaction wrote in between. */
 function increment(node: Database<NoteTables> | undefined): Promise<void> {
   const { db } = node as Database<NoteTables>
   return inTransaction(db, async (transaction) => {

@@ -22,14 +22,14 @@ import { claimLease, kitMigrations, type LeaseTables } from './leases/leases.rep
 import { type Database, type Db, openDatabase } from './open.ts'
 import { inTransaction } from './transaction.ts'
 
-test('a server that PgBouncer has lost is a fault of the database, like one that we have', () => {
+test('a server connection lost by PgBouncer counts as unavailable, like one that we lose', () => {
   for (const code of ['08P01', '08006', '57P01'])
     assert.equal(databaseFault({ code }), 'unavailable')
 })
 
 for (const engine of engines)
   describe(`a database on ${engine.name}`, { skip: engine.skip }, () => {
-    test('a lease far in the future, from before the clock was set back, is over', async (t) => {
+    test('a lease far in the future, from before the clock was set back, has expired', async (t) => {
       const { db } = await open(t, engine)
       await db
         .insertInto('leases')
@@ -40,7 +40,7 @@ for (const engine of engines)
       assert.equal(await claimLease(db, 'sweep', 'other', 30), false)
     })
 
-    test('leases of processes that died are swept at the next start', async (t) => {
+    test('leases of dead processes are deleted at the next start', async (t) => {
       const url = await engine.freshUrl(t)
       const first = await openDatabase<LeaseTables>(url, kitMigrations)
       await first.db
@@ -57,7 +57,7 @@ for (const engine of engines)
       assert.deepEqual(names, ['held'])
     })
 
-    test('health writes, and is UP', async (t) => {
+    test('the health check writes, and is UP', async (t) => {
       const { api } = await serve(t, await open(t, engine))
 
       assert.deepEqual((await api.get('/actuator/health/readiness')).body, { status: 'UP' })
@@ -65,12 +65,12 @@ for (const engine of engines)
   })
 
 describe('a full disk', () => {
-  test('is 507 for what writes, while reading still works', async (t) => {
+  test('makes writes fail with 507, while reads still work', async (t) => {
     const database = await open(t, sqlite)
     const { api } = await serve(t, database)
     await sql`create table ballast (bytes blob)`.execute(database.db)
     const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db)
-    // SQLite gives the same error for this limit as for a disk without room.
+    // SQLite reports the same error for this limit as for a full disk.
     await sql.raw(`pragma max_page_count = ${rows[0]?.page_count}`).execute(database.db)
 
     const written = await api.post('/ballast', {})
@@ -80,20 +80,20 @@ describe('a full disk', () => {
   })
 })
 
-describe('a PostgreSQL', { skip: postgres.skip }, () => {
-  test('that ends our connections is 503 DATABASE_UNAVAILABLE, and then is used again', async (t) => {
+describe('a PostgreSQL server', { skip: postgres.skip }, () => {
+  test('that closes our connections causes 503 DATABASE_UNAVAILABLE, and is then used again', async (t) => {
     const database = await open(t, postgres)
     const { api } = await serve(t, database)
 
     const reply = await api.get('/suicide')
 
     assert.deepEqual(refusalOf(reply), UNAVAILABLE)
-    // The pool may hand out the dead connection once more before it hears of its end.
+    // The pool may hand out the dead connection once more before it learns that it has ended.
     const deadline = performance.now() + 10_000
     while ((await api.get('/leases')).status !== 200) assert.ok(performance.now() < deadline)
   })
 
-  test('whose connections are all in use is 503, in time', async (t) => {
+  test('whose connections are all in use causes 503, within the timeout', async (t) => {
     const database = await open(t, postgres, { poolSize: 1, connectMs: 200 })
     const { api } = await serve(t, database)
     const held = Promise.withResolvers<void>()
@@ -113,7 +113,7 @@ describe('a PostgreSQL', { skip: postgres.skip }, () => {
     assert.equal((await api.get('/leases')).status, 200)
   })
 
-  test('ends a statement that takes too long: 503', async (t) => {
+  test('cancels a statement that takes too long, which causes 503', async (t) => {
     const { api } = await serve(t, await open(t, postgres, { statementMs: 100 }))
 
     const reply = await api.get('/sleep')
@@ -121,8 +121,8 @@ describe('a PostgreSQL', { skip: postgres.skip }, () => {
     assert.deepEqual(refusalOf(reply), UNAVAILABLE)
   })
 
-  // PgBouncer refuses these; each transaction then brings them along.
-  test('ends a statement after 10 seconds and an idle transaction after 60, unless told otherwise', {
+  // PgBouncer refuses these parameters; each transaction then sets them itself.
+  test('ends a statement after 10 seconds and an idle transaction after 60 by default', {
     skip: pooled,
   }, async (t) => {
     const { db } = await open(t, postgres)
@@ -134,7 +134,7 @@ describe('a PostgreSQL', { skip: postgres.skip }, () => {
     assert.deepEqual(rows, [{ statement: '10s', transaction: '1min' }])
   })
 
-  test('that goes away is DOWN with the reason, and UP when it is back; the service lives on', async (t) => {
+  test('that goes away makes readiness DOWN with the reason until it is back, and the service keeps running', async (t) => {
     const gate = await openGate(t, new URL(await postgres.freshUrl(t)))
     const database = await openDatabase<LeaseTables>(gate.url, kitMigrations)
     t.after(database.close)
@@ -142,9 +142,9 @@ describe('a PostgreSQL', { skip: postgres.skip }, () => {
     const readiness = () => api.get('/actuator/health/readiness')
     assert.equal((await readiness()).status, 200)
 
-    const underWay = api.get('/sleep')
+    const inFlight = api.get('/sleep')
     await until(
-      () => statementsUnderWay(database.db),
+      () => statementsInFlight(database.db),
       (count) => count === 1,
     )
     await gate.close()
@@ -157,7 +157,7 @@ describe('a PostgreSQL', { skip: postgres.skip }, () => {
     assert.deepEqual([health.status, health.body.status], [503, 'DOWN'])
     assert.match(health.body.reason, /database/)
     assert.deepEqual(refusalOf(refused), UNAVAILABLE)
-    assert.deepEqual(refusalOf(await underWay), UNAVAILABLE)
+    assert.deepEqual(refusalOf(await inFlight), UNAVAILABLE)
     assert.equal(liveness.status, 200)
     assert.equal((await api.get('/leases')).status, 200)
   })
@@ -169,13 +169,13 @@ function refusalOf({ status, body, headers }: ApiReply) {
   return [status, body.code, headers.get('retry-after')]
 }
 
-async function statementsUnderWay(db: Db<LeaseTables>): Promise<number> {
+async function statementsInFlight(db: Db<LeaseTables>): Promise<number> {
   const { rows } = await sql`select pid from pg_stat_activity
     where datname = current_database() and wait_event = 'PgSleep'`.execute(db)
   return rows.length
 }
 
-/** An address for a PostgreSQL at which it can go away, with all its connections, and come back. */
+/** A proxy in front of PostgreSQL that can close, with all its connections, and reopen. */
 async function openGate(t: TestContext, url: URL) {
   const sockets = new Set<Socket>()
   const gate = createListener((socket) => {

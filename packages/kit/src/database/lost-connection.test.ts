@@ -12,8 +12,8 @@ import type { Migration } from './migrate.ts'
 import { type Db, openDatabase } from './open.ts'
 import { inTransaction } from './transaction.ts'
 
-describe('a connection that is lost', { skip: postgres.skip }, () => {
-  test('between two statements of a transaction fails that request alone', async (t) => {
+describe('a lost connection', { skip: postgres.skip }, () => {
+  test('between two statements of a transaction fails only that request', async (t) => {
     const { db, lost } = await openWatched(t)
     const server = createServer({
       log: createLogger('test', 'silent'),
@@ -35,7 +35,7 @@ describe('a connection that is lost', { skip: postgres.skip }, () => {
     assert.equal((await api.get('/lucky')).status, 200)
   })
 
-  test('in the middle of a statement fails that statement alone', async (t) => {
+  test('in the middle of a statement fails only that statement', async (t) => {
     const { db, lost } = await openWatched(t)
     const unlucky = inTransaction(db, async (transaction) => {
       await terminate(transaction, await processOf(transaction))
@@ -48,7 +48,7 @@ describe('a connection that is lost', { skip: postgres.skip }, () => {
     assert.ok(await processOf(db))
   })
 
-  test('leaves the failure before it as the cause', async (t) => {
+  test('does not hide an earlier failure of the transaction', async (t) => {
     const { db, lost } = await openWatched(t)
     const unlucky = inTransaction(db, async (transaction) => {
       await terminate(db, await processOf(transaction))
@@ -62,8 +62,8 @@ describe('a connection that is lost', { skip: postgres.skip }, () => {
     assert.ok(await processOf(db))
   })
 
-  // A pooler replaces it by itself.
-  test('while idle is replaced', { skip: pooled }, async (t) => {
+  // A pooler replaces the connection by itself.
+  test('is replaced if it was idle', { skip: pooled }, async (t) => {
     const { db, lost } = await openWatched(t)
     const warned = lost()
 
@@ -78,7 +78,7 @@ describe('a connection that is lost', { skip: postgres.skip }, () => {
   })
 })
 
-test('connections ended again and again under load lose nothing', {
+test('repeatedly closing connections under load loses no acknowledged write', {
   skip: postgres.skip,
 }, async (t) => {
   type Tables = { halves: { pair: number; half: number } }
@@ -133,14 +133,14 @@ const HALVES: Migration = {
   },
 }
 
-/** Connections of its own, none of which was ended. */
+/** A database with connections of its own, none of which was closed. */
 async function freshDb(t: TestContext, url: string): Promise<Db<object>> {
   const { db, close } = await openDatabase<object>(url, [HALVES])
   t.after(close)
   return db
 }
 
-/** A database, and how to wait for the warning that one of its connections is gone. */
+/** A database, and a function that waits for the warning that one of its connections was lost. */
 async function openWatched(t: TestContext) {
   const lines = new PassThrough()
   const log = createLogger('test', 'warn', lines)
@@ -158,7 +158,7 @@ async function processOf(db: Db<object>): Promise<number> {
   return rows[0]?.pid ?? 0
 }
 
-/** Returns when the process at the other end of that connection has ended. */
+/** Returns once the server process of that connection has ended. */
 async function terminate(db: Db<object>, pid: number): Promise<void> {
   await sql`select pg_terminate_backend(${pid}, 60000)`.execute(db)
 }

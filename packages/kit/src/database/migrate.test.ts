@@ -19,7 +19,7 @@ const INDEX: Migration = {
 
 for (const engine of engines)
   describe(`the schema on ${engine.name}`, { skip: engine.skip }, () => {
-    test('applies only what is new, and several nodes may start at once', async (t) => {
+    test('gets only the new migrations, and several nodes may start at once', async (t) => {
       const url = await engine.freshUrl(t)
       const nodes = await Promise.all([1, 2, 3].map(() => openNotes(t, url)))
       await addNote(nodes[0] as Database<NoteTables>, 'kept')
@@ -29,7 +29,7 @@ for (const engine of engines)
       assert.equal((await later.db.selectFrom('notes').selectAll().execute()).length, 1)
     })
 
-    test('refuses a schema newer than the code, and names it and both versions', async (t) => {
+    test('is refused if it is newer than the code, with an error that names both versions', async (t) => {
       const url = await engine.freshUrl(t)
       await openNotes(t, url, [NOTES, INDEX], '1.4.0')
 
@@ -39,7 +39,7 @@ for (const engine of engines)
       )
     })
 
-    test('takes over a schema of 1.0, which kept no versions', async (t) => {
+    test('is upgraded from 1.0, which recorded no versions', async (t) => {
       const url = await engine.freshUrl(t)
       const { db } = await openNotes(t, url)
       await sql`alter table schema_migrations drop column version`.execute(db)
@@ -53,7 +53,7 @@ for (const engine of engines)
       ])
     })
 
-    test('a migration that fails leaves nothing behind', async (t) => {
+    test('is unchanged after a migration that fails', async (t) => {
       const url = await engine.freshUrl(t)
       const broken = { name: 'test-0002-broken', up: () => Promise.reject(new Error('broken')) }
 
@@ -63,8 +63,8 @@ for (const engine of engines)
     })
   })
 
-describe('the copy of a SQLite file that is made before its schema changes', () => {
-  test('has everything that was committed, even while another reads', async (t) => {
+describe('the copy of an SQLite file before a migration', () => {
+  test('has everything that was committed, even while another process reads', async (t) => {
     const url = await sqlite.freshUrl(t)
     const file = url.slice('sqlite:'.length)
     const database = await openNotes(t, url)
@@ -83,7 +83,7 @@ describe('the copy of a SQLite file that is made before its schema changes', () 
     assert.deepEqual(copy.prepare(tables).all(), [])
   })
 
-  test('is named after the version that is started, and three are kept', async (t) => {
+  test('is named after the version being started, and three copies are kept', async (t) => {
     const url = await sqlite.freshUrl(t)
     const file = url.slice('sqlite:'.length)
     const later = ['1.1.0', '1.2.0', '1.3.0', '1.10.0'].map((version) => ({
@@ -109,7 +109,7 @@ describe('the copy of a SQLite file that is made before its schema changes', () 
   })
 })
 
-describe('the copy of PostgreSQL tables that is made before their schema changes', () => {
+describe('the copy of PostgreSQL tables before a migration', () => {
   const REPLIES: Migration = {
     name: 'test-0003-replies',
     up: async (db) => {
@@ -126,7 +126,7 @@ describe('the copy of PostgreSQL tables that is made before their schema changes
     return rows.map(({ name }) => name)
   }
 
-  test('becomes the database again by its name, with keys, indexes and numbers', {
+  test('becomes the database again by renaming its schema, with keys, indexes and sequences', {
     skip: postgres.skip,
   }, async (t) => {
     const url = await postgres.freshUrl(t, [])
@@ -160,7 +160,7 @@ describe('the copy of PostgreSQL tables that is made before their schema changes
     await openNotes(t, url, [...before, dropIndex], '1.1.0')
   })
 
-  test('is made once for each version, and three are kept; or none, if that is said', {
+  test('is made once for each version, three are kept, and none is made with migrationCopy off', {
     skip: postgres.skip,
   }, async (t) => {
     const url = await postgres.freshUrl(t, [])
@@ -180,7 +180,7 @@ describe('the copy of PostgreSQL tables that is made before their schema changes
   })
 
   // The pooler of the tests connects everyone as the same user.
-  test('that may not be made is asked for, and nothing changes', {
+  test('needs a privilege that the error names, and without it nothing changes', {
     skip: postgres.skip || pooled,
   }, async (t) => {
     const url = await postgres.freshUrl(t, [])

@@ -30,7 +30,7 @@ async function openNotes(t: TestContext, engine: TestEngine): Promise<Db<NoteTab
 
 for (const engine of engines)
   describe(`a prepared statement on ${engine.name}`, { skip: engine.skip }, () => {
-    test('is built once and runs with the values of each run', async (t) => {
+    test('is built once and uses the values of each run', async (t) => {
       let built = 0
       const add = prepared((db: Db<NoteTables>, note: Note) => {
         built += 1
@@ -49,7 +49,7 @@ for (const engine of engines)
       ])
     })
 
-    test('keeps the values that are part of its text, and takes locks', async (t) => {
+    test('keeps constants from its builder, and can lock rows', async (t) => {
       const raise = prepared((db: Db<NoteTables>, { text, copies }: Omit<Note, 'author'>) =>
         db
           .updateTable('notes')
@@ -75,7 +75,7 @@ for (const engine of engines)
       assert.deepEqual(found, [{ text: 'a', copies: 7, author: 'Bob' }])
     })
 
-    test('is rolled back with its transaction, and its failure is thrown', async (t) => {
+    test('is rolled back with its transaction, which throws its error', async (t) => {
       const add = prepared((db: Db<NoteTables>, row: Note) => db.insertInto('notes').values(row))
       const note = { text: 'once', copies: 1, author: null }
       const db = await openNotes(t, engine)
@@ -89,7 +89,7 @@ for (const engine of engines)
       assert.deepEqual(await db.selectFrom('notes').selectAll().execute(), [])
     })
 
-    test('does nothing in a transaction that has ended', async (t) => {
+    test('is rejected in a transaction that has ended', async (t) => {
       const add = prepared((db: Db<NoteTables>, note: Note) => db.insertInto('notes').values(note))
       const db = await openNotes(t, engine)
       const ended = await inTransaction(db, async (transaction) => ({ transaction }))

@@ -48,7 +48,7 @@ for (const engine of engines)
       assert.equal(await noteById(db, 3), undefined)
     })
 
-    test('sees what was committed a moment ago, by this node or by another', async (t) => {
+    test('sees what this node or another has just committed', async (t) => {
       const url = await engine.freshUrl(t)
       const nodes = [await openNotes(t, url), await openNotes(t, url)] as const
       await insert(nodes[0], 1, 'first')
@@ -59,7 +59,7 @@ for (const engine of engines)
       }
     })
 
-    test('sees nothing of an open transaction, unless it is part of it', async (t) => {
+    test('sees no changes of an open transaction unless it is part of it', async (t) => {
       const db = await openNotes(t, await engine.freshUrl(t))
       await insert(db, 1, 'before')
 
@@ -107,7 +107,7 @@ for (const engine of engines)
       assert.deepEqual(found, { id: 1, text: 'one', colour: 'red' })
     })
 
-    test('of one turn are answered together, each by its own key', async (t) => {
+    test('issued together with others gets the row of its own key, even if one of them fails', async (t) => {
       const db = await openNotes(t, await engine.freshUrl(t))
       await insert(db, 1, 'one')
       await insert(db, 2, 'two')
@@ -124,7 +124,7 @@ for (const engine of engines)
       assert.deepEqual(first, { status: 'fulfilled', value: { id: 1, text: 'one' } })
     })
 
-    test('with a key that no row can have fails alone', async (t) => {
+    test('with a key that no row can have does not fail the others', async (t) => {
       const db = await openNotes(t, await engine.freshUrl(t))
       await insert(db, 1, 'one')
       const beyond = 2 ** 40
@@ -138,7 +138,7 @@ for (const engine of engines)
   })
 
 describe('reads on sqlite', () => {
-  test('asked before the database closes are answered', async (t) => {
+  test('requested before the database closes are answered', async (t) => {
     const { db, close } = await openDatabase<Tables>(await sqlite.freshUrl(t), [NOTES])
     await insert(db, 1, 'one')
 
@@ -148,7 +148,7 @@ describe('reads on sqlite', () => {
     assert.deepEqual(await found, { id: 1, text: 'one' })
   })
 
-  test('of a database in memory use its one connection', async (t) => {
+  test('of an in-memory database use its only connection', async (t) => {
     const db = await openNotes(t, 'sqlite::memory:')
     await insert(db, 1, 'one')
 

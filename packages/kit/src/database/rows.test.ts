@@ -4,7 +4,7 @@ import { fromRow, toRow } from './rows.ts'
 
 type NoteRow = { id: number; created_at: string; first_sent_at: string | null }
 
-test('a row and its value name the same things in their own case', () => {
+test('a row in snake_case and its value in camelCase convert into each other', () => {
   const row: NoteRow = { id: 1, created_at: 'now', first_sent_at: null }
 
   const note = fromRow(row)

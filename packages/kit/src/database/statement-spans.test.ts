@@ -37,7 +37,7 @@ type Span = {
   attributes: { key: string; value: { stringValue?: string } }[]
 }
 
-/** A tracer, and the spans that its receiver has when it is closed. */
+/** A tracer, and a function that closes it and returns the spans it has sent. */
 async function startTracer(t: TestContext) {
   const spans: Span[] = []
   const server = createServer(async (request, reply) => {
@@ -69,7 +69,7 @@ async function startTracer(t: TestContext) {
 
 for (const engine of engines)
   describe(`statements in a trace on ${engine.name}`, { skip: engine.skip }, () => {
-    test('are spans with the text and without the values', async (t) => {
+    test('become spans with the SQL text but without the values', async (t) => {
       const { db, close } = await openDatabase<Tables>(await engine.freshUrl(t), [NOTES])
       t.after(close)
       const { tracer, sent } = await startTracer(t)
@@ -98,7 +98,7 @@ for (const engine of engines)
       assert.doesNotMatch(JSON.stringify(spans), /secret/)
     })
 
-    test('belong to the trace of their own transaction, also where several are committed together', async (t) => {
+    test('belong to the trace of their own transaction, even when several are committed together', async (t) => {
       const { db, close } = await openDatabase<Tables>(await engine.freshUrl(t), [NOTES])
       t.after(close)
       const { tracer } = await startTracer(t)

@@ -34,7 +34,7 @@ const texts = async ({ db }: Database<Tables>) =>
 
 for (const engine of engines)
   describe(`transactions on ${engine.name}`, { skip: engine.skip }, () => {
-    test('one that fails is not a reason to run the others again', async (t) => {
+    test('are not retried when another one fails', async (t) => {
       const database = await openNotes(t, engine)
       const runs = new Map<string, number>()
       const write = (name: string, fail?: 'before' | 'after') =>
@@ -63,8 +63,8 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`what waits for the commit on ${engine.name}`, { skip: engine.skip }, () => {
-    test('happens once, when the rows are there, and not after a rollback', async (t) => {
+  describe(`an afterCommit callback on ${engine.name}`, { skip: engine.skip }, () => {
+    test('runs once, after the commit, and never after a rollback', async (t) => {
       const database = await openNotes(t, engine)
       const told: string[] = []
       const write = (name: string, fails = false) =>
@@ -83,7 +83,7 @@ for (const engine of engines)
 
       assert.equal(outcomes[1]?.status, 'rejected')
       assert.deepEqual(told.toSorted(), ['a', 'c'])
-      assert.throws(() => afterCommit(database.db, () => {}), /no transaction/)
+      assert.throws(() => afterCommit(database.db, () => {}), /needs an open transaction/)
     })
   })
 
@@ -97,7 +97,7 @@ const SILENT = prepared((db: Db<Tables>, note: { text: string }) =>
 
 for (const engine of engines)
   describe(`the last statement of a transaction on ${engine.name}`, { skip: engine.skip }, () => {
-    test('gives the transaction its answer', async (t) => {
+    test('provides the result of the transaction', async (t) => {
       const database = await openNotes(t, engine)
 
       const answer = await inTransaction(database.db, async (db) => lastly(LAST(db, { text: 'a' })))
@@ -106,7 +106,7 @@ for (const engine of engines)
       assert.deepEqual(await texts(database), ['a'])
     })
 
-    test('undoes everything when it fails', async (t) => {
+    test('rolls everything back when it fails', async (t) => {
       const database = await openNotes(t, engine)
       const twice = inTransaction(database.db, async (db) => {
         await SILENT(db, { text: 'b' })
@@ -121,7 +121,7 @@ for (const engine of engines)
   })
 
 describe('a transaction on postgres', { skip: postgres.skip }, () => {
-  test('makes one round trip when it waits for nothing', async (t) => {
+  test('takes one round trip when it waits for no answer', async (t) => {
     const { url, roundTripsOf } = await countRoundTrips(t, await postgres.freshUrl(t))
     const { db, close } = await openDatabase<Tables>(url, [NOTES], { poolSize: 1 })
     t.after(close)
@@ -137,7 +137,7 @@ describe('a transaction on postgres', { skip: postgres.skip }, () => {
     assert.equal(count, 1)
   })
 
-  test('that is attempted twice tells once that it is committed', async (t) => {
+  test('that is retried runs its afterCommit callback once', async (t) => {
     const { db } = await openNotes(t, postgres as TestEngine)
     const told: number[] = []
     let attempts = 0
@@ -152,7 +152,7 @@ describe('a transaction on postgres', { skip: postgres.skip }, () => {
     assert.deepEqual(told, [2])
   })
 
-  test('says which statement failed first, though it waits for a later one', async (t) => {
+  test('fails with the error of the first failed statement, even if it awaits a later one', async (t) => {
     const { db } = await openNotes(t, postgres as TestEngine)
 
     const failing = inTransaction(db, async (transaction) => {
@@ -164,7 +164,7 @@ describe('a transaction on postgres', { skip: postgres.skip }, () => {
     await assert.rejects(failing, (error) => isUniqueViolation(error))
   })
 
-  test('can send later, on the same connection, what a failure has skipped', async (t) => {
+  test('can later send statements that a failure skipped on the same connection', async (t) => {
     const url = await postgres.freshUrl(t)
     const database = await openDatabase<Tables>(url, [NOTES], { poolSize: 1 })
     t.after(() => database.close())
@@ -183,7 +183,7 @@ describe('a transaction on postgres', { skip: postgres.skip }, () => {
     assert.deepEqual(await texts(database), ['a', 'b'])
   })
 
-  test('sends nothing when its work fails first', async (t) => {
+  test('sends nothing if its work fails before the first round trip', async (t) => {
     const { url, roundTripsOf } = await countRoundTrips(t, await postgres.freshUrl(t))
     const database = await openDatabase<Tables>(url, [NOTES], { poolSize: 1 })
     t.after(() => database.close())
@@ -202,7 +202,7 @@ describe('a transaction on postgres', { skip: postgres.skip }, () => {
 })
 
 describe('transactions on sqlite that are committed together', () => {
-  test('a statement that comes too late does not become part of another', async (t) => {
+  test('a late statement does not join another transaction', async (t) => {
     const database = await openNotes(t, sqlite)
     const { promise: escaped, resolve: letOut } = Promise.withResolvers<{ db: Db<Tables> }>()
     const first = inTransaction(database.db, async (db) => letOut({ db }))
@@ -217,7 +217,7 @@ describe('transactions on sqlite that are committed together', () => {
     assert.deepEqual(await texts(database), ['in time'])
   })
 
-  test('on a full disk fail for that reason, and the next one finds room', async (t) => {
+  test('fail as full on a full disk, and the next one finds space', async (t) => {
     const database = await openNotes(t, sqlite)
     const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db)
     await sql`pragma max_page_count = ${sql.lit((rows[0]?.page_count ?? 0) + 4)}`.execute(

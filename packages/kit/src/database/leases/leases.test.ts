@@ -28,14 +28,14 @@ const log = createLogger('test', 'silent')
 
 const leasesIn = (db: Db<LeaseTables>) => db.selectFrom('leases').selectAll().execute()
 
-/** As after so long that only these seconds are left. */
+/** Makes the lease expire in this many seconds. */
 const shortenLease = (db: Db<LeaseTables>, seconds: number) =>
   db
     .updateTable('leases')
     .set({ until_ms: Date.now() + seconds * 1000 })
     .execute()
 
-/** From now on claiming a lease takes a while. */
+/** Makes every claim of a lease take a while from now on. */
 async function slowDownClaims(db: Db<LeaseTables>): Promise<void> {
   await sql`create function take_a_while() returns trigger language plpgsql
     as 'begin perform pg_sleep(0.3); return new; end'`.execute(db)
@@ -43,7 +43,7 @@ async function slowDownClaims(db: Db<LeaseTables>): Promise<void> {
     for each row execute function take_a_while()`.execute(db)
 }
 
-async function claimsUnderWay(db: Db<LeaseTables>): Promise<boolean> {
+async function hasClaimsInFlight(db: Db<LeaseTables>): Promise<boolean> {
   const { rows } = await sql`select pid from pg_stat_activity
     where datname = current_database() and wait_event = 'PgSleep'`.execute(db)
   return rows.length > 0
@@ -51,7 +51,7 @@ async function claimsUnderWay(db: Db<LeaseTables>): Promise<boolean> {
 
 for (const engine of engines)
   describe(`leases on ${engine.name}`, { skip: engine.skip }, () => {
-    test('of two nodes only one does the work', async (t) => {
+    test('only one of two nodes does the work', async (t) => {
       const url = await engine.freshUrl(t)
       const [one, two] = [await openNode(t, url), await openNode(t, url)]
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
@@ -68,7 +68,7 @@ for (const engine of engines)
       assert.deepEqual([await first, second], [true, false])
     })
 
-    test('the work can be done again when the holder has finished, even badly', async (t) => {
+    test('the work can be done again once the holder has finished, even if it failed', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
       const failing = withLease(db, 'sweep', 60, () => Promise.reject(new Error('no')))
       await assert.rejects(failing, /no/)
@@ -76,7 +76,7 @@ for (const engine of engines)
       assert.equal(await withLease(db, 'sweep', 60, async () => {}), true)
     })
 
-    test('work that fails says why, also when the lease cannot be released', async (t) => {
+    test('work that fails keeps its error even when the lease cannot be released', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
       const failing = withLease(db, 'sweep', 60, async () => {
         await db.schema.dropTable('leases').execute()
@@ -86,7 +86,7 @@ for (const engine of engines)
       await assert.rejects(failing, /the first failure/)
     })
 
-    test('another node takes over from a dead holder when its lease is over', async (t) => {
+    test('another node takes over from a dead holder when its lease expires', async (t) => {
       const url = await engine.freshUrl(t)
       const [dead, alive] = [await openNode(t, url), await openNode(t, url)]
       await claimLease(dead, 'sweep', 'dead-node', 60)
@@ -98,7 +98,7 @@ for (const engine of engines)
       assert.deepEqual([tooEarly, inTime], [false, true])
     })
 
-    test('a lease that ends too late was given before the clock was set back, and is over', async (t) => {
+    test('a lease that ends implausibly late, from before the clock was set back, has expired', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
       const endsIn = async (seconds: number) => {
         await db.deleteFrom('leases').execute()
@@ -122,7 +122,7 @@ for (const engine of engines)
       assert.equal(claims.filter(Boolean).length, 1)
     })
 
-    test('a lease ends after its seconds by the clock of the database', async (t) => {
+    test('a lease expires after its duration by the clock of the database', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
       const before = Date.now()
       await claimLease(db, 'sweep', 'node', 3600)
@@ -134,7 +134,7 @@ for (const engine of engines)
       assert.ok(givenAt >= before - 1 && givenAt <= after + 1, `${before} ${givenAt} ${after}`)
     })
 
-    test('a lease is given back by its name and its holder', async (t) => {
+    test('a lease is released only under its name and by its holder', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
       for (const name of ['sweep', 'poll']) await claimLease(db, name, 'node', 60)
 
@@ -148,7 +148,7 @@ for (const engine of engines)
       )
     })
 
-    test('a lease is held under the start of its name until it is over', async (t) => {
+    test('a lease is found by the prefix of its name until it expires', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
       await claimLease(db, 'backup:1', 'node', 60)
 
@@ -161,7 +161,7 @@ for (const engine of engines)
       assert.equal(await isLeaseHeld(db, 'backup:', 60), false)
     })
 
-    test('a lease from before the clock was set back is not believed, and swept', async (t) => {
+    test('a lease from before the clock was set back does not count and is deleted', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
       await claimLease(db, 'backup:1', 'node', 60)
       const until_ms = Date.now() + 30 * 86_400_000
@@ -177,7 +177,7 @@ for (const engine of engines)
       )
     })
 
-    test('a lease that ended more than an hour ago is swept, a younger one is not', async (t) => {
+    test('a lease that expired more than an hour ago is deleted, a more recent one is not', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
       for (const name of ['old', 'young']) await claimLease(db, name, 'node', 60)
       const endedMinutesAgo = (name: string, minutes: number) => {
@@ -195,7 +195,7 @@ for (const engine of engines)
       )
     })
 
-    test('a lease is renewed when a third of it has passed, as long as the work goes on', async (t) => {
+    test('a lease is renewed after a third of its duration, as long as the work goes on', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
       t.mock.timers.enable({ apis: ['setInterval'] })
       const isTaken = async () => !(await claimLease(db, 'sweep', 'another', 60))
@@ -215,7 +215,7 @@ for (const engine of engines)
       assert.equal(await isTaken(), false)
     })
 
-    test('work learns that its lease was lost, and leaves it to the node that has it', async (t) => {
+    test('work is told that its lease is lost, and leaves the lease to its new holder', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
       t.mock.timers.enable({ apis: ['setInterval'] })
 
@@ -234,7 +234,7 @@ for (const engine of engines)
       )
     })
 
-    test('work is broken off when its lease cannot be renewed', async (t) => {
+    test('work is aborted when its lease cannot be renewed', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
       t.mock.timers.enable({ apis: ['setInterval'] })
 
@@ -249,7 +249,7 @@ for (const engine of engines)
       await assert.rejects(working, /leases/)
     })
 
-    test('a job runs again and again until it is stopped', async (t) => {
+    test('a job runs periodically until it is stopped', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
       t.mock.timers.enable({ apis: ['setInterval'] })
       let rounds = 0
@@ -278,7 +278,7 @@ for (const engine of engines)
       for (const left of millisecondsLeft) assert.ok(left > 30_000 && left <= 60_001, String(left))
     })
 
-    test('a job runs when asked and waits for its round when stopped', async (t) => {
+    test('a job runs on demand, and stopping it waits for the current round', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
       let rounds = 0
       const run = async () => {
@@ -301,7 +301,7 @@ for (const engine of engines)
       assert.equal(rounds, 1)
     })
 
-    test('a job that is stopped breaks off its round, also one that outlasts the next', async (t) => {
+    test('stopping a job aborts its round, even one that outlasts the next', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
       let ended = false
@@ -320,16 +320,16 @@ for (const engine of engines)
       assert.deepEqual([next, ended, await long], [false, true, true])
     })
 
-    // SQLite has one writer at a time: there nothing can be under way beside the end.
+    // SQLite has one writer at a time, so no renewal can be in flight when the work ends.
     if (engine.name === 'sqlite') return
-    test('a lease that is being renewed when the work ends does not come back', async (t) => {
+    test('a renewal in flight when the work ends does not bring the lease back', async (t) => {
       const db = await openNode(t, await engine.freshUrl(t))
 
       await withLease(db, 'sweep', 0.3, async () => {
         await slowDownClaims(db)
-        while (!(await claimsUnderWay(db))) await setImmediate()
+        while (!(await hasClaimsInFlight(db))) await setImmediate()
       })
-      while (await claimsUnderWay(db)) await setImmediate()
+      while (await hasClaimsInFlight(db)) await setImmediate()
 
       assert.deepEqual(await db.selectFrom('leases').selectAll().execute(), [])
     })

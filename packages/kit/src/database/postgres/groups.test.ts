@@ -54,7 +54,7 @@ async function open(t: TestContext, url: string) {
     const rows = await db.selectFrom('counters').selectAll().orderBy('name').execute()
     return rows.map(({ count }) => count)
   }
-  /** Reads and writes the counter, once for each note. */
+  /** Increments the counter, but only once for each note. */
   const count = (name: string, id: string, check = (_claimed: boolean) => {}) =>
     inTransaction(
       db,
@@ -74,7 +74,7 @@ async function open(t: TestContext, url: string) {
 }
 
 describe('transactions of one turn on postgres', { skip: postgres.skip }, () => {
-  test('with different keys are one transaction, in which each has its own rows', async (t) => {
+  test('with different keys share one transaction, and each gets its own rows', async (t) => {
     const { db, counts, count } = await open(t, await postgres.freshUrl(t))
     await count('c', 'known')
 
@@ -94,7 +94,7 @@ describe('transactions of one turn on postgres', { skip: postgres.skip }, () => 
     ])
   })
 
-  test('with the same key take turns, so that no change is lost', async (t) => {
+  test('with the same key run one after another, so that no change is lost', async (t) => {
     const { counts, count } = await open(t, await postgres.freshUrl(t))
 
     const all = Array.from({ length: 100 }, (_, n) => count(NAMES[n % 4] ?? '', `n${n}`))
@@ -115,7 +115,7 @@ describe('transactions of one turn on postgres', { skip: postgres.skip }, () => 
     const outcomes = await Promise.allSettled([
       count('a', '1'),
       count('b', '2', refuse),
-      // Too long for its column, and so is refused by the database.
+      // Too long for its column, so the database refuses it.
       count('c', 'far too long'),
       count('d', '4'),
       tell('e'),
@@ -129,7 +129,7 @@ describe('transactions of one turn on postgres', { skip: postgres.skip }, () => 
     assert.deepEqual(told, ['e'])
   })
 
-  test('do not wait for a row that another node holds, but for those who need it', async (t) => {
+  test('do not wait for a row locked by another node unless they need it', async (t) => {
     const { db, counts, count } = await open(t, await postgres.freshUrl(t))
     const [free, held] = await inTransaction(db, async (other) => {
       await lock(other, { name: 'b' })
@@ -143,7 +143,7 @@ describe('transactions of one turn on postgres', { skip: postgres.skip }, () => 
     assert.deepEqual(await counts(), [1, 1, 1, 0])
   })
 
-  test('wait for their turn as long as for a connection, and fail together', async (t) => {
+  test('wait for their turn no longer than for a connection, and fail together', async (t) => {
     const url = await postgres.freshUrl(t)
     const { db, close } = await openDatabase<Tables>(url, [TABLES], { poolSize: 1, connectMs: 100 })
     t.after(close)
@@ -151,7 +151,7 @@ describe('transactions of one turn on postgres', { skip: postgres.skip }, () => 
       inTransaction(db, (one) => lock(one, { name }), { groupKey: name })
 
     const outcomes = await inTransaction(db, async (other) => {
-      // The only connection: from here on there is no other.
+      // Takes the only connection of the pool.
       await lock(other, { name: 'a' })
       return Promise.allSettled(NAMES.map(attempt))
     })
@@ -160,7 +160,7 @@ describe('transactions of one turn on postgres', { skip: postgres.skip }, () => 
       assert.ok(outcome.status === 'rejected' && databaseUnavailable.is(outcome.reason))
   })
 
-  test('that name the same row of another key insert it once', async (t) => {
+  test('that insert the same row, outside their keys, insert it only once', async (t) => {
     const { counts, count } = await open(t, await postgres.freshUrl(t))
 
     const claimed = await Promise.all(NAMES.map((name) => count(name, 'same')))
@@ -186,7 +186,7 @@ const add = prepared(
 describe('statements of one turn on postgres, outside of transactions', {
   skip: postgres.skip,
 }, () => {
-  test('that can be one are one, and each has its own answer', async (t) => {
+  test('are merged into one where possible, and each gets its own answer', async (t) => {
     const { db } = await open(t, await postgres.freshUrl(t))
 
     const answers = await Promise.all(
@@ -215,7 +215,7 @@ describe('statements of one turn on postgres, outside of transactions', {
     )
   })
 
-  test('of the same row take turns, so that one inserts it', async (t) => {
+  test('for the same row run one after another, so that only one inserts it', async (t) => {
     const { db } = await open(t, await postgres.freshUrl(t))
 
     const outcomes = await Promise.allSettled(
@@ -225,7 +225,7 @@ describe('statements of one turn on postgres, outside of transactions', {
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
   })
 
-  test('do not wait for a row that another node holds, but for the one that needs it', async (t) => {
+  test('do not wait for a row locked by another transaction unless they need it', async (t) => {
     const { db } = await open(t, await postgres.freshUrl(t))
     const ids = ['1', 'held', '3']
 
@@ -239,7 +239,7 @@ describe('statements of one turn on postgres, outside of transactions', {
     assert.equal(await held.waiting, 'refused')
   })
 
-  test('in a transaction are undone with it', async (t) => {
+  test('are rolled back with their transaction if they are in one', async (t) => {
     const { db } = await open(t, await postgres.freshUrl(t))
 
     const undone = inTransaction(db, async (transaction) => {

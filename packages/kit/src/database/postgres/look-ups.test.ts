@@ -25,7 +25,7 @@ const countByTopic = prepared((db: Db<Tables>, { topic }: { topic: string }) =>
     .where('topic', '=', topic),
 )
 
-/** The named statements of the one connection, and how often each was run. */
+/** The named statements of the only connection, and how often each was run. */
 async function callsOf(db: Db<Tables>): Promise<{ plans: number; text: string }[]> {
   const { rows } = await sql<{ plans: number; text: string }>`
     select generic_plans + custom_plans as plans, statement as text
@@ -34,7 +34,7 @@ async function callsOf(db: Db<Tables>): Promise<{ plans: number; text: string }[
 }
 
 describe('look-ups on postgres', { skip: postgres.skip }, () => {
-  test('of one turn are one query, with the rows of each key in order', async (t) => {
+  test('of one turn are sent as one query, and the rows of each key keep their order', async (t) => {
     const url = await postgres.freshUrl(t)
     const { db, close } = await openDatabase<Tables>(url, [NOTES], { poolSize: 1 })
     t.after(close)
@@ -60,7 +60,7 @@ describe('look-ups on postgres', { skip: postgres.skip }, () => {
     assert.equal(count?.plans, 30)
   })
 
-  test('without named statements leave nothing on the connection', async (t) => {
+  test('leave no prepared statement on the connection when named statements are off', async (t) => {
     const url = await postgres.freshUrl(t)
     const options = { poolSize: 1, namedStatements: false }
     const { db, close } = await openDatabase<Tables>(url, [NOTES], options)

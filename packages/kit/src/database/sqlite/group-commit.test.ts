@@ -4,7 +4,7 @@ import { openSqlite } from './file.ts'
 import { groupCommit } from './group-commit.ts'
 import { Writer } from './writer.ts'
 
-/** Counts the transactions that the database makes for those of the callers. */
+/** Counts the database transactions that are made for the callers' transactions. */
 function startGroup(t: TestContext) {
   const writer = new Writer(openSqlite(':memory:'))
   t.after(() => writer.close())
@@ -12,7 +12,7 @@ function startGroup(t: TestContext) {
   return { made, inGroup: groupCommit(writer, (run) => run as never) }
 }
 
-test('transactions that come together are one for the database', async (t) => {
+test('transactions requested together share one database transaction', async (t) => {
   const { made, inGroup } = startGroup(t)
 
   await Promise.all(Array.from({ length: 5 }, () => inGroup(async () => {})))
@@ -20,7 +20,7 @@ test('transactions that come together are one for the database', async (t) => {
   assert.equal(made.mock.callCount(), 1)
 })
 
-test('one that comes in the next turn is still part of it', async (t) => {
+test('a transaction requested in the next turn still joins the group', async (t) => {
   const { made, inGroup } = startGroup(t)
   const second = Promise.withResolvers<void>()
 
@@ -32,7 +32,7 @@ test('one that comes in the next turn is still part of it', async (t) => {
   assert.equal(made.mock.callCount(), 1)
 })
 
-test('more than 32 are more than one', async (t) => {
+test('more than 32 transactions need more than one database transaction', async (t) => {
   const { made, inGroup } = startGroup(t)
 
   await Promise.all(Array.from({ length: 33 }, () => inGroup(async () => {})))
@@ -40,7 +40,7 @@ test('more than 32 are more than one', async (t) => {
   assert.equal(made.mock.callCount(), 2)
 })
 
-test('when the database begins none, all that wait fail, and later ones succeed', async (t) => {
+test('when no database transaction can begin, all that wait fail, and later ones succeed', async (t) => {
   const { made, inGroup } = startGroup(t)
   made.mock.mockImplementationOnce(() => Promise.reject(new Error('locked')))
 

@@ -21,13 +21,13 @@ async function open(t: TestContext) {
   return { withReserve, reserved }
 }
 
-test('room is kept while there is some', async (t) => {
+test('disk space is reserved while there is some', async (t) => {
   const { withReserve, reserved } = await open(t)
 
   assert.equal(await withReserve(async () => reserved()), 2 ** 20)
 })
 
-test('work that finds the disk full gets the room, which is kept again afterwards', async (t) => {
+test('work that finds the disk full gets the reserve, which is restored afterwards', async (t) => {
   const { withReserve, reserved } = await open(t)
   const seen: unknown[] = []
 
@@ -42,7 +42,7 @@ test('work that finds the disk full gets the room, which is kept again afterward
   assert.equal(reserved(), 2 ** 20)
 })
 
-test('work that does not fit even then fails as full, and is not tried a third time', async (t) => {
+test('work that does not fit even then fails as full, and is not retried again', async (t) => {
   const { withReserve, reserved } = await open(t)
   let times = 0
 
@@ -56,7 +56,7 @@ test('work that does not fit even then fails as full, and is not tried a third t
   assert.equal(reserved(), 2 ** 20)
 })
 
-test('any other failure is not tried again', async (t) => {
+test('work that fails for another reason is not retried', async (t) => {
   const { withReserve } = await open(t)
   let times = 0
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { backUpSqlite, isBusy, openSqlite } from './file.ts'
 
-test('a database is also busy while another process recovers its log', () => {
+test('a database also counts as busy while another process recovers its WAL', () => {
   const codes = ['SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_CORRUPT', undefined]
 
   assert.deepEqual(
@@ -14,7 +14,7 @@ test('a database is also busy while another process recovers its log', () => {
   )
 })
 
-/** A folder that everyone may use, and a process that hides nothing by itself. */
+/** A folder open to all users, in a process whose umask hides nothing. */
 function openFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-modes-'))
   chmodSync(folder, 0o777)
@@ -31,7 +31,7 @@ const modesIn = (folder: string) =>
     .sort()
     .map((name) => `${name} ${(statSync(join(folder, name)).mode & 0o777).toString(8)}`)
 
-test('other users of the machine cannot read the file, its log or a backup', async (t) => {
+test('other users of the machine cannot read the file, its WAL or a backup', async (t) => {
   const folder = openFolder(t)
   const file = join(folder, 'x.db')
 
@@ -48,7 +48,7 @@ test('other users of the machine cannot read the file, its log or a backup', asy
   ])
 })
 
-test('a file that an earlier version left readable is hidden', (t) => {
+test('a file that an earlier version left readable is made private', (t) => {
   const folder = openFolder(t)
   const file = join(folder, 'x.db')
   const earlier = openSqlite(file)
