@@ -102,7 +102,7 @@ export async function missingMigrations(url: string, migrations: Migration[]): P
   }
 }
 
-const DISK_FULL = 'The disk that holds the database is full. Free up space and start again.'
+const DISK_FULL = 'The disk with the database is full. Make room on it and start again.'
 
 /** Unknown database; credentials rejected; no privilege to create the schema. */
 const REFUSED = new Set(['3D000', '28P01', '28000', '42501'])

@@ -17,7 +17,7 @@ const ALICE: TokenSubject = {
   sessionId: '41',
 }
 
-/** A signer and a verifier that share one key, and a clock to move. */
+/** A signer and a verifier that share one key, and a clock that can be advanced. */
 function issuer() {
   let now = START
   const clock = () => new Date(now)
@@ -44,7 +44,7 @@ function segment(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-/** Signs any header and any claims with the issuer's own key: what a careless signer would make. */
+/** Signs any header and any claims with the issuer's own key, as a careless signer would. */
 function forge(privateKey: KeyObject, header: unknown, claims: unknown): string {
   const signedPart = `${segment(header)}.${segment(claims)}`
   const options = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
@@ -52,7 +52,7 @@ function forge(privateKey: KeyObject, header: unknown, claims: unknown): string 
 }
 
 describe('an access token', () => {
-  test('says whom it speaks for', async () => {
+  test('verifies as the user that it was signed for', async () => {
     const { signFor, verify } = issuer()
 
     assert.deepEqual(await verify(await signFor(ALICE)), ALICE)
@@ -86,13 +86,13 @@ describe('an access token', () => {
     })
   })
 
-  test('differs from another of the same second', async () => {
+  test('differs from another token issued in the same second', async () => {
     const { signFor } = issuer()
 
     assert.notEqual(await signFor(ALICE), await signFor(ALICE))
   })
 
-  test('lives exactly 900 seconds, also when it was verified before', async () => {
+  test('expires after exactly 900 seconds, even if it was verified before', async () => {
     const { signFor, verify, advance } = issuer()
     const token = await signFor(ALICE)
 
@@ -102,7 +102,7 @@ describe('an access token', () => {
     assert.equal(await verify(token), undefined)
   })
 
-  test('dies with its key, also when it was verified before', async () => {
+  test('is invalid without its key, even if it was verified before', async () => {
     const { signFor, verify, known } = issuer()
     const token = await signFor(ALICE)
     await verify(token)
@@ -139,7 +139,7 @@ describe('a hostile token is refused:', () => {
   const [head = '', body = '', signature = ''] = good.split('.')
   const spaced = Buffer.from(JSON.stringify(header, null, 1)).toString('base64url')
 
-  test('(the unaltered one is accepted)', async () => {
+  test('(the unaltered token is accepted)', async () => {
     assert.deepEqual(await verify(good), ALICE)
   })
 
@@ -161,9 +161,9 @@ describe('a hostile token is refused:', () => {
     'no algorithm': withHeader({ alg: undefined }),
     'type JWT': withHeader({ typ: 'JWT' }),
     'no type': withHeader({ typ: undefined }),
-    'a key carried inside': withHeader({ jwk: key.publicKey.export({ format: 'jwk' }) }),
-    'a key address': withHeader({ jku: 'http://evil/jwks.json' }),
-    'a certificate address': withHeader({ x5u: 'http://evil/cert' }),
+    'an embedded key': withHeader({ jwk: key.publicKey.export({ format: 'jwk' }) }),
+    'a key URL': withHeader({ jku: 'http://evil/jwks.json' }),
+    'a certificate URL': withHeader({ x5u: 'http://evil/cert' }),
     'a critical extension': withHeader({ crit: ['b64'], b64: false }),
     'no key id': withHeader({ kid: undefined }),
     'an unknown key id': withHeader({ kid: stranger.kid }),
@@ -177,7 +177,7 @@ describe('a hostile token is refused:', () => {
     'altered claims': `${head}.${segment({ ...claims, sub: '1' })}.${signature}`,
     'claims that are not an object': forge(key.privateKey, header, [claims]),
     padding: `${head}.${body}.${signature}==`,
-    'plain base64 letters': `${head}.${body}.${signature.slice(0, -2)}+/`,
+    'characters of plain base64': `${head}.${body}.${signature.slice(0, -2)}+/`,
     'spaces in the signature': `${head}.${body}. ${signature.slice(1)}`,
     'a signature of zeros': `${head}.${body}.${'A'.repeat(86)}`,
     'a short signature': `${head}.${body}.${signature.slice(0, 84)}`,
@@ -192,8 +192,8 @@ describe('a hostile token is refused:', () => {
     'an expiry in the past': withClaims({ exp: nowSeconds - 1 }),
     'an expiry of this very second': withClaims({ exp: nowSeconds }),
     'no expiry': withClaims({ exp: undefined }),
-    'an expiry in words': withClaims({ exp: String(nowSeconds + 900) }),
-    'a broken expiry': withClaims({ exp: nowSeconds + 0.5 }),
+    'an expiry as a string': withClaims({ exp: String(nowSeconds + 900) }),
+    'a fractional expiry': withClaims({ exp: nowSeconds + 0.5 }),
     'an infinite expiry': forge(key.privateKey, header, claims).replace(
       body,
       Buffer.from(JSON.stringify(claims).replace(/"exp":\d+/, '"exp":1e400')).toString('base64url'),
@@ -214,7 +214,7 @@ describe('a hostile token is refused:', () => {
     })
   }
 
-  test('and no key is looked up for one that could not be accepted anyway', async () => {
+  test('and no key is looked up for a token that cannot be accepted anyway', async () => {
     lookups.length = 0
 
     await verify(withClaims({ iss: 'http://other' }))
@@ -223,7 +223,7 @@ describe('a hostile token is refused:', () => {
     assert.deepEqual(lookups, [])
   })
 
-  test('what is accepted here an independent implementation accepts too, byte flips included', async () => {
+  test('an independent implementation accepts whatever is accepted here, even with one character changed', async () => {
     const token = await signFor(ALICE)
     for (let at = 0; at < token.length; at += 1) {
       const altered = `${token.slice(0, at)}${token[at] === 'A' ? 'B' : 'A'}${token.slice(at + 1)}`
@@ -233,7 +233,7 @@ describe('a hostile token is refused:', () => {
   })
 })
 
-/** Sets one of the four unused bits in the last letter of a 64-byte value. */
+/** Sets one of the four unused bits in the last character of a 64-byte value. */
 function uncanonical(signature: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   const last = alphabet.indexOf(signature.at(-1) ?? '')

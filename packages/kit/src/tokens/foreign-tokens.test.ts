@@ -35,7 +35,7 @@ const MAKERS: [alg: string, make: (kid: string) => Key][] = [
 const KEYS = Object.fromEntries(MAKERS.map(([alg, make]) => [alg, make(alg)]))
 const keyFor = (alg: string) => KEYS[alg] as Key
 
-/** An issuer that is not ours: it publishes these keys, and a service trusts it. */
+/** An issuer other than ours, which publishes these keys, and a service that trusts it. */
 async function startIssuer(
   t: TestContext,
   { keys = Object.values(KEYS).map(({ jwk }) => jwk), plainJwt = false } = {},
@@ -78,7 +78,7 @@ for (const [alg, make] of MAKERS)
       const token = await sign(alg)
 
       assert.deepEqual(await verify(token), ALICE)
-      assert.deepEqual(await verify(token), ALICE, 'remembered')
+      assert.deepEqual(await verify(token), ALICE, 'cached')
     })
 
     test('may be for several audiences, if we are one of them', async (t) => {
@@ -91,7 +91,7 @@ for (const [alg, make] of MAKERS)
         assert.equal(await withAudience(aud), undefined, JSON.stringify(aud))
     })
 
-    test('has the type of an access token', async (t) => {
+    test('must have the type of an access token', async (t) => {
       const { sign, verify } = await startIssuer(t)
       const withType = async (typ: unknown) => verify(await sign(alg, { header: { typ } }))
 
@@ -101,7 +101,7 @@ for (const [alg, make] of MAKERS)
         assert.equal(await withType(typ), undefined, String(typ))
     })
 
-    test('may be called JWT where that is configured', async (t) => {
+    test('may have the type JWT if that is configured', async (t) => {
       const { sign, verify } = await startIssuer(t, { plainJwt: true })
       const withType = async (typ: unknown) => verify(await sign(alg, { header: { typ } }))
 
@@ -110,7 +110,7 @@ for (const [alg, make] of MAKERS)
         assert.equal(await withType(typ), undefined, `${typ}`)
     })
 
-    test('without a key id fits the one key of its kind, and none of several', async (t) => {
+    test('without a key id is accepted if exactly one key fits its algorithm', async (t) => {
       const { sign, verify } = await startIssuer(t)
       const second = make('second')
       const keys = [...Object.values(KEYS), second].map(({ jwk }) => jwk)
@@ -127,7 +127,7 @@ for (const [alg, make] of MAKERS)
       }
     })
 
-    test('is refused when a key with its id is another one', async (t) => {
+    test('is refused when its key id belongs to a different key', async (t) => {
       const { sign, verify } = await startIssuer(t)
 
       assert.equal(await verify(await sign(alg, { key: make(alg) })), undefined)
@@ -143,7 +143,7 @@ for (const [alg, make] of MAKERS)
     })
   })
 
-describe('of another issuer is never accepted:', () => {
+describe('never accepted from another issuer:', () => {
   const encode = (value: unknown) => base64url.encode(JSON.stringify(value))
 
   test('a token with algorithm none', async (t) => {
@@ -187,7 +187,7 @@ describe('of another issuer is never accepted:', () => {
     assert.equal(await verify(token), undefined)
   })
 
-  test('another algorithm of a good key', async (t) => {
+  test('another algorithm with a good key', async (t) => {
     const { sign, verify } = await startIssuer(t)
 
     for (const alg of ['RS384', 'RS512', 'PS256'])
@@ -203,7 +203,7 @@ describe('of another issuer is never accepted:', () => {
     assert.equal(await verify(`${head}.${signature.toString('base64url')}`), undefined)
   })
 
-  test('a header with its own key, or with a critical extension', async (t) => {
+  test('a header with an embedded key or a critical extension', async (t) => {
     const { sign, verify } = await startIssuer(t)
     const mine = ecKey('mine')
 
@@ -220,7 +220,7 @@ describe('of another issuer is never accepted:', () => {
       )
   })
 
-  test('a key id that is no text, or far too long', async (t) => {
+  test('a key id that is not a string, or is far too long', async (t) => {
     const { sign, verify } = await startIssuer(t)
 
     for (const kid of [7, ['ES256'], null, 'x'.repeat(257)])

@@ -34,7 +34,7 @@ async function startIssuer(t: TestContext) {
 }
 
 describe('tokens of another issuer', () => {
-  test('are accepted through its published keys, as an independent implementation does', async (t) => {
+  test('are accepted with its published keys, as they are by an independent implementation', async (t) => {
     const { issuer, url, signWith, verify, clock } = await startIssuer(t)
     const token = await signWith(issuer.keys[0])
 
@@ -44,7 +44,7 @@ describe('tokens of another issuer', () => {
     })
   })
 
-  test('cost one request for many tokens', async (t) => {
+  test('need one request to the issuer for many tokens', async (t) => {
     const { issuer, signWith, verify } = await startIssuer(t)
     const tokens = await Promise.all(Array.from({ length: 20 }, () => signWith(issuer.keys[0])))
 
@@ -61,7 +61,7 @@ describe('tokens of another issuer', () => {
     assert.deepEqual(await verify(await signWith(issuer.keys[1])), ALICE)
   })
 
-  test('with made-up key ids do not make us ask more than once per cooldown', async (t) => {
+  test('with made-up key ids cause at most one request per cooldown', async (t) => {
     const { issuer, signWith, verify, clock } = await startIssuer(t)
     await verify(await signWith(issuer.keys[0]))
 
@@ -70,7 +70,7 @@ describe('tokens of another issuer', () => {
     assert.equal(issuer.asked, 2)
   })
 
-  test('are refused without asking when they name someone else as their issuer', async (t) => {
+  test('are refused without a request when they name another issuer', async (t) => {
     const { issuer, signWith, clock } = await startIssuer(t)
     const { verify } = createRemoteIssuer({ issuer: 'http://else', audience: 'suite', clock })
 
@@ -78,7 +78,7 @@ describe('tokens of another issuer', () => {
     assert.equal(issuer.asked, 0)
   })
 
-  test('stop with their key when the issuer withdraws it', async (t) => {
+  test('are refused once the issuer withdraws their key', async (t) => {
     const { issuer, signWith, verify, clock } = await startIssuer(t)
     const token = await signWith(issuer.keys[0])
     await verify(token)
@@ -89,7 +89,7 @@ describe('tokens of another issuer', () => {
     assert.equal(await verify(token), undefined)
   })
 
-  test('stay good while the issuer is down, once its keys are known', async (t) => {
+  test('stay valid while the issuer is down, once its keys are known', async (t) => {
     const { issuer, signWith, verify, clock } = await startIssuer(t)
     const token = await signWith(issuer.keys[0])
     await verify(token)
@@ -100,7 +100,7 @@ describe('tokens of another issuer', () => {
     assert.deepEqual(await verify(token), ALICE)
   })
 
-  test('may name no key if one key is of their kind, and be signed with RSA of 2048 bits', async (t) => {
+  test('may omit the key id if only one key fits, and may be signed with 2048-bit RSA', async (t) => {
     const { issuer, url, verify, clock } = await startIssuer(t)
     const pair = await generateKeyPair('RS256', { modulusLength: 2048, extractable: true })
     const jwk = { ...(await exportJWK(pair.publicKey)), kid: 'rsa', alg: 'RS256', use: 'sig' }

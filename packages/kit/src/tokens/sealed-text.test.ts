@@ -27,7 +27,7 @@ test('a text sealed for one purpose does not open for another', () => {
   assert.throws(() => openText(key, sealText(key, 'secret', 'row 1'), 'row 2'), SealBrokenError)
 })
 
-test('another key is named in the refusal, without being shown', () => {
+test('the error for another key names it without revealing it', () => {
   const other = randomBytes(32)
 
   assert.throws(() => openText(other, sealText(key, 'secret', 'row 1'), 'row 1'), {
@@ -36,7 +36,7 @@ test('another key is named in the refusal, without being shown', () => {
   })
 })
 
-test('an altered, shortened or foreign text does not open', () => {
+test('an altered, truncated or foreign text does not open', () => {
   const sealed = sealText(key, 'secret', 'row 1')
   const [version, id, nonce = '', bytes = ''] = sealed.split('.')
   const flipped = Buffer.from(bytes, 'base64url')

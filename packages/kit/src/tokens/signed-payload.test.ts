@@ -23,7 +23,7 @@ describe('signPayload', () => {
     assert.equal(header, `t=${T},v1=${hexOf(T, BODY)},v1=${hexOf(T, BODY, PREVIOUS)}`)
   })
 
-  test('agrees on text and on its bytes', () => {
+  test('signs a text and its bytes alike', () => {
     assert.equal(signPayload('é', [SECRET], NOW), signPayload(Buffer.from('é'), [SECRET], NOW))
   })
 })
@@ -62,13 +62,13 @@ describe('verifyPayload refuses as malformed', () => {
     'a time alone': `t=${T}`,
     'a signature alone': `v1=${good}`,
     'two times': `t=${T},t=${T},v1=${good}`,
-    'a time that is no number': `t=abc,v1=${hexOf('NaN', BODY)}`,
+    'a time that is not a number': `t=abc,v1=${hexOf('NaN', BODY)}`,
     'a negative time': `t=-1,v1=${hexOf('-1', BODY)}`,
-    'a time with a tail': `t=${T}abc,v1=${hexOf(T, BODY)}`,
+    'a time with trailing characters': `t=${T}abc,v1=${hexOf(T, BODY)}`,
     'a time of thirteen digits': `t=${T}000,v1=${hexOf(`${T}000`, BODY)}`,
     'an empty signature': `t=${T},v1=`,
-    'a signature one digit short': `t=${T},v1=${good.slice(1)}`,
-    'a signature one digit long': `t=${T},v1=${good}0`,
+    'a signature one digit too short': `t=${T},v1=${good.slice(1)}`,
+    'a signature one digit too long': `t=${T},v1=${good}0`,
     'upper-case hex': `t=${T},v1=${good.toUpperCase()}`,
     base64: `t=${T},v1=${Buffer.from(good, 'hex').toString('base64')}`,
     'a v0 alone': `t=${T},v0=${good}`,
@@ -84,8 +84,8 @@ describe('verifyPayload refuses as mismatched', () => {
   const good = signPayload(BODY, [SECRET], NOW)
   const bodies: Record<string, Buffer> = {
     'one more space': Buffer.concat([BODY, Buffer.from(' ')]),
-    'converted line ends': Buffer.from(BODY.toString().replace('\n', '\r\n')),
-    'a byte order mark put in front': Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), BODY]),
+    'converted line endings': Buffer.from(BODY.toString().replace('\n', '\r\n')),
+    'a byte order mark at the start': Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), BODY]),
     'another encoding': Buffer.from(BODY.toString(), 'utf16le'),
     'another body': Buffer.from('{}'),
     'no body': Buffer.alloc(0),

@@ -27,7 +27,7 @@ async function openKeyTable(t: TestContext, engine: TestEngine) {
 
 for (const engine of engines) {
   describe(`signing keys on ${engine.name}`, { skip: engine.skip }, () => {
-    test('two nodes that start at once end up with one current key', async (t) => {
+    test('nodes that start at once end up with one current key', async (t) => {
       const { openNode } = await openKeyTable(t, engine)
 
       const nodes = await Promise.all([openNode(), openNode(), openNode()])
@@ -46,7 +46,7 @@ for (const engine of engines) {
       assert.equal(after.kid, before.kid)
     })
 
-    test('the private key is stored sealed and published never', async (t) => {
+    test('the private key is stored sealed and never published', async (t) => {
       const { openNode, db } = await openKeyTable(t, engine)
       const node = await openNode()
 
@@ -74,7 +74,7 @@ for (const engine of engines) {
       })
     })
 
-    test('a successor is announced first, then signs on every node, and the old key lives on until its last token is dead', async (t) => {
+    test('a successor is announced first, then signs on every node, and the old key verifies until its last token expires', async (t) => {
       const { openNode, clock } = await openKeyTable(t, engine)
       const [one, two] = [await openNode(), await openNode()]
       const old = await one.current()
@@ -110,7 +110,7 @@ for (const engine of engines) {
       assert.equal((await node.published()).length, 1)
     })
 
-    test('an unknown key id makes a node look again, at most once per cooldown', async (t) => {
+    test('an unknown key id makes a node reload the keys, at most once per cooldown', async (t) => {
       const { openNode, clock, db } = await openKeyTable(t, engine)
       const node = await openNode()
       const replaceKey = async () => {
@@ -125,7 +125,7 @@ for (const engine of engines) {
       assert.ok(await node.find(kid))
     })
 
-    test('a key that was deleted stops verifying within a second, and all nodes sign with one new key', async (t) => {
+    test('a deleted key stops verifying within a second, and all nodes sign with one new key', async (t) => {
       const { openNode, clock, db } = await openKeyTable(t, engine)
       const nodes = [await openNode(), await openNode()]
       const old = await Promise.all(nodes.map((node) => node.current()))

@@ -29,7 +29,7 @@ async function startIssuer(t: TestContext) {
   return { asked, traces, issuer, server, clock, introspection, check: introspection.check }
 }
 
-test('an answer is kept for ten seconds and not longer', async (t) => {
+test('an answer is cached for ten seconds and no longer', async (t) => {
   const { asked, issuer, clock, check } = await startIssuer(t)
 
   assert.deepEqual(await check('a.b.c'), { username: 'anna', roles: ['ROLE_ADMIN'] })
@@ -42,7 +42,7 @@ test('an answer is kept for ten seconds and not longer', async (t) => {
   assert.equal(asked[0], 'POST /oauth2/introspect Bearer plk_test_x token=a.b.c')
 })
 
-test('a question belongs to the trace of the request that asks', async (t) => {
+test('a call to the issuer belongs to the trace of the request that needs it', async (t) => {
   const { traces, check } = await startIssuer(t)
   const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), sampled: true }
 
@@ -52,7 +52,7 @@ test('a question belongs to the trace of the request that asks', async (t) => {
   assert.deepEqual(traces, [`00-${trace.traceId}-${trace.spanId}-01`, undefined])
 })
 
-test('requests at the same time share one answer, tokens do not', async (t) => {
+test('concurrent requests with the same token share one answer, other tokens do not', async (t) => {
   const { asked, check } = await startIssuer(t)
 
   await Promise.all(Array.from({ length: 20 }, () => check('one')))
@@ -61,7 +61,7 @@ test('requests at the same time share one answer, tokens do not', async (t) => {
   assert.equal(asked.length, 2)
 })
 
-test('whatever is no clear answer is 503, and the next request asks again', async (t) => {
+test('any unclear answer is 503, and the next request asks again', async (t) => {
   const { issuer, check } = await startIssuer(t)
 
   for (const [status, body] of [
@@ -81,7 +81,7 @@ test('whatever is no clear answer is 503, and the next request asks again', asyn
   assert.equal((await check('a.b.c'))?.username, 'anna')
 })
 
-test('an issuer that is gone is 503', async (t) => {
+test('an issuer that cannot be reached is 503', async (t) => {
   const { server, check } = await startIssuer(t)
   server.close()
   await once(server, 'close')
@@ -89,7 +89,7 @@ test('an issuer that is gone is 503', async (t) => {
   await assert.rejects(check('a.b.c'), { code: 'ISSUER_UNAVAILABLE', status: 503 })
 })
 
-test('whom the issuer has erased is asked part by part, and only a list is an answer', async (t) => {
+test('erased users are requested page by page, and any answer other than a list is an error', async (t) => {
   const { asked, issuer, introspection } = await startIssuer(t)
   const items = [{ id: 7, deletedAt: '2030-01-01T00:00:00.000Z' }]
   issuer.body = JSON.stringify({ items, next: 'a b' })
@@ -109,6 +109,6 @@ test('whom the issuer has erased is asked part by part, and only a list is an an
     [200, { items, next: 1 }],
   ] as const) {
     Object.assign(issuer, { status, body: JSON.stringify(body) })
-    await assert.rejects(introspection.deletedUsers(undefined), /not whom it has erased/)
+    await assert.rejects(introspection.deletedUsers(undefined), /without a list of erased users/)
   }
 })
