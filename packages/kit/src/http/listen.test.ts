@@ -10,12 +10,12 @@ import { createLogger } from '../runtime/logging.ts'
 import { closeGracefully, listen } from './run.ts'
 import { createServer } from './server.ts'
 
-// All of 127.0.0.0/8 is this machine on Linux, so these two can stand for 127.0.0.1 and ::1.
+// All of 127.0.0.0/8 is this machine on Linux, so these two can stand in for 127.0.0.1 and ::1.
 const BOTH = ['127.0.0.1', '127.0.0.2']
 const skip = process.platform !== 'linux'
 
 describe('a host with two addresses', { skip }, () => {
-  test('is served at both, under the same limits', async (t) => {
+  test('is served on both, under the same limits', async (t) => {
     const server = startable(t)
     const { port } = new URL(await listen(server, { host: 'localhost', port: 0 }, BOTH))
 
@@ -27,7 +27,7 @@ describe('a host with two addresses', { skip }, () => {
     }
   })
 
-  test('reports that the port is taken at the second', async (t) => {
+  test('reports that the port is in use on the second', async (t) => {
     const other = createSocketServer().listen(0, BOTH[1])
     t.after(() => other.close())
     await once(other, 'listening')
@@ -42,7 +42,7 @@ describe('a host with two addresses', { skip }, () => {
     })
   })
 
-  test('closes when what is under way at the second is answered', async (t) => {
+  test('closes once the request in flight on the second is answered', async (t) => {
     const server = startable(t)
     const events: string[] = []
     const begun = Promise.withResolvers<void>()
@@ -70,7 +70,7 @@ describe('a host with two addresses', { skip }, () => {
     assert.deepEqual(events, ['answered', 'closed'])
   })
 
-  test('does without one whose free port is taken, when any port will do', async (t) => {
+  test('skips one on which the chosen port is in use, if any port will do', async (t) => {
     const twice = ['127.0.0.1', '127.0.0.1']
 
     const url = await listen(startable(t), { host: 'localhost', port: 0 }, twice)
@@ -79,7 +79,7 @@ describe('a host with two addresses', { skip }, () => {
     assert.equal((await fetch(`http://127.0.0.1:${port}`)).status, 200)
   })
 
-  test('does without one that this machine does not have', async (t) => {
+  test('skips one that this machine does not have', async (t) => {
     const missing = ['127.0.0.1', '192.0.2.1']
 
     const url = await listen(startable(t), { host: 'localhost', port: 0 }, missing)
@@ -94,7 +94,7 @@ describe('a port that cannot be used', () => {
     ['EACCES', /^Port 80 needs privileges that this process does not have\. .* SMALL_PORT\.$/],
     ['ENOTFOUND', /^The host app\.example is not known\. .*_HOST setting\.$/],
   ] as const)
-    test(`is named in one sentence (${code})`, async (t) => {
+    test(`is reported in one sentence (${code})`, async (t) => {
       const server = startable(t)
       t.mock.method(server.server, 'listen', () => {
         const refused = Object.assign(new Error(`listen ${code}`), { code })
@@ -131,7 +131,7 @@ function startable(t: TestContext) {
   return server
 }
 
-/** All that comes back. */
+/** Returns everything that the server sends back. */
 async function exchange(address: string, port: number, request: string): Promise<string> {
   const socket = connect(port, address)
   socket.write(request)

@@ -7,7 +7,7 @@ import { pageOf, pageRequest } from './page.ts'
 const SORTABLE = ['username', 'createdAt']
 
 describe('pagination', () => {
-  test('has the first twenty by default', () => {
+  test('starts with the first twenty by default', () => {
     assert.deepEqual(pageRequest({}, SORTABLE), { page: 0, size: 20, offset: 0, sort: [] })
   })
 
@@ -25,7 +25,7 @@ describe('pagination', () => {
       assert.deepEqual([request.page, request.size], [page, size])
     })
 
-  test('sorts by known properties, several of them', () => {
+  test('sorts by several known properties', () => {
     const { sort } = pageRequest({ sort: ['username,desc', 'createdAt'] }, SORTABLE)
 
     assert.deepEqual(sort, [
@@ -50,7 +50,7 @@ describe('pagination', () => {
     )
   })
 
-  test('describes the position of the page in the whole', () => {
+  test('describes the position of the page within the whole list', () => {
     const page = pageOf(['e'], 5, pageRequest({ page: '2', size: '2' }, SORTABLE))
 
     assert.deepEqual(page, {

@@ -13,10 +13,10 @@ import { createLogger } from '../runtime/logging.ts'
 import { closeGracefully } from './run.ts'
 import { createServer } from './server.ts'
 
-/** Spares the process compiling what the others have compiled. */
+/** Lets the process reuse the compile cache of the others. */
 const { NODE_COMPILE_CACHE } = process.env
 const COMPILED = { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) }
-/** `script` runs a program on a terminal of its own; another system's takes other arguments. */
+/** `script` runs a program on a terminal of its own; on other systems it takes other arguments. */
 const NO_TERMINAL = process.platform !== 'linux' && 'needs the script command of Linux'
 const SMALL_SERVICE = join(import.meta.dirname, '../../testing/processes/small-process.ts')
 
@@ -32,7 +32,7 @@ function logged(service: SpawnedService, message: string): Promise<void> {
   return promise
 }
 
-test('a connection that is kept after the last answer is not waited for', async (t) => {
+test('closing does not wait for a connection that a client keeps open after the last answer', async (t) => {
   const log = createLogger('test', 'silent')
   const server = createServer({ log, clock: systemClock })
   const begun = Promise.withResolvers<void>()
@@ -56,7 +56,7 @@ test('a connection that is kept after the last answer is not waited for', async 
 })
 
 describe('a running service', () => {
-  test('SIGTERM finishes the request under way, closes everything and ends with 0', async (t) => {
+  test('SIGTERM finishes the request in flight, closes everything and exits with 0', async (t) => {
     const service = await startSmall(t)
     const begun = logged(service, 'slow request has begun')
     const closed = logged(service, 'everything is closed')
@@ -71,7 +71,7 @@ describe('a running service', () => {
     assert.equal(service.process.exitCode, 0)
   })
 
-  test('a second signal ends at once', async (t) => {
+  test('a second signal exits at once', async (t) => {
     const service = await startSmall(t)
     const begun = logged(service, 'stuck request has begun')
     const draining = logged(service, 'draining')
@@ -87,7 +87,7 @@ describe('a running service', () => {
     assert.equal(service.process.exitCode, 143)
   })
 
-  test('one Ctrl-C that arrives twice, from the terminal and from npm, is one', async (t) => {
+  test('a Ctrl-C that arrives twice, from the terminal and from npm, counts once', async (t) => {
     const service = await startSmall(t)
     const begun = logged(service, 'held request has begun')
     const draining = logged(service, 'draining')
@@ -97,7 +97,7 @@ describe('a running service', () => {
     service.process.kill('SIGINT')
     await draining
     service.process.kill('SIGINT')
-    // Signals that are pending together arrive in the order of their numbers: this one comes last.
+    // Signals that are pending together arrive in the order of their numbers, so this one arrives last.
     service.process.kill('SIGUSR2')
 
     const reply = await held
@@ -106,7 +106,7 @@ describe('a running service', () => {
     assert.equal(service.process.exitCode, 0)
   })
 
-  test('another Ctrl-C, later, ends at once', async (t) => {
+  test('a second, later Ctrl-C exits at once', async (t) => {
     const service = await startSmall(t)
     const begun = logged(service, 'stuck request has begun')
     const stuck = service.api.get('/stuck').catch(() => 'cut')
@@ -121,7 +121,7 @@ describe('a running service', () => {
     assert.equal(service.process.exitCode, 130)
   })
 
-  test('faulty settings end with 78 and name every fault', () => {
+  test('invalid settings exit with 78 and name every fault', () => {
     const env = { ...COMPILED, SMALL_PORT: 'eighty' }
 
     const { status, stderr } = spawnSync(process.execPath, [SMALL_SERVICE], { env })
@@ -130,7 +130,7 @@ describe('a running service', () => {
     assert.match(String(stderr), /2 settings need attention[\s\S]*SMALL_PORT[\s\S]*SMALL_GREETING/)
   })
 
-  test('--help says how it is run, and runs nothing', () => {
+  test('--help explains how to run it, and runs nothing', () => {
     const env = { ...COMPILED, SMALL_PORT: 'eighty' }
 
     const { status, stdout } = spawnSync(process.execPath, [SMALL_SERVICE, '--help'], { env })
@@ -139,7 +139,7 @@ describe('a running service', () => {
     assert.match(String(stdout), /\.env\.example/)
   })
 
-  test('a port in use is named', async (t) => {
+  test('the error for a port in use names it', async (t) => {
     const service = await startSmall(t)
     const { port } = new URL(service.baseUrl)
     const env = { ...COMPILED, SMALL_PORT: port, SMALL_GREETING: 'hi' }
@@ -150,8 +150,8 @@ describe('a running service', () => {
     assert.match(String(stderr), new RegExp(`Port ${port} is in use`))
   })
 
-  test('a port that needs other rights is named in one sentence', {
-    skip: everyPortIsFree(),
+  test('the error for a privileged port is one sentence', {
+    skip: noPrivilegedPort(),
   }, () => {
     const env = { ...COMPILED, SMALL_PORT: '80', SMALL_GREETING: 'hi' }
     // Even the superuser may not use the port without this capability.
@@ -172,15 +172,15 @@ describe('a running service', () => {
   })
 })
 
-/** Why there is no port that an ordinary process may not use. */
-function everyPortIsFree(): string | false {
+/** The reason to skip, if even an ordinary process may use port 80. */
+function noPrivilegedPort(): string | false {
   const setting = '/proc/sys/net/ipv4/ip_unprivileged_port_start'
   const first = existsSync(setting) ? Number(readFileSync(setting, 'utf8')) : 0
   return first <= 80 && 'on this machine every process may use port 80'
 }
 
 describe('a rolling restart', () => {
-  test('without a setting a service is served for a while after SIGTERM', async (t) => {
+  test('by default keeps serving for a while after SIGTERM', async (t) => {
     const service = await startSmall(t, { SMALL_DRAIN_SECONDS: '' })
 
     service.process.kill('SIGTERM')
@@ -192,7 +192,7 @@ describe('a rolling restart', () => {
     assert.equal(service.process.exitCode, 143)
   })
 
-  test('on a terminal Ctrl-C ends it without a pause', { skip: NO_TERMINAL }, async (t) => {
+  test('is not delayed on a terminal: Ctrl-C exits at once', { skip: NO_TERMINAL }, async (t) => {
     const command = `exec '${process.execPath}' '${SMALL_SERVICE}'`
     const env = { ...COMPILED, PATH: process.env.PATH, SMALL_PORT: '0', SMALL_GREETING: 'hello' }
     const terminal = spawn('script', ['-qec', command, '/dev/null'], { env })
@@ -207,11 +207,11 @@ describe('a rolling restart', () => {
 
     assert.match(listening, /listening/)
     assert.equal(exitCode, 0)
-    // Elsewhere it would be served for 5 more seconds.
+    // Without a terminal it would keep serving for 5 more seconds.
     assert.ok(performance.now() - pressed < 4_000)
   })
 
-  test('SIGTERM: readiness is 503 at once, requests are still served and end their connection', async (t) => {
+  test('turns readiness to 503 at once on SIGTERM, while requests are still served and end their connection', async (t) => {
     const service = await startSmall(t, { SMALL_DRAIN_SECONDS: '1' })
 
     service.process.kill('SIGTERM')
@@ -224,7 +224,7 @@ describe('a rolling restart', () => {
     assert.equal(service.process.exitCode, 0)
   })
 
-  test('of two nodes behind a round robin that asks for readiness fails no request', async (t) => {
+  test('of two nodes behind a round-robin balancer that checks readiness fails no request', async (t) => {
     const nodes = [await startSmall(t, DRAINING), await startSmall(t, DRAINING)]
     const balancer = balance(nodes)
 
@@ -249,7 +249,7 @@ async function readiness(service: SpawnedService): Promise<number> {
   return (await service.api.get('/actuator/health/readiness')).status
 }
 
-/** What a load balancer does: asks each node often whether it is ready, and passes requests on in turn. */
+/** Acts as a load balancer: checks the readiness of each node often, and forwards requests in turn. */
 function balance(nodes: SpawnedService[]) {
   const ready = new Set(nodes)
   const failures: string[] = []

@@ -4,7 +4,7 @@ import { notFound } from '../problems.ts'
 import { pathId } from './schema.ts'
 
 describe('an id from a path', () => {
-  test('is a positive integer that a number holds exactly', () => {
+  test('is a positive safe integer', () => {
     assert.equal(pathId('1'), 1)
     assert.equal(pathId('9007199254740991'), Number.MAX_SAFE_INTEGER)
   })
@@ -20,7 +20,7 @@ describe('an id from a path', () => {
     '9007199254740992',
     '99999999999999999',
   ])
-    test(`is not ${JSON.stringify(text)}: a validation failure, or what the caller names`, () => {
+    test(`is not ${JSON.stringify(text)}: a validation failure, or the problem that the route chose`, () => {
       assert.throws(() => pathId(text, { name: 'linkId' }), {
         code: 'VALIDATION_ERROR',
         extra: { errors: ['linkId: must be a positive integer'] },

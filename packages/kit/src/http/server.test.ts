@@ -65,7 +65,7 @@ async function startServerWithoutUploads(t: TestContext, options: Partial<Server
 const PERSON = { name: 'Ada', email: 'ada@localhost', age: 36 }
 
 describe('a server of the kit', () => {
-  test('counts from 0 what its routes may refuse with 429', async () => {
+  test('exposes the 429 counter of each route from the start, with 0', async () => {
     const server = createServer({ log: createLogger('test', 'silent'), clock: systemClock })
     const problems = [teapot, defineProblem('TOO_MANY', 429, 'Slow down.')]
     server.get('/tea', { schema: { problems }, handler: () => 'tea' })
@@ -124,7 +124,7 @@ describe('a server of the kit', () => {
     ['a JSON array', '[]'],
     ['a huge number', '{"name":"Ada","email":"a@b","age":1e400}'],
     ['a fraction', '{"name":"Ada","email":"a@b","age":1.5}'],
-    ['a member that only a prototype has', '{"__proto__":{"age":1},"name":"Ada","email":"a@b"}'],
+    ['a member that is present only on the prototype', '{"__proto__":{"age":1},"name":"Ada","email":"a@b"}'],
   ] as const)
     test(`refuses ${what} with 400`, async (t) => {
       const { api } = await startServer(t)
@@ -172,7 +172,7 @@ describe('a server of the kit', () => {
     ['/people', 'application/json'],
     ['/upload', 'multipart/form-data; boundary=b'],
   ] as const)
-    test(`refuses a gzip body of ${type} with 415, and takes identity for none`, async (t) => {
+    test(`refuses a gzip body of ${type} with 415, and treats identity as no encoding`, async (t) => {
       const { api } = await startServer(t)
       const send = (encoding: string, body: Uint8Array) =>
         api.request('POST', path, {
@@ -203,7 +203,7 @@ describe('a server of the kit', () => {
     ['malformed', '{"name":'],
     ['too large', `{"name":"${'x'.repeat(2 ** 20)}"}`],
   ] as const)
-    test(`answers 404 and 405 also when the body is ${what}`, async (t) => {
+    test(`answers 404 and 405 even when the body is ${what}`, async (t) => {
       const { api } = await startServer(t)
       const headers = { 'content-type': 'application/json' }
 
@@ -214,7 +214,7 @@ describe('a server of the kit', () => {
       assert.equal(wrongMethod.headers.get('allow'), 'POST')
     })
 
-  test('takes an empty form for no body', async (t) => {
+  test('treats an empty form as no body', async (t) => {
     const { api } = await startServer(t)
     const headers = { 'content-type': 'application/x-www-form-urlencoded; charset=ISO-8859-1' }
 
@@ -225,7 +225,7 @@ describe('a server of the kit', () => {
     assert.deepEqual([needless.status, needed.status, form.status], [200, 400, 415])
   })
 
-  test('does not take a client that goes away for a fault of its own', async (t) => {
+  test('does not log a client that disconnects as a server error', async (t) => {
     const lines = new PassThrough()
     const { api, port } = await startServer(t, { log: createLogger('test', 'info', lines) })
     const socket = connect(port, '127.0.0.1')
@@ -240,7 +240,7 @@ describe('a server of the kit', () => {
     assert.match(String(first), /"level":30/)
   })
 
-  test('asks who is calling before it looks at the body', async (t) => {
+  test('authenticates the caller before it checks the body', async (t) => {
     const { api } = await startServer(t)
 
     const headers = { 'content-type': 'text/plain' }
@@ -254,7 +254,7 @@ describe('a server of the kit', () => {
     assert.deepEqual([user.status, user.body.code], [403, 'ACCESS_DENIED'])
   })
 
-  test('sends the security headers and makes a request id when the given one is odd', async (t) => {
+  test('sends the security headers and replaces an invalid request id', async (t) => {
     const { api } = await startServer(t)
 
     const { headers } = await api.get('/teapot', { headers: { 'x-request-id': 'a b<script>' } })
@@ -309,7 +309,7 @@ describe('a server of the kit', () => {
       assert.match(Buffer.concat(chunks).toString(), new RegExp(`^HTTP/1\\.1 ${status} `))
     })
 
-  test('answers requests that were sent together, in their order', async (t) => {
+  test('answers pipelined requests in order', async (t) => {
     const { port } = await startServer(t)
     const socket = connect(port, '127.0.0.1')
     const person = JSON.stringify(PERSON)
@@ -323,7 +323,7 @@ describe('a server of the kit', () => {
     assert.deepEqual(answers.match(/(?<=HTTP\/1\.1 )\d+/g), ['418', '200', '404'])
   })
 
-  test('asks again who is calling when the body has come later than its headers', async (t) => {
+  test('authenticates the caller again when the body arrives later than its headers', async (t) => {
     const server = createServer({ log: createLogger('test', 'silent'), clock: systemClock })
     const asked = Promise.withResolvers<void>()
     const valid = new Set(['ends', 'stays'])
@@ -368,7 +368,7 @@ describe('a server of the kit', () => {
     assert.deepEqual({ served, checks }, { served: ['stays'], checks: 1 })
   })
 
-  test('cuts a body that trickles in, and says so', async (t) => {
+  test('cuts off a body that arrives too slowly, with 408', async (t) => {
     const { port } = await startServer(t, { bodyDeadlineMs: 50 })
     const socket = connect(port, '127.0.0.1')
     socket.write('POST /people HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n')
@@ -392,11 +392,11 @@ describe('a server of the kit', () => {
 
   for (const [what, line, status, type = 'text/plain'] of [
     ['a GET', 'GET /plain', 200],
-    ['an address that cannot be read', 'GET /%zz', 400],
+    ['a target that cannot be decoded', 'GET /%zz', 400],
     ['a caller who was refused', 'POST /guarded', 401],
-    ['what calls itself an upload', 'GET /plain', 200, 'multipart/form-data'],
+    ['a request that claims to be an upload', 'GET /plain', 200, 'multipart/form-data'],
   ] as const)
-    test(`does not wait without limit for the rest of a body after the answer to ${what}`, async (t) => {
+    test(`does not wait for ever for the rest of a body after the answer to ${what}`, async (t) => {
       const { port } = await startServerWithoutUploads(t, { bodyDeadlineMs: 50 })
       const socket = connect(port, '127.0.0.1')
       socket.write(`${line} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\n`)
@@ -407,7 +407,7 @@ describe('a server of the kit', () => {
       assert.match(Buffer.concat(chunks).toString(), new RegExp(`^HTTP/1\\.1 ${status} `))
     })
 
-  test('shares its replies only with the origins that are configured', async (t) => {
+  test('shares its replies only with configured origins', async (t) => {
     const { api } = await startServer(t, { corsOrigins: ['https://app.example'] })
     const from = (origin: string) => ({ headers: { origin } })
     const preflight = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
@@ -421,7 +421,7 @@ describe('a server of the kit', () => {
     assert.equal(asked.status, 204)
   })
 
-  test('answers what is not HTTP with 400 and closes', async (t) => {
+  test('answers input that is not HTTP with 400 and closes the connection', async (t) => {
     const { port } = await startServer(t)
     const socket = connect(port, '127.0.0.1')
     socket.write('nonsense\r\n\r\n')

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { Type as TypeBox } from 'typebox'
 import { Type } from './schema.ts'
 
-const SCHEMAS: Record<string, (words: typeof Type) => unknown> = {
+const SCHEMAS: Record<string, (type: typeof Type) => unknown> = {
   String: (type) => type.String({ maxLength: 3, message: 'short' }),
   Integer: (type) => type.Integer({ minimum: 1 }),
   Number: (type) => type.Number(),
@@ -25,10 +25,10 @@ const SCHEMAS: Record<string, (words: typeof Type) => unknown> = {
   Unsafe: (type) => type.Unsafe<string>(type.Object({})),
 }
 
-describe('a schema word makes what TypeBox makes', () => {
-  for (const word of Object.keys(Type))
-    test(word, () => {
-      const make = SCHEMAS[word]
+describe('our schema builder makes the same schema as TypeBox:', () => {
+  for (const name of Object.keys(Type))
+    test(name, () => {
+      const make = SCHEMAS[name]
       assert.ok(make)
 
       const [ours, theirs] = [make(Type), make(TypeBox)].map((made) => JSON.stringify(made))

@@ -52,7 +52,7 @@ describe('the path of the public URL', () => {
       assert.equal((await api.get(path)).status, 404, path)
   })
 
-  test('is a part of the path in a problem', async (t) => {
+  test('is part of the path in a problem', async (t) => {
     const { api } = await start(t, { publicUrl: PUBLIC_URL })
 
     for (const path of ['/api/missing?x', '/identity/api/missing?x', '/identity/none', '/none']) {
@@ -63,7 +63,7 @@ describe('the path of the public URL', () => {
     assert.equal((await api.get('/identity/%')).status, 400)
   })
 
-  test('may begin as a path of the service does', async (t) => {
+  test('may begin like a path of the service', async (t) => {
     const { api } = await start(t, { publicUrl: 'https://app.example/api' })
 
     for (const path of ['/api/where', '/api/api/where'])
@@ -87,7 +87,7 @@ describe('X-Forwarded-Prefix', () => {
   }
   const trustedProxies = ['loopback']
 
-  test('of a trusted proxy comes before the path of the public URL', async (t) => {
+  test('of a trusted proxy takes precedence over the path of the public URL', async (t) => {
     const options = { publicUrl: PUBLIC_URL, trustedProxies }
 
     assert.equal(await prefixOf(t, '/shop/', options), '/shop')
@@ -95,13 +95,13 @@ describe('X-Forwarded-Prefix', () => {
     assert.equal(await prefixOf(t, '/', options), '')
   })
 
-  test('of anyone else does not count', async (t) => {
+  test('of anyone else is ignored', async (t) => {
     assert.equal(await prefixOf(t, '/shop', {}), '')
     assert.equal(await prefixOf(t, '/shop', { trustedProxies: ['10.0.0.0/8'] }), '')
     assert.equal(await prefixOf(t, '/shop', { publicUrl: PUBLIC_URL }), '/identity')
   })
 
-  test('that is not plainly a path does not count', async (t) => {
+  test('that is not a plain path is ignored', async (t) => {
     for (const given of ['//evil.example', 'shop', '/a/../b', '/a;Domain=b', '/a b', 'https://a/b'])
       assert.equal(await prefixOf(t, given, { trustedProxies }), '', given)
   })
@@ -122,7 +122,7 @@ describe('X-Forwarded-For', () => {
     ['2001:db8::17', '2001:db8::17'],
     ['6.6.6.6, 192.0.2.1:80, 10.0.0.7:443', '192.0.2.1'],
   ] as const)
-    test(`${chain} is one address, without its port`, async (t) => {
+    test(`${chain} yields one client address, without its port`, async (t) => {
       const { api } = await start(t, { trustedProxies: ['loopback', '10.0.0.0/8'] })
 
       const { body } = await api.get('/api/where', { headers: { 'x-forwarded-for': chain } })
@@ -138,7 +138,7 @@ describe('Forwarded (RFC 7239)', () => {
     return { ...body, here: baseUrl }
   }
 
-  test('says who asks, and where', async (t) => {
+  test('gives the address of the client and the URL it used', async (t) => {
     const { ip, protocol, baseUrl } = await seen(
       t,
       'for="[2001:db8::17]:4711";Proto=https;host="app.example:8443"',
@@ -148,7 +148,7 @@ describe('Forwarded (RFC 7239)', () => {
     assert.equal(baseUrl, 'https://app.example:8443')
   })
 
-  test('is believed as far as its hops are trusted', async (t) => {
+  test('is trusted only as far as its hops are', async (t) => {
     const made = 'for=6.6.6.6;host=evil.example;proto=http'
     const outer = 'for=192.0.2.1:80;host=app.example;proto=https'
     const inner = 'for=10.0.0.7;host=inner.example;proto=http'
@@ -158,7 +158,7 @@ describe('Forwarded (RFC 7239)', () => {
     assert.deepEqual([ip, baseUrl], ['192.0.2.1', 'https://app.example'])
   })
 
-  test('does not count beside X-Forwarded-…, or when it cannot be read', async (t) => {
+  test('is ignored next to X-Forwarded-…, or when it cannot be parsed', async (t) => {
     const forwarded = 'for=6.6.6.6;host=evil.example'
     const beside = await seen(t, forwarded, { 'x-forwarded-for': '192.0.2.1' })
     const broken = await seen(t, `${forwarded};"`)
@@ -167,7 +167,7 @@ describe('Forwarded (RFC 7239)', () => {
     assert.deepEqual([broken.ip, broken.baseUrl], ['127.0.0.1', broken.here])
   })
 
-  test('of anyone but a trusted proxy does not count', async (t) => {
+  test('of anyone but a trusted proxy is ignored', async (t) => {
     const { api, baseUrl } = await start(t, { publicUrl: 'http://a.example/x' })
 
     const headers = { forwarded: 'for=6.6.6.6;host=evil.example;proto=https' }
@@ -180,18 +180,18 @@ describe('Forwarded (RFC 7239)', () => {
 describe('the base URL', () => {
   const baseUrlFor = async (t: TestContext, host: string, options: Partial<ServerOptions> = {}) => {
     const { port } = await start(t, { publicUrl: PUBLIC_URL, ...options })
-    // fetch sends no Host but its own.
+    // fetch does not let us set the Host header.
     const asked = get({ host: '127.0.0.1', port, path: '/api/where', headers: { host } })
     const [reply] = await once(asked, 'response')
     return ((await json(reply)) as { baseUrl: string }).baseUrl
   }
 
-  test('never repeats a foreign Host', async (t) => {
+  test('never repeats an unknown Host', async (t) => {
     for (const host of ['evil.example', 'localhost.evil.example', 'app.example'])
       assert.equal(await baseUrlFor(t, host), PUBLIC_URL, host)
   })
 
-  test('has the Host of this machine, an allowed one, and that of a trusted proxy', async (t) => {
+  test('uses the Host if it is this machine, is allowed, or comes from a trusted proxy', async (t) => {
     const allowed = { allowedHosts: ['Box.example'] }
     const proxied = { trustedProxies: ['loopback'] }
 

@@ -32,8 +32,8 @@ async function start(t: TestContext, { suite: address = {}, child: options = {} 
   return { direct: await listenForTest(t, child), ...(await listenForTest(t, suite)) }
 }
 
-describe('a server that is mounted at another', () => {
-  test('is asked for what follows the path, and knows its base path', async (t) => {
+describe('a server mounted on another', () => {
+  test('gets the target without the mount path, and knows its base path', async (t) => {
     const { api, baseUrl } = await start(t)
 
     const { body } = await api.get('/child/where?a=b')
@@ -48,7 +48,7 @@ describe('a server that is mounted at another', () => {
     assert.equal(address, '127.0.0.1')
   })
 
-  test('answers as before under its own address', async (t) => {
+  test('still answers under its own address', async (t) => {
     const { direct } = await start(t)
 
     const { body } = await direct.api.get('/where')
@@ -65,7 +65,7 @@ describe('a server that is mounted at another', () => {
       assert.equal((await api.get(path)).status, 404, path)
   })
 
-  test('has the base path of the other before its own, stripped by a proxy or not', async (t) => {
+  test('appends its mount path to the base path of the other, whether a proxy has stripped it or not', async (t) => {
     const suite = { publicUrl: 'https://app.example/suite', trustedProxies: ['loopback'] }
     const child = { publicUrl: 'https://app.example/suite/child', trustedProxies: ['loopback'] }
     const { api } = await start(t, { suite, child })
@@ -79,7 +79,7 @@ describe('a server that is mounted at another', () => {
     assert.equal(body.basePath, '/elsewhere/child')
   })
 
-  test('believes Forwarded of a proxy that the other trusts', async (t) => {
+  test('trusts Forwarded from a proxy that the other trusts', async (t) => {
     const trusting = { trustedProxies: ['loopback'] }
     const { api } = await start(t, { suite: trusting, child: trusting })
 
@@ -89,7 +89,7 @@ describe('a server that is mounted at another', () => {
     assert.deepEqual([body.address, body.baseUrl], ['192.0.2.7', 'https://app.example/child'])
   })
 
-  test('has its well-known documents where RFC 8414 looks for those of a path', async (t) => {
+  test('serves its well-known documents where RFC 8414 expects those of a path', async (t) => {
     const { api } = await start(t)
 
     const known = await api.get('/.well-known/example/child')
@@ -100,7 +100,7 @@ describe('a server that is mounted at another', () => {
     assert.equal((await api.get('/.well-known/unknown/child')).status, 404)
   })
 
-  test('reads the body of a client that asks before it sends', async (t) => {
+  test('reads the body of a client that sends Expect: 100-continue', async (t) => {
     const { port } = await start(t)
     const headers = { 'content-type': 'application/json', expect: '100-continue' }
     const call = request({ port, path: '/child/echo', method: 'POST', headers }).on(

@@ -9,8 +9,8 @@ import { actuatorRoutes } from '../routes/standard-routes.ts'
 import { Type } from '../schema.ts'
 import { createServer, type ServerOptions } from '../server.ts'
 
-describe('a page of another name that points at this machine (DNS rebinding)', () => {
-  test('is 421 where the service listens on loopback only', async (t) => {
+describe('a foreign host name that points at this machine (DNS rebinding)', () => {
+  test('is 421 if the service listens on loopback only', async (t) => {
     const { status } = await start(t, { host: 'localhost' })
 
     assert.equal(await status('evil.example'), 421)
@@ -19,7 +19,7 @@ describe('a page of another name that points at this machine (DNS rebinding)', (
     assert.equal(await status(''), 421)
   })
 
-  test('does not stand in the way of loopback, the public address and allowed names', async (t) => {
+  test('is not confused with loopback names, the public URL and allowed names', async (t) => {
     const options = { publicUrl: 'https://app.example/identity', allowedHosts: ['Box.Example'] }
     const { status } = await start(t, { host: '127.0.0.1', ...options })
 
@@ -29,26 +29,26 @@ describe('a page of another name that points at this machine (DNS rebinding)', (
       assert.equal(await status(host), 200, host)
   })
 
-  test('is not looked for where the service listens wider and names no hosts', async (t) => {
+  test('is accepted if the service listens beyond loopback and allows no specific names', async (t) => {
     const { status } = await start(t, { host: '0.0.0.0' })
 
     assert.equal(await status('any.example'), 200)
   })
 
-  test('is 421 where the service listens wider and names its hosts', async (t) => {
+  test('is 421 if the service listens beyond loopback and allows specific names', async (t) => {
     const { status } = await start(t, { host: '0.0.0.0', allowedHosts: ['app.example'] })
 
     assert.equal(await status('any.example'), 421)
     assert.equal(await status('app.example'), 200)
   })
 
-  test('a trusted proxy may ask under any name', async (t) => {
+  test('is accepted from a trusted proxy', async (t) => {
     const { status } = await start(t, { host: 'localhost', trustedProxies: ['loopback'] })
 
     assert.equal(await status('app.example'), 200)
   })
 
-  test('health answers under every name', async (t) => {
+  test('is accepted for health checks', async (t) => {
     const { status } = await start(t, { host: 'localhost' })
 
     assert.equal(await status('10.0.0.7', '/actuator/health'), 200)
@@ -78,7 +78,7 @@ describe('a page of another name that points at this machine (DNS rebinding)', (
 })
 
 describe('connections', () => {
-  test('one address gets no more than its share', async (t) => {
+  test('of one address are limited', async (t) => {
     const { open, isAnswered } = await start(t, { maxConnectionsPerAddress: 2 })
     const first = await open()
     const second = await open()
@@ -90,7 +90,7 @@ describe('connections', () => {
     first.destroy()
   })
 
-  test('the whole process has a limit that a trusted proxy shares', async (t) => {
+  test('of the whole process are limited, those of a trusted proxy included', async (t) => {
     const limits = { maxConnections: 1, maxConnectionsPerAddress: 1, trustedProxies: ['loopback'] }
     const { open, isAnswered } = await start(t, limits)
     const held = await open()
@@ -99,7 +99,7 @@ describe('connections', () => {
     assert.equal(await isAnswered(held), true)
   })
 
-  test('a trusted proxy is not held to the share of one address', async (t) => {
+  test('of a trusted proxy are exempt from the limit per address', async (t) => {
     const limits = { maxConnectionsPerAddress: 1, trustedProxies: ['127.0.0.0/8'] }
     const { open, isAnswered } = await start(t, limits)
     const held = await open()
@@ -118,7 +118,7 @@ describe('bodies', () => {
     assert.equal((await api.post('/echo', body(128 * 1024 + 1))).status, 413)
   })
 
-  test('nested more than 32 levels are 400, and brackets in a text are not nesting', async (t) => {
+  test('nested more than 32 levels deep are 400, and brackets in a string do not count', async (t) => {
     const { api } = await start(t)
     const post = (body: string) =>
       api.request('POST', '/echo', { body, headers: { 'content-type': 'application/json' } })
@@ -131,7 +131,7 @@ describe('bodies', () => {
     assert.equal((await post(`{"text":"${'\\"'.repeat(60_000)}`)).status, 400)
   })
 
-  test('of too many members only the count is reported, and of faults at most twenty', async (t) => {
+  test('with too many members report only the count, and at most twenty faults are listed', async (t) => {
     const { api } = await start(t)
     const members = (count: number, value: unknown) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, value]))
@@ -143,7 +143,7 @@ describe('bodies', () => {
     assert.equal(faulty.body.errors.length, 20)
   })
 
-  test('unfinished ones have one bound for all: beyond it 503, and it ends with them', async (t) => {
+  test('that are incomplete share one memory limit: beyond it 503, until they are gone', async (t) => {
     const { open, api } = await start(t)
     const announced = 128 * 1024
     const held: Socket[] = []
@@ -161,7 +161,7 @@ describe('bodies', () => {
 })
 
 describe('Strict-Transport-Security', () => {
-  test('is sent whenever the public address is https, and only then', async (t) => {
+  test('is sent only if the public URL is https', async (t) => {
     const secure = await start(t, { publicUrl: 'https://app.example' })
     const plain = await start(t, { publicUrl: 'http://localhost:8081' })
 
@@ -173,7 +173,7 @@ describe('Strict-Transport-Security', () => {
 
 const POST = 'POST /echo HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n'
 
-/** Whether one more body that does not end is refused. */
+/** Whether one more incomplete body is refused. */
 async function refusedBeyond(open: () => Promise<Socket>): Promise<boolean> {
   const socket = await open()
   socket.write(`${POST}content-length: 131072\r\n\r\n{`)

@@ -15,8 +15,8 @@ const guard = callerGuard(async () => ({
   sessionId: 's',
 }))
 
-describe('the log of requests', () => {
-  test('is one line each: id, route, status, time and who asked, and never a query or a token', async (t) => {
+describe('the request log', () => {
+  test('has one line per request with id, route, status, duration and caller, but never a query or a token', async (t) => {
     const lines: string[] = []
     const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
     const server = createServer({ log, clock: systemClock })
@@ -50,7 +50,7 @@ describe('the log of requests', () => {
     assert.doesNotMatch(lines.join(''), /hunter2|12345|ada@/)
   })
 
-  test('has a line for a client that left, with the trace it named, and probes at debug', async (t) => {
+  test('has a line for a client that disconnected, with its trace id, and logs probes at debug', async (t) => {
     const lines: string[] = []
     const log = createLogger('test', 'debug', { write: (line: string) => lines.push(line) })
     const server = createServer({ log, clock: systemClock })

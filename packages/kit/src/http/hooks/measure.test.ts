@@ -36,7 +36,7 @@ async function startServer(t: TestContext) {
 const seriesOf = (text: string, name: string) =>
   text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
 
-/** Random paths and methods that Node knows, one after another on one connection. */
+/** Sends requests with random paths and methods that Node knows, one after another on one connection. */
 async function askMany(port: number, count: number): Promise<void> {
   const methods = ['GET', 'POST', 'PROPFIND', 'SEARCH', 'DELETE']
   const lines = Array.from({ length: count }, (_, index) => {
@@ -62,7 +62,7 @@ describe('the measured server', () => {
     ])
   })
 
-  test('has as many series after 10,000 random paths and methods as after the first few', async (t) => {
+  test('adds no series for 10,000 random paths and methods after the first few', async (t) => {
     const { baseUrl, text } = await startServer(t)
     const methods = ['GET', 'POST', 'PROPFIND', 'BREW', 'SEARCH', 'DELETE']
     const ask = (index: number) =>
@@ -78,7 +78,7 @@ describe('the measured server', () => {
     assert.equal(await seriesCount(), before)
   })
 
-  test('counts a request as served while it is, and no longer when the client has gone', async (t) => {
+  test('counts a request as active while it is served, and no longer when the client disconnects', async (t) => {
     const { baseUrl, text } = await startServer(t)
     const active = async () => seriesOf(await text(), 'http_server_active_requests')[0]
     const socket = connect(Number(new URL(baseUrl).port), 'localhost')
@@ -90,7 +90,7 @@ describe('the measured server', () => {
     await until(active, (found) => found === 'http_server_active_requests 0')
   })
 
-  test('counts what clients of a route were told, and refusals by their rule', async (t) => {
+  test('counts the replies of a route by result, and rate-limited requests by rule', async (t) => {
     const { api, text } = await startServer(t)
 
     await api.post('/orders')

@@ -48,9 +48,9 @@ const REQUESTS: [what: string, bytes: string, status: number][] = [
   ['a parameter over the limit', get(`/api/users/${LONG.slice(0, 16_385)}`), 431],
   ['an unknown expectation', get('/missing', 'Expect: a-miracle\r\n'), 404],
   ['no Host header', 'GET /missing HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
-  ['what is not HTTP', 'nonsense\r\n\r\n', 400],
+  ['input that is not HTTP', 'nonsense\r\n\r\n', 400],
   ['headers that are too large', get('/missing', `X-Long: ${LONG}\r\n`), 431],
-  ['two lengths of the body', get('/missing', 'Content-Length: 1\r\nContent-Length: 2\r\n'), 400],
+  ['two different body lengths', get('/missing', 'Content-Length: 1\r\nContent-Length: 2\r\n'), 400],
 ]
 
 describe('every reply has X-Request-Id, nosniff and no-store:', () => {
@@ -71,7 +71,7 @@ describe('every reply has X-Request-Id, nosniff and no-store:', () => {
         assert.equal(JSON.parse(body).requestId, headers.get('x-request-id'), 'in the body')
     })
 
-  test('a target that cannot be decoded keeps the id that was given', async (t) => {
+  test('a target that cannot be decoded keeps the given request id', async (t) => {
     const { send } = await start(t)
 
     const { headers } = await send(get('/%', 'X-Request-Id: abc-1\r\n'))
@@ -79,7 +79,7 @@ describe('every reply has X-Request-Id, nosniff and no-store:', () => {
     assert.equal(headers.get('x-request-id'), 'abc-1')
   })
 
-  test('and what is refused before it has a route is logged with its id', async (t) => {
+  test('and a request that is refused before it has a route is logged with its id', async (t) => {
     const lines = new PassThrough()
     const { send } = await start(t, { log: createLogger('test', 'info', lines) })
     const ids: (string | null)[] = []
@@ -105,7 +105,7 @@ describe('CORS', () => {
   const listed = (headers: Headers, name: string) =>
     (headers.get(`access-control-${name}-headers`) ?? '').split(', ')
 
-  test('allows what clients send: keys, ranges, places in a stream, traces', async (t) => {
+  test('allows the headers that clients send: keys, ranges, stream positions, traces', async (t) => {
     const { api } = await start(t, { corsOrigins: [origin] })
     const asked = { origin, 'access-control-request-method': 'POST' }
 
@@ -127,7 +127,7 @@ describe('CORS', () => {
     ])
   })
 
-  test('exposes what a client needs of a reply, also of a problem', async (t) => {
+  test('exposes the headers that a client needs, also on a problem', async (t) => {
     const { api } = await start(t, { corsOrigins: [origin] })
 
     for (const path of ['/api/users/1', '/missing']) {
@@ -145,7 +145,7 @@ describe('CORS', () => {
     }
   })
 
-  test('tells an origin that is not configured nothing', async (t) => {
+  test('sends no CORS headers to an origin that is not configured', async (t) => {
     const { api } = await start(t, { corsOrigins: [origin] })
 
     const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' }

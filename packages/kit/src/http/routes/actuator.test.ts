@@ -16,7 +16,7 @@ async function startActuator(t: TestContext, healthy: () => Promise<boolean>, di
 const up = async () => true
 
 describe('the actuator', () => {
-  test('links to what there is, with the address the caller used', async (t) => {
+  test('links to its endpoints under the URL that the caller used', async (t) => {
     const { api, baseUrl } = await startActuator(t, up)
 
     const { body } = await api.get('/actuator')
@@ -31,7 +31,7 @@ describe('the actuator', () => {
     })
   })
 
-  test('says UP, and the name and version', async (t) => {
+  test('reports UP, and the name and version', async (t) => {
     const { api } = await startActuator(t, up)
 
     assert.deepEqual((await api.get('/actuator/health')).body, { status: 'UP' })
@@ -40,7 +40,7 @@ describe('the actuator', () => {
     })
   })
 
-  test('says DOWN with 503 when what it depends on does not answer, but is alive', async (t) => {
+  test('reports DOWN with 503 when a dependency fails, but stays alive', async (t) => {
     const { api } = await startActuator(t, () => Promise.reject(new Error('no database')))
 
     const health = await api.get('/actuator/health')
@@ -63,7 +63,7 @@ describe('the actuator', () => {
     assert.deepEqual(second, { status: 'DOWN', reason })
   })
 
-  test('checks once a second, however often it is asked', async (t) => {
+  test('checks once a second, however often it is called', async (t) => {
     let [now, checks] = [5000, 0]
     t.mock.method(performance, 'now', () => now)
     const probe = healthProbe(async () => {

@@ -21,7 +21,7 @@ async function startServer(t: TestContext) {
   }
 }
 
-test('servers with the same schema refuse, accept and filter each for itself', async (t) => {
+test('servers that share a compiled schema validate and filter independently', async (t) => {
   const [one, other] = [await startServer(t), await startServer(t)]
 
   const replies = await Promise.all([one('Ada'), other('Augusta'), one(' '), other('Grace')])

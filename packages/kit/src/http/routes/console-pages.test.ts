@@ -38,7 +38,7 @@ describe('a console', () => {
     assert.deepEqual([reply.status, reply.headers.get('location')], [302, '/api-test/index.html'])
   })
 
-  test('at a base path is found with and without a slash, and its assets with it', async (t) => {
+  test('at a base path is found with and without a trailing slash, and so are its assets', async (t) => {
     const publicUrl = 'https://app.example/suite'
     const { api } = await startConsole(t, { path: '', publicUrl })
 
@@ -51,7 +51,7 @@ describe('a console', () => {
     assert.equal((await api.get('/')).status, 200)
   })
 
-  test('is public HTML under a policy without inline code or other origins', async (t) => {
+  test('is public HTML with a policy that allows no inline code and no other origins', async (t) => {
     const { api } = await startConsole(t)
 
     const { status, headers } = await api.get('/api-test/index.html')
@@ -64,7 +64,7 @@ describe('a console', () => {
     assert.doesNotMatch(policy, /unsafe|\*/)
   })
 
-  test('may make one policy for its worker where it has one, and no second', async (t) => {
+  test('may create one Trusted Types policy if it has a worker, and no other', async (t) => {
     const { api } = await startConsole(t, { worker: true })
 
     const { headers } = await api.get('/api-test/index.html')
@@ -73,7 +73,7 @@ describe('a console', () => {
     assert.match(policy, /require-trusted-types-for 'script'; trusted-types plinth-worker$/)
   })
 
-  test('is sent once and then confirmed by its ETag', async (t) => {
+  test('is sent once and then revalidated by its ETag', async (t) => {
     const { api } = await startConsole(t)
     const first = await api.get('/api-test/page.js')
 
@@ -83,7 +83,7 @@ describe('a console', () => {
     assert.deepEqual([first.status, second.status, second.bytes.length], [200, 304, 0])
   })
 
-  test('has no way out of its folder', async (t) => {
+  test('does not serve files outside its folder', async (t) => {
     const { api } = await startConsole(t)
 
     const reply = await api.get('/api-test/..%2f..%2fetc%2fpasswd')

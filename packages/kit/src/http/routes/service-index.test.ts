@@ -23,8 +23,8 @@ async function startService(t: TestContext, { publicUrl, console = true }: Optio
   return listenForTest(t, server)
 }
 
-describe('the address of a service', () => {
-  test('sends a browser to the console', async (t) => {
+describe('the root of a service', () => {
+  test('redirects a browser to the console', async (t) => {
     const { api } = await startService(t)
 
     const { status, headers } = await api.get('/', { headers: BROWSER })
@@ -33,7 +33,7 @@ describe('the address of a service', () => {
     assert.equal(headers.get('vary'), 'accept')
   })
 
-  test('sends a browser there below a base path, with and without a slash', async (t) => {
+  test('redirects a browser below a base path, with and without a trailing slash', async (t) => {
     const { api } = await startService(t, { publicUrl: 'https://app.example/example' })
 
     for (const address of ['/example', '/example/']) {
@@ -43,7 +43,7 @@ describe('the address of a service', () => {
     }
   })
 
-  test('tells a program the name, the version and what is served', async (t) => {
+  test('gives a program the name, the version and links', async (t) => {
     const { api, baseUrl: url } = await startService(t)
 
     for (const accept of ['*/*', 'application/json']) {
@@ -53,7 +53,7 @@ describe('the address of a service', () => {
     }
   })
 
-  test('is the same for a browser where no console is served', async (t) => {
+  test('gives a browser the same if no console is served', async (t) => {
     const { api, baseUrl: url } = await startService(t, { console: false })
 
     const reply = await api.get('/', { headers: BROWSER })

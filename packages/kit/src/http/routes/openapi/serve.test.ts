@@ -43,7 +43,7 @@ describe('/openapi.json', () => {
     assert.equal(change.responses[204].content, undefined)
   })
 
-  test('is asked for again by its ETag', async (t) => {
+  test('is revalidated by its ETag', async (t) => {
     const { api } = await start(t)
     const etag = (await api.get('/openapi.json')).headers.get('etag') ?? ''
 
@@ -58,7 +58,7 @@ describe('/openapi.json', () => {
     assert.equal(again.headers.get('cache-control'), 'no-cache')
   })
 
-  test('names the address by which the client reached it', async (t) => {
+  test('names the URL by which the client reached it', async (t) => {
     const { api, baseUrl } = await start(t, { trustedProxies: ['loopback'] })
     const headers = { 'x-forwarded-prefix': '/shop' }
 
@@ -70,7 +70,7 @@ describe('/openapi.json', () => {
     assert.notEqual(plain.headers.get('etag'), behind.headers.get('etag'))
   })
 
-  test('two different schemas of one title are a fault', async (t) => {
+  test('fails if two different schemas have the same title', async (t) => {
     const { api } = await start(
       t,
       {},
@@ -81,7 +81,7 @@ describe('/openapi.json', () => {
   })
 })
 
-describe('a test fails on a reply that the document does not have:', () => {
+describe('a test fails on a reply that the document does not declare:', () => {
   const faultsOf = async (path: string) => {
     const cleanups: (() => Promise<void> | void)[] = []
     const { api } = await start({ after: (work: () => void) => cleanups.unshift(work) } as never)
@@ -110,7 +110,7 @@ describe('a test fails on a reply that the document does not have:', () => {
     assert.match(await faultsOf('/things?reply=problem'), /GET \/things: 404 is not declared/)
   })
 
-  test('and on no other', async () => {
+  test('but not on a declared reply', async () => {
     assert.equal(await faultsOf('/things'), 'undefined')
   })
 })

@@ -10,29 +10,29 @@ import type { Json } from './schemas.ts'
 const FOLDER = join(import.meta.dirname, '../../../../../../docs/openapi')
 const documents = readdirSync(FOLDER).map((file) => join(FOLDER, file))
 
-/** What a linter does not like and we mean, by rule, and where. */
-const MEANT: [rule: string, place: RegExp][] = [
-  // The specification itself has `/file/list` beside `/file/{filename}`.
+/** Linter findings that are intended: the rule and where it applies. */
+const INTENDED: [rule: string, place: RegExp][] = [
+  // The specification itself has both `/file/list` and `/file/{filename}`.
   ['no-ambiguous-paths', /^#\/paths\/~1file~1/],
-  // Redirects to pages for people.
+  // Redirects to pages for browsers.
   ['operation-2xx-response', /^#\/paths\/~1(api-test|reference|account)\//],
-  // The document of a service that runs where it is developed.
+  // The documents are those of a service on a developer's machine.
   ['no-server-example.com', /^#\/servers\/0\//],
 ]
 
-describe('the API documents are read by the tools of others', () => {
+describe('third-party tools accept the API documents', () => {
   for (const path of documents) {
     const source = readFileSync(path, 'utf8')
     const name = path.slice(FOLDER.length + 1)
 
-    test(`Redocly finds no fault in ${name}`, async () => {
+    test(`Redocly finds no problems in ${name}`, async () => {
       const config = await createConfig({ extends: ['recommended'] })
 
       const problems = await lintFromString({ source, absoluteRef: path, config })
 
       const found = problems.filter(
         ({ ruleId, location }) =>
-          !MEANT.some(([rule, place]) => rule === ruleId && place.test(location[0]?.pointer ?? '')),
+          !INTENDED.some(([rule, place]) => rule === ruleId && place.test(location[0]?.pointer ?? '')),
       )
       assert.deepEqual(
         found.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]),
@@ -52,7 +52,7 @@ describe('the API documents are read by the tools of others', () => {
       assert.deepEqual(invalid, [])
     })
 
-    test(`openapi-typescript makes types of ${name}`, async () => {
+    test(`openapi-typescript generates types from ${name}`, async () => {
       const types = astToString(await openapiTypescript(source))
 
       const ids = [...source.matchAll(/"operationId": "(\w+)"/g)].map(([, id]) => id)
@@ -64,7 +64,7 @@ describe('the API documents are read by the tools of others', () => {
 
 type Valid = (schema: Json, value: unknown) => boolean
 
-/** Every place of a document that has a schema and examples of it. */
+/** Checks the examples wherever the document has a schema with examples. */
 function exampleFaults(
   part: unknown,
   valid: Valid,
