@@ -51,7 +51,8 @@ async function commit<T, R>(
   const { adapter } = db.getExecutor()
   if (adapter instanceof SqliteFileAdapter)
     return adapter.inGroup<T, R>(async (transaction) => answerOf(await work(transaction)))
-  if (!(adapter instanceof PostgresPoolAdapter)) throw new Error('The database was not opened with openDatabase.')
+  if (!(adapter instanceof PostgresPoolAdapter))
+    throw new Error('The database was not opened with openDatabase.')
   const { groupKey } = options
   for (let attempt = 1; ; attempt++) {
     try {

@@ -124,7 +124,10 @@ describe('a server of the kit', () => {
     ['a JSON array', '[]'],
     ['a huge number', '{"name":"Ada","email":"a@b","age":1e400}'],
     ['a fraction', '{"name":"Ada","email":"a@b","age":1.5}'],
-    ['a member that is present only on the prototype', '{"__proto__":{"age":1},"name":"Ada","email":"a@b"}'],
+    [
+      'a member that is present only on the prototype',
+      '{"__proto__":{"age":1},"name":"Ada","email":"a@b"}',
+    ],
   ] as const)
     test(`refuses ${what} with 400`, async (t) => {
       const { api } = await startServer(t)

@@ -17,10 +17,10 @@ const MAX_GROUP_SIZE = 32
 const MAX_IN_FLIGHT = 2
 
 /**
- * Groups transactions (a statement can be one by itself) that are requested in one turn of the event loop,
- * or while other groups are in flight, into a shared transaction. Members run concurrently, so two with
- * the same key are never in the same group, nor in two groups at the same time. None succeeds before the
- * common commit. When one fails nothing is committed, and each member must be retried alone.
+ * Runs transactions, or single statements, that are requested in one turn of the event loop or while other
+ * groups are in flight as one shared transaction. Members run concurrently, so two with the same key are
+ * never in the same group, nor in two groups at the same time. None succeeds before the common commit.
+ * When one fails nothing is committed, and each member must be retried alone.
  */
 export class Groups<Item, Result> {
   readonly #runTogether: (items: Item[]) => Promise<Result[]>
@@ -108,8 +108,8 @@ type Result = QueryResult<unknown>
 type Runners = { alone: Run; forSeveral: Run }
 
 /**
- * Merges statements that are a transaction each into one where possible. When one makes its group fail,
- * each runs alone.
+ * Merges single-statement transactions into one where possible. When one makes its group fail, each runs
+ * alone.
  */
 export function coalesceStatements(
   runners: Runners,

@@ -158,8 +158,8 @@ class Pipeline {
 type Sent = { query: CompiledQuery; settle(result: QueryResult<unknown>): void }
 
 /**
- * Merges statements of several members that differ only in their values. Each member's statements stay
- * in order, so the next to go out is preferably one that no member has further back in its queue.
+ * Merges statements of several members that differ only in their values. Each member's statements stay in
+ * order. A statement that some member has further back in its queue waits for it if another can go first.
  */
 function mergeMembers(waiting: Waiting[]): Sent[] {
   const isOfMember = ({ member }: Waiting) => member !== undefined

@@ -85,8 +85,8 @@ type CountedRoutes<L extends string> = Record<`${string} /${string}`, Record<L, 
 const RESULTS = ['accepted', 'refused', 'limited', 'failed'] as const
 
 /**
- * Counts the replies of some routes by result: `accepted`, `refused` for a client's fault or one that
- * disconnected, `limited` for 429, `failed` for our own fault. `resultsByCode` gives some problem codes
+ * Counts the replies of some routes by result: `accepted`, `refused` for a client error or a client that
+ * disconnected, `limited` for 429, `failed` for a server error. `resultsByCode` gives some problem codes
  * a result of their own. Call it before the routes are added.
  */
 export function countReplies<const L extends string = never>(

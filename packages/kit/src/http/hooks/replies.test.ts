@@ -50,7 +50,11 @@ const REQUESTS: [what: string, bytes: string, status: number][] = [
   ['no Host header', 'GET /missing HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
   ['input that is not HTTP', 'nonsense\r\n\r\n', 400],
   ['headers that are too large', get('/missing', `X-Long: ${LONG}\r\n`), 431],
-  ['two different body lengths', get('/missing', 'Content-Length: 1\r\nContent-Length: 2\r\n'), 400],
+  [
+    'two different body lengths',
+    get('/missing', 'Content-Length: 1\r\nContent-Length: 2\r\n'),
+    400,
+  ],
 ]
 
 describe('every reply has X-Request-Id, nosniff and no-store:', () => {

@@ -47,7 +47,9 @@ export function startErasure<T extends IssuerTables>(
   // Logged for debugging only: when services start together, the issuer may be the last to listen.
   job
     .runNow()
-    .catch((error) => log.debug({ err: error }, 'could not list erased users; retrying in a minute'))
+    .catch((error) =>
+      log.debug({ err: error }, 'could not list erased users; retrying in a minute'),
+    )
   return job
 }
 

@@ -32,7 +32,9 @@ describe('third-party tools accept the API documents', () => {
 
       const found = problems.filter(
         ({ ruleId, location }) =>
-          !INTENDED.some(([rule, place]) => rule === ruleId && place.test(location[0]?.pointer ?? '')),
+          !INTENDED.some(
+            ([rule, place]) => rule === ruleId && place.test(location[0]?.pointer ?? ''),
+          ),
       )
       assert.deepEqual(
         found.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]),
