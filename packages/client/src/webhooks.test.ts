@@ -31,7 +31,7 @@ describe('verifyWebhook', () => {
     assert.deepEqual([fromText, fromBytes], [JSON.parse(BODY), JSON.parse(BODY)])
   })
 
-  test('reads Headers, and records in any case', async () => {
+  test('reads Headers, and objects with names in any case', async () => {
     const given = delivery()
     const upper = Object.entries(given.headers).map(([name, value]) => [name.toUpperCase(), value])
 

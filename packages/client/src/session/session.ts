@@ -157,7 +157,7 @@ export class Session {
     await this.#send('POST', '/api/auth/logout', call).catch(() => {})
   }
 
-  /** The pair to send with. An early refresh may fail: the old token may still work. */
+  /** The pair to send with. If an early refresh fails, the old token may still work. */
   async #current(lastsMs: number): Promise<TokenPair | undefined> {
     const pair = this.#store.get()
     if (!pair || this.#lastsFor(pair) > Math.min(lastsMs, pair.expiresInSeconds * 500)) return pair

@@ -95,7 +95,7 @@ export class Metrics {
   }
 
   /**
-   * Read on demand, but at max every `everySeconds` where reading is expensive. A gauge that cannot
+   * Read on demand, but at most every `everySeconds` where reading is expensive. A gauge that cannot
    * be read is left out, so that it does not hide the rest.
    */
   gauge(about: Described, read: Read, everySeconds = 0): void {

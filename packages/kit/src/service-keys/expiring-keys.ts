@@ -8,7 +8,7 @@ import { listServiceKeys, type ServiceKey, updateKeyNotice } from './service-key
 import { isInForce, namedKey, type ServiceKeys } from './service-keys.ts'
 
 const DAY_MS = 86_400_000
-/** Days before expiry at which a notice is given; a key whose lifetime is no longer gets no such notice. */
+/** Days before expiry at which a notice is given, unless the whole lifetime of the key is that short. */
 const NOTICES = [7, 30]
 const EVERY_SECONDS = 3_600
 

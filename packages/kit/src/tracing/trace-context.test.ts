@@ -28,7 +28,7 @@ describe('a traceparent', () => {
       assert.equal(parseTraceparent(header), undefined)
     })
 
-  test('is written in the form it is read in', () =>
+  test('is read back as it was written', () =>
     fc.assert(
       fc.property(fc.boolean(), (sampled) => {
         const context = { traceId: TRACE, spanId: SPAN, sampled }
