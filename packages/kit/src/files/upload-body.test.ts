@@ -29,7 +29,7 @@ describe('a client that sends for ten minutes', () => {
     ['200 KB a second', { bytes: 200_000, seconds: 1 }, 'left alone'],
     ['a modem', { bytes: 1024, seconds: 1 }, 'left alone'],
     ['bursts with long pauses', { bytes: 64_000, seconds: 60 }, 'left alone'],
-    ['a fast enough client and a slow disk', { bytes: 600, seconds: 1, diskSeconds: 30 }, 'left alone'],
+    ['a steady client and a slow disk', { bytes: 600, seconds: 1, diskSeconds: 30 }, 'left alone'],
   ] as const)
     test(`is ${expected}: ${what}`, (t) => assert.equal(drive(t, client), expected))
 })

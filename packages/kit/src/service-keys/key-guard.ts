@@ -167,7 +167,11 @@ function limitFailures(clock: Clock) {
     }
   }
 
-  const decide = async <T>(address: string, attempts: Attempts, look: () => Promise<T>): Promise<T> => {
+  const decide = async <T>(
+    address: string,
+    attempts: Attempts,
+    look: () => Promise<T>,
+  ): Promise<T> => {
     attempts.running++
     try {
       return await look()
