@@ -22,8 +22,8 @@ export async function packClient(folder: string): Promise<string> {
     const manifest = publicManifest(JSON.parse(await readFile(join(HERE, 'package.json'), 'utf8')))
     await writeFile(join(draft, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
     await mkdir(folder, { recursive: true })
-    const words = ['pack', '--silent', '--ignore-scripts', '--pack-destination', resolve(folder)]
-    const { stdout } = await run('npm', words, { cwd: draft, timeout: 60_000 })
+    const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', resolve(folder)]
+    const { stdout } = await run('npm', args, { cwd: draft, timeout: 60_000 })
     return join(resolve(folder), stdout.trim())
   } finally {
     await rm(draft, { recursive: true, force: true })
@@ -34,7 +34,7 @@ async function compile(outDir: string): Promise<void> {
   const compiler = createRequire(import.meta.url).resolve('typescript/package.json')
   const program = join(compiler, '../bin/tsc')
   await run(process.execPath, [program, '-p', HERE, '--outDir', outDir], { timeout: 120_000 })
-  // The compiler rewrites the imports of the code and leaves those of the declarations.
+  // The compiler rewrites the imports in the code, but not those in the declarations.
   for (const file of globSync('**/*.d.ts', { cwd: outDir }).map((name) => join(outDir, name))) {
     const text = await readFile(file, 'utf8')
     await writeFile(file, text.replaceAll(/(from '\.[^']*)\.ts'/g, "$1.js'"))
@@ -43,7 +43,7 @@ async function compile(outDir: string): Promise<void> {
 
 type Manifest = { private?: boolean; devDependencies?: object; exports: Record<string, string> }
 
-/** The sources become what is compiled from them. */
+/** Points the exports at the compiled files instead of the sources. */
 function publicManifest({ private: _, devDependencies: __, exports, ...manifest }: Manifest) {
   const compiled = Object.entries(exports).map(([name, source]) => {
     const file = source.replace('./src/', './dist/').replace(/\.ts$/, '')

@@ -19,9 +19,9 @@ export type UserDetails = UserSummary & {
   emailVerified: boolean
   passwordChangeRequired: boolean
   secondFactor: boolean
-  /** The day of the last sign-in or refresh; null: never. */
+  /** The day of the last sign-in or refresh; null if there was none. */
   lastSeenOn: string | null
-  /** When the account is erased; null unless that was asked for. */
+  /** When the account will be erased; null unless its deletion was requested. */
   deletesAt: string | null
   deletionBy: 'user' | 'administrator' | null
 }
@@ -48,9 +48,9 @@ export type Page<T> = {
 
 export type PageQuery = { page?: number; size?: number; sort?: string[] }
 
-/** Go on with `after: next`; a search takes no page and no sort. */
+/** `after: next` gets the next page of a search, which takes no `page` and no `sort`. */
 export type UserQuery = PageQuery & {
-  /** What the username or the e-mail address begins with. */
+  /** The beginning of the username or of the e-mail address. */
   q?: string
   role?: string
   enabled?: boolean
@@ -59,13 +59,13 @@ export type UserQuery = PageQuery & {
   createdTo?: string
   /** Whether a sign-in needs a second factor. */
   mfa?: boolean
-  /** Days such as `2030-01-01`; who was never seen is before all of them. */
+  /** Days such as `2030-01-01`; a user who was never seen counts as before all of them. */
   lastSeenFrom?: string
   lastSeenTo?: string
   after?: string
 }
 
-/** `next` is there if it was a search; then totals are counted up to 10,000. */
+/** Only a search has `next`; its totals are counted up to 10,000. */
 export type UserPage = Page<UserSummary> & { next?: string | null }
 
 export type AuditQuery = PageQuery & {
@@ -74,7 +74,7 @@ export type AuditQuery = PageQuery & {
   event?: string
 }
 
-/** Why an administrator does it; the audit keeps it. */
+/** Why an administrator does it; recorded in the audit. */
 export type Reason = { reason?: string }
 
 export type Registration = { username: string; email: string; password: string }
@@ -92,13 +92,13 @@ export type AuditEvent = {
   reason?: string
 }
 
-/** Public keys of the access tokens (RFC 7517). */
+/** Public keys to verify access tokens with (RFC 7517). */
 export type JsonWebKeys = { keys: Record<string, string>[] }
 
 /** The account calls that identity and the full storage edition share. */
 export type AccountCalls = {
   readonly session: Session
-  /** Where the address has to be confirmed first, the reply has only the message. */
+  /** If the address has to be confirmed first, the reply has only the message. */
   register(registration: Registration): Promise<{ message: string } & Partial<Profile>>
   logIn(username: string, password: string): Promise<TokenPair>
   refresh(): Promise<TokenPair>
@@ -120,7 +120,7 @@ export type AccountCalls = {
   jwks(): Promise<JsonWebKeys>
 }
 
-/** A session at a service; `calling` sends with it, `send` without. */
+/** A session at a service; `calling` sends with its access token, `send` without. */
 export type OpenSession = { send: Send; calling: Send; session: Session }
 
 export function openSession(baseUrl: string, options: AccountsOptions = {}): OpenSession {

@@ -9,7 +9,7 @@ export type ServiceIndex = {
   links: { console?: string; health?: string; openapi?: string; reference?: string }
 }
 
-/** What every service answers. */
+/** The calls that every service answers. */
 export type OperationsCalls = {
   index(): Promise<ServiceIndex>
   /** UP or DOWN; it throws only if there is no answer. */
@@ -28,7 +28,7 @@ export type ActuatorCalls = OperationsCalls & {
   info(): Promise<{ app: { name: string; version: string } }>
   liveness(): Promise<Health>
   readiness(): Promise<Health>
-  /** RFC 9728; of a service that accepts the tokens of an issuer. */
+  /** RFC 9728; for a service that accepts the tokens of an issuer. */
   protectedResourceMetadata(): Promise<ResourceMetadata>
 }
 
@@ -71,7 +71,7 @@ export type ServiceKey = {
   replacesId: number | null
 }
 
-/** The secret is shown this once. */
+/** The secret is shown only once. */
 export type IssuedServiceKey = ServiceKey & { secret: string }
 
 export type ServiceKeyRequest = {
@@ -85,7 +85,7 @@ export type ServiceKeyRequest = {
 export type ServiceKeyCalls = {
   createServiceKey(request: ServiceKeyRequest): Promise<IssuedServiceKey>
   serviceKeys(): Promise<ServiceKey[]>
-  /** The old key stays good for the overlap; a day unless you say otherwise. */
+  /** The old key stays valid for the overlap, by default a day. */
   rotateServiceKey(id: number, overlapSeconds?: number): Promise<IssuedServiceKey>
   revokeServiceKey(id: number): Promise<void>
 }
@@ -133,7 +133,7 @@ export type Delivery = {
   }[]
 }
 
-/** What `plinth listen`, or another reader of the stream, did with an event. */
+/** How `plinth listen`, or another reader of the stream, forwarded an event. */
 export type EventForward = {
   n: number
   url: string
@@ -171,20 +171,20 @@ export type EventCalls = {
   ): Promise<WebhookEndpoint>
   deleteWebhookEndpoint(id: string): Promise<void>
   webhookSecret(id: string): Promise<{ secret: string }>
-  /** The old secret also signs for a day. */
+  /** The old secret also keeps signing for a day. */
   rotateWebhookSecret(id: string): Promise<{ secret: string }>
   testWebhookEndpoint(id: string): Promise<{ eventId: string }>
   recoverWebhookEndpoint(
     id: string,
     span: { since: string; until?: string; failedOnly?: boolean },
   ): Promise<{ count: number }>
-  /** Go on with `after: next`. */
+  /** `after: next` gets the next page. */
   events(query?: EventListQuery): Promise<{ items: WebhookEvent[]; next: string | null }>
   event(
     id: string,
   ): Promise<{ event: WebhookEvent; deliveries: Delivery[]; forwards: EventForward[] }>
   replayEvent(id: string, endpointId?: string): Promise<{ count: number }>
-  /** For a reader of the stream that passes events on: what the receiver answered. */
+  /** For a reader of the stream that forwards events: records what the receiver answered. */
   recordEventForward(id: string, forward: Omit<EventForward, 'n' | 'at'>): Promise<void>
   /** Server-sent events, in the body, until `signal` aborts. */
   eventStream(query?: EventQuery, signal?: AbortSignal): Promise<Response>

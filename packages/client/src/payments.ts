@@ -26,7 +26,7 @@ export type Customer = {
   metadata: Metadata
 }
 
-/** The provider compares the address as a whole. */
+/** The provider matches whole addresses only. */
 export type CustomerQuery = { email?: string; after?: string; size?: number }
 
 export type CheckoutRequest = {
@@ -39,7 +39,7 @@ export type CheckoutRequest = {
   customerEmail?: string
   providerCustomerId?: string
   metadata?: Metadata
-  /** At an origin that the service allows; its own pages otherwise. */
+  /** At an origin that the service allows; by default its own pages. */
   successUrl?: string
   cancelUrl?: string
 }
@@ -82,7 +82,7 @@ export type Refund = {
 
 export type ListedPayment = Payment & { anomalies: string[] }
 
-/** How a payment came to be what it is. */
+/** How a payment reached its current state. */
 export type Timeline = {
   paymentId: string
   status: Payment['status']
@@ -121,7 +121,7 @@ export type Timeline = {
   }[]
 }
 
-/** A message of the payment provider to the service. */
+/** A message from the payment provider to the service. */
 export type ProviderEvent = {
   id: string
   type: string
@@ -137,7 +137,7 @@ export type ProviderEvent = {
   sizeBytes: number
 }
 
-/** With what was received, secrets as ***. */
+/** With the payload as received, secrets shown as ***. */
 export type ReceivedProviderEvent = ProviderEvent & { payload: unknown }
 
 export type ProviderEventResult = {
@@ -149,7 +149,7 @@ export type ProviderEventResult = {
 
 export type PaymentCalls = {
   configuration(): Promise<{ providerApiConfigured: boolean; webhookConfigured: boolean }>
-  /** With an idempotency key it may be repeated, and then it is after a failure. */
+  /** With an idempotency key it is safe to repeat, and so is retried after a failure. */
   createCustomer(request: CustomerRequest, idempotencyKey?: string): Promise<Customer>
   customer(id: string): Promise<Customer>
   /** Creates a checkout, or returns the open one of the same business reference. */
@@ -159,7 +159,7 @@ export type PaymentCalls = {
   refundState(id: string): Promise<Refund>
 }
 
-/** For operators: the service answers these only if it is told to. */
+/** For operators: the service answers these only if it is configured to. */
 export type PaymentOperationsCalls = {
   payments(query?: PageQuery & { businessReference?: string }): Promise<Page<ListedPayment>>
   timeline(paymentId: string): Promise<Timeline>

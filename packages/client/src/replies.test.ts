@@ -15,16 +15,16 @@ const CLIENTS = {
   payments: 'paymentsClient',
 }
 
-/** Each method that answers JSON gets what its operation sends, says the document of the service. */
+/** Each method that returns JSON must declare what the API document says its operation sends. */
 const CHECK = `
 type Content<Answer> = Answer extends { content: { 'application/json': infer Body } } ? Body : never
 type Sent<Operation> = Operation extends { responses: infer Answers }
   ? Content<Answers[keyof Answers & (200 | 201 | 202)]> : never
 type Got<Method> = Method extends (...given: never[]) => Promise<infer Reply> ? Reply : never
-/** A reply of the client may be nothing, or a stream; an unknown member is not its business. */
+/** A method may return nothing, or a stream; members that it does not declare are ignored. */
 type Fault<Operation, Method> = [Got<Method>] extends [void | Response] ? never
   : [Sent<Operation>] extends [never] ? never
-  : [Sent<Operation>] extends [Got<Method>] ? never : 'does not get what is sent'
+  : [Sent<Operation>] extends [Got<Method>] ? never : 'declares another reply'
 type Faults<Operations, Client> = {
   [Name in keyof Operations & keyof Client as Fault<Operations[Name], Client[Name]> extends never
     ? never : Name]: Fault<Operations[Name], Client[Name]>
@@ -38,11 +38,11 @@ type Misread<Hooks> = {
     : [Posted<Hooks[Type]>] extends [client.EventData[Type]] ? never : Type
     : Type
 }[keyof Hooks]
-/** There is something to compare. */
+/** Makes sure that there is something to compare. */
 type Checked<Operations, Client> = keyof Operations & keyof Client
 `
 
-test('every reply the client declares is what the API documents say', async (t) => {
+test('every reply the client declares matches the API documents', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'plinth-replies-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const requireOfKit = createRequire(join(ROOT, 'packages/kit/package.json'))

@@ -11,7 +11,7 @@ import {
 
 export type FileMetadata = { name: string; sizeKB: number; mimeType: string; lastModified: string }
 
-/** Service keys and their audit are for the configured key, at a service that has a database. */
+/** Service keys and their audit need the configured key, and a service that has a database. */
 export type StorageKeyClient = OperationsCalls &
   ServiceKeyCalls & {
     audit(query?: PageQuery): Promise<Page<Omit<AuditEvent, 'result'>>>

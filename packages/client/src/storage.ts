@@ -46,7 +46,7 @@ export type TemporaryLink = {
   expiresAt: string
 }
 
-/** What an owner has stored, and the most it may be; null where there is no limit. */
+/** What an owner has stored, and the limits; null where there is no limit. */
 export type StorageUsage = {
   files: number
   bytes: number
@@ -58,7 +58,7 @@ export type OwnerUsage = StorageUsage & { ownerId: number | string; owner: strin
 
 export type ProviderState = { configured: boolean; available: boolean; active: boolean }
 
-/** The settings in use: they may differ from those that are saved for the next activation. */
+/** The settings in use, which may differ from those saved for the next activation. */
 export type ActiveLocation =
   | { provider: 'LOCAL'; path: string }
   | {
@@ -69,7 +69,7 @@ export type ActiveLocation =
       pathStyleAccess: boolean
     }
 
-/** A place that has or had files. Those read from there are counted up to 10,000. */
+/** A place that has or had files. `files` counts those that are read from there, up to 10,000. */
 export type StorageLocation = {
   id: number
   location: ActiveLocation
@@ -88,7 +88,7 @@ export type StorageStatus = {
 export type StorageConfig = {
   activeProvider: ProviderName
   activeLocation: ActiveLocation
-  /** What is saved for the active provider is not what is in use. */
+  /** Whether the saved settings of the active provider differ from those in use. */
   pendingChanges: boolean
   local: { configured: boolean; path: string | null }
   object: {
@@ -149,13 +149,13 @@ export type FileCalls = {
   file(id: number): Promise<StoredFile>
   /** The response, so that its body can be streamed. It resumes when the connection breaks. */
   download(id: number, options?: DownloadOptions): Promise<Response>
-  /** The same, for display in a page. */
+  /** Like `download`, for display in a page. */
   stream(id: number, options?: DownloadOptions): Promise<Response>
   thumbnail(id: number): Promise<Response>
   remove(id: number): Promise<void>
-  /** Deletes the file for everyone, and keeps its bytes for a while. */
+  /** Deletes the file for everyone, but keeps its bytes for a while. */
   removeRestorably(id: number): Promise<RestorableFile>
-  /** What can still be restored, the last deleted first. */
+  /** The files that can still be restored, last deleted first. */
   deletedFiles(query?: PageQuery & { ownerId?: string }): Promise<Page<RestorableFile>>
   restore(id: number): Promise<StoredFile>
   createLink(id: number, expiresInSeconds: number): Promise<TemporaryLink>

@@ -31,7 +31,7 @@ describe('verifyWebhook', () => {
     assert.deepEqual([fromText, fromBytes], [JSON.parse(BODY), JSON.parse(BODY)])
   })
 
-  test('reads Headers, and records in any case', async () => {
+  test('reads Headers, and objects with names in any case', async () => {
     const given = delivery()
     const upper = Object.entries(given.headers).map(([name, value]) => [name.toUpperCase(), value])
 
@@ -61,7 +61,7 @@ describe('verifyWebhook', () => {
     for (const one of changed) await assert.rejects(verifyWebhook(one), refusedWith('NO_MATCH'))
   })
 
-  test('refuses what was signed more than the tolerance before or after now', async () => {
+  test('refuses a signature that is too old or too far in the future', async () => {
     await verifyWebhook(delivery({ at: NOW - 300 }))
     await verifyWebhook(delivery({ at: NOW + 300 }))
     await assert.rejects(verifyWebhook(delivery({ at: NOW - 301 })), refusedWith('TOO_OLD'))
@@ -70,7 +70,7 @@ describe('verifyWebhook', () => {
     await verifyWebhook(patient)
   })
 
-  test('refuses a timestamp that is more than digits', async () => {
+  test('refuses a timestamp that is not all digits', async () => {
     const given = delivery()
     for (const text of [`${NOW}x`, `${NOW}.5`, '1e9', ' 1', '-1']) {
       const headers = { ...given.headers, 'webhook-timestamp': text }
@@ -90,13 +90,13 @@ describe('verifyWebhook', () => {
     }
   })
 
-  test('says what to do about a body that is parsed already', async () => {
+  test('says what to do about a parsed body', async () => {
     const parsed = { ...delivery(), body: JSON.parse(BODY) }
 
     await assert.rejects(verifyWebhook(parsed), /express\.raw/)
   })
 
-  test('uses the time of day by default', async () => {
+  test('uses the current time by default', async () => {
     const { now: _, ...given } = delivery({ at: Math.floor(Date.now() / 1000) })
 
     await verifyWebhook(given)

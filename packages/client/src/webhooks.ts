@@ -1,11 +1,11 @@
-/** What a service tells others when something has happened. */
+/** An event that a service sends when something has happened. */
 export type WebhookEvent<Type extends string = string, Data = Record<string, unknown>> = {
   id: string
   type: Type
   timestamp: string
   source: string
   subject: string
-  /** Grows for each subject: an event with a smaller one than you have seen is stale. */
+  /** Increases for each subject: an event with a smaller number than you have seen is stale. */
   sequence: number
   apiVersion: string
   data: Data
@@ -42,7 +42,7 @@ export type RefundEventData = {
   status: string
 }
 
-/** What `data` has, by type. */
+/** The content of `data`, by event type. */
 export type EventData = {
   'user.registered': UserEventData
   'user.updated': UserEventData
@@ -75,7 +75,7 @@ export type EventData = {
   ping: { endpointId: string }
 }
 
-/** An event of any type that the services have: `type` tells what `data` is. */
+/** An event of any type that the services send: `type` determines the type of `data`. */
 export type PlinthEvent = {
   [Type in keyof EventData]: WebhookEvent<Type, EventData[Type]>
 }[keyof EventData]
@@ -100,9 +100,9 @@ export type WebhookRequest = {
   /** `whsec_…`; during a rotation the old one and the new one. */
   secrets: string | string[]
   headers: HeaderValues
-  /** As it was received, byte for byte. */
+  /** Exactly as received, byte for byte. */
   body: string | Uint8Array
-  /** How far the sender's clock may be from ours. Default 300. */
+  /** How far the sender's clock may differ from ours. Default 300. */
   toleranceSeconds?: number
   /** Unix seconds. */
   now?: () => number
@@ -113,8 +113,8 @@ const TIMESTAMP = /^\d{1,12}$/
 const unixNow = () => (performance.timeOrigin + performance.now()) / 1000
 
 /**
- * Verifies a Standard Webhooks 1.0 signature and returns the event. Keep `webhook-id` for four days
- * and ignore an id you have seen: a delivery is repeated until you answer 2xx.
+ * Verifies a Standard Webhooks 1.0 signature and returns the event. Remember `webhook-id` for four
+ * days and ignore an id you have seen: a delivery is repeated until you answer 2xx.
  */
 export async function verifyWebhook<Event = PlinthEvent>(request: WebhookRequest): Promise<Event> {
   const { secrets, headers, toleranceSeconds = 300, now = unixNow } = request
@@ -142,7 +142,7 @@ function bytesOf(body: unknown): Bytes {
   if (typeof body === 'string') return utf8(body)
   if (body instanceof Uint8Array) return new Uint8Array(body)
   throw new TypeError(
-    'verifyWebhook needs the body as it was received, as text or bytes, and got a parsed one: ' +
+    'verifyWebhook needs the body as received, as text or bytes, but got a parsed one: ' +
       'read it before a JSON parser does (express.raw, request.text())',
   )
 }
@@ -169,7 +169,7 @@ function requireInTime(timestamp: string, now: number, tolerance: number): void 
 
 function hmacKey(secret: string): Promise<CryptoKey> {
   const bytes = fromBase64(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret)
-  if (!bytes) throw new TypeError('A webhook secret is whsec_ and base64')
+  if (!bytes) throw new TypeError('A webhook secret must be whsec_ followed by base64')
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defineProblem } from './problems.ts'
 
-test('a kind of problem recognises its own and nothing else', () => {
+test('a defined problem recognises its own errors and no others', () => {
   const taken = defineProblem('NAME_TAKEN', 409, 'The name is taken.')
   const gone = defineProblem('NAME_GONE', 410, 'The name is gone.')
 

@@ -9,13 +9,13 @@ export type ProblemOptions = {
 type ProblemKind = {
   title?: string
   headers?: Record<string, string>
-  /** Headers that are given where it is thrown. */
+  /** Names of the headers that are supplied where the problem is thrown. */
   sends?: string[]
-  /** JSON Schemas of what its `extra` may have. */
+  /** JSON Schemas of the members that `extra` may have. */
   members?: Record<string, object>
 }
 
-/** A failure that the caller learns about. Anything else that is thrown is a bug and becomes a 500. */
+/** A failure that is reported to the caller. Anything else that is thrown is a bug and becomes a 500. */
 export class Problem extends Error {
   readonly code: string
   readonly status: number
@@ -34,7 +34,7 @@ export class Problem extends Error {
   }
 }
 
-/** One kind of problem: creates it where it is thrown, recognises it where it is caught. */
+/** One kind of problem: calling it creates the error to throw, `is` recognises that error when caught. */
 export type DefinedProblem = {
   (options?: ProblemOptions): Problem
   readonly code: string
@@ -71,7 +71,7 @@ export const invalidRequest = defineProblem(
   },
 )
 
-/** Every faulty field at once, each as `field: message`. */
+/** Reports every invalid field at once, each as `field: message`. */
 export const validationFailed = (errors: string[]): Problem => invalidRequest({ extra: { errors } })
 
 export const malformedBody = defineProblem(
@@ -128,7 +128,7 @@ export const notFound = defineProblem('NOT_FOUND', 404, 'There is nothing here.'
 export const methodNotAllowed = defineProblem(
   'METHOD_NOT_ALLOWED',
   405,
-  'This path does not answer that method.',
+  'This path does not support that method.',
 )
 
 export const bodyTooSlow = defineProblem(
@@ -153,7 +153,7 @@ export const mediaTypeUnsupported = defineProblem(
 export const encodingUnsupported = defineProblem(
   'UNSUPPORTED_MEDIA_TYPE',
   415,
-  'Send the body as it is, without a Content-Encoding.',
+  'Send the body as is, without a Content-Encoding.',
   { headers: { 'accept-encoding': 'identity' } },
 )
 
@@ -164,7 +164,7 @@ export const tooManyUnfinished = defineProblem(
   { headers: { 'retry-after': '5', connection: 'close' } },
 )
 
-/** Its tokens may be good, so they are not refused: the caller is asked to try again. */
+/** The token may be valid, so this is not a 401: the caller is asked to try again. */
 export const issuerUnavailable = defineProblem(
   'ISSUER_UNAVAILABLE',
   503,
@@ -185,7 +185,7 @@ export const storageFull = defineProblem(
   'There is no room left to store this. Reading and deleting still work.',
 )
 
-/** Whether a call of the file system failed for want of room. */
+/** Whether a file system call failed because the disk or the quota is full. */
 export function isDiskFull(error: unknown): boolean {
   const { code } = (error ?? {}) as NodeJS.ErrnoException
   return code === 'ENOSPC' || code === 'EDQUOT'
@@ -197,5 +197,5 @@ export const internalFailure = defineProblem(
   'Something went wrong on our side. The request id finds it in the log.',
 )
 
-/** Why nothing was started, in a message that needs no stack trace. */
+/** Says why nothing was started, in a message that needs no stack trace. */
 export class StartError extends Error {}

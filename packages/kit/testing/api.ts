@@ -1,7 +1,7 @@
 type ApiOptions = {
   token?: string
   headers?: Record<string, string>
-  /** Sent as it is; `post`, `put`, `patch` and `deleteWith` take a value to send as JSON instead. */
+  /** Sent as is; `post`, `put`, `patch` and `deleteWith` take a value to send as JSON instead. */
   body?: string | Uint8Array | FormData | ReadableStream
   signal?: AbortSignal
 }
@@ -17,7 +17,7 @@ export type ApiReply = {
 
 export type Api = ReturnType<typeof apiFor>
 
-/** A plain HTTP client for tests: no retries, no redirects followed, no opinion about statuses. */
+/** A plain HTTP client for tests: no retries, no redirects followed, no status treated as an error. */
 export function apiFor(
   baseUrl: string,
   seen?: (method: string, path: string, reply: ApiReply) => void,

@@ -8,7 +8,7 @@ type TestScope = { after(work: () => Promise<void> | void): void }
 
 /**
  * Real HTTP on a free port of the loopback address, closed when the test ends. The test fails if a
- * reply was not what the service's API document says.
+ * reply did not match the service's API document.
  */
 export async function listenForTest(t: TestScope, server: Server) {
   const faultsOfReplies = checkReplies(server)

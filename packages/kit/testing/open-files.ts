@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 
-/** The paths this process has open; none where the system does not show them. */
+/** The paths this process has open; none if the system does not list them. */
 export function openFiles(): string[] {
   if (!existsSync('/proc/self/fd')) return []
   return readdirSync('/proc/self/fd').flatMap((descriptor) => {

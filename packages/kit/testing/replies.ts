@@ -16,13 +16,13 @@ import {
 import type { ApiReply } from './api.ts'
 
 /**
- * Compares every reply of a server with its own API document: the status and the media type are
- * declared, the body is valid, and it has no member that is not declared. Returns what lists the
+ * Compares every reply of a server with its own API document: the status and the media type must be
+ * declared, and the body valid and without undeclared members. Returns a function that lists the
  * faults, to be called once the server is closed.
  */
 export function checkReplies(server: Server): () => string[] {
   const faults: string[] = []
-  // A long list takes long to look at, and tests measure how long other requests wait for it.
+  // Checking a long list takes time, and tests measure how long other requests wait for it.
   const later: (() => void)[] = []
   if (!server.api) return () => faults
   let check: ReplyCheck | undefined
@@ -64,10 +64,10 @@ const isJson = (reply: Reply) => /[/+]json$/.test(typeOf(reply))
 
 const DOCUMENTS = join(import.meta.dirname, '../../../docs/openapi')
 
-/** Throws when a reply is not what the document says. */
+/** Throws when a reply does not match the document. */
 export type CheckReply = (method: string, path: string, reply: ApiReply) => void
 
-/** Of a service that is a process of its own, by its committed document, which has every route. */
+/** Checks a service that runs as its own process by its committed document, which has every route. */
 export function documentedReplies(mainFile: string): CheckReply | undefined {
   const name = /\/services\/([\w-]+)\/src\/main\.ts$/.exec(mainFile)?.[1]
   const file = join(DOCUMENTS, `${name}.json`)
@@ -85,7 +85,7 @@ export function documentedReplies(mainFile: string): CheckReply | undefined {
 
 function prepare(document: OpenApiDocument) {
   const templates = Object.keys(document.paths)
-    // A path that is spelled out goes before one with a parameter in its place.
+    // A literal path takes precedence over one with a parameter in its place.
     .sort((one, other) => one.split('{').length - other.split('{').length)
     .map((path) => ({ path, pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }))
   const templateOf = (path: string) => {
@@ -95,7 +95,7 @@ function prepare(document: OpenApiDocument) {
   return { check: replyCheckOf(document), templateOf }
 }
 
-/** Most tests start a service with the same routes: its check is made once for all of them. */
+/** Most tests start a service with the same routes: the check is built once for all of them. */
 const checks = new Map<string, ReplyCheck>()
 
 function checkOf(server: Server): ReplyCheck {

@@ -2,7 +2,7 @@ import type { FileTypeName } from '../src/files/types/catalogue.ts'
 
 const fromBase64 = (text: string) => Buffer.from(text, 'base64')
 
-/** The smallest sound file of each type; pictures are two red pixels square. */
+/** The smallest valid file of each type; images are 2 by 2 red pixels. */
 export const sampleFiles: Record<FileTypeName, Buffer> = {
   png: fromBase64(
     'iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAMAAABFaP0WAAAAA1BMVEXIHh4WiPieAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAC0lEQVQImWNgAAEAAAYAAeaH/n8AAAAASUVORK5CYII=',

@@ -10,7 +10,7 @@ const CONTENT = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index 
 
 type Options = { cutAfter?: number[]; etags?: string[] }
 
-/** Serves ranges of the content, and cuts the first replies after so many bytes. */
+/** Serves ranges of the content, and cuts off the first replies after the given numbers of bytes. */
 async function startServer(t: TestContext, { cutAfter = [], etags = ['"one"'] }: Options) {
   const ranges: (string | undefined)[] = []
   const server = createServer((request, response) => {
@@ -56,7 +56,7 @@ test('a download whose connection breaks three times arrives whole', async (t) =
   ])
 })
 
-test('a part of a file resumes inside that part', async (t) => {
+test('the download of a range resumes within that range', async (t) => {
   const { send, ranges } = await startServer(t, { cutAfter: [10] })
 
   const response = await download(send, '/file', { headers: { range: 'bytes=1000-1999' } })
@@ -74,7 +74,7 @@ test('a file that changed in the meantime is not pieced together', async (t) => 
   await assert.rejects(bytesOf(response), /has changed/)
 })
 
-test('a connection that never brings a byte is given up', async (t) => {
+test('a download gives up when no connection delivers a byte', async (t) => {
   const { send, ranges } = await startServer(t, { cutAfter: [0, 0, 0, 0, 0, 0] })
 
   const response = await download(send, '/file')
@@ -92,7 +92,7 @@ test('a file without a strong ETag is not resumed', async (t) => {
   assert.equal(ranges.length, 1)
 })
 
-test('a reader who has enough ends the download', async (t) => {
+test('a reader can cancel the download', async (t) => {
   const { send, ranges } = await startServer(t, {})
   const response = await download(send, '/file')
   const reader = response.body?.getReader()

@@ -3,12 +3,12 @@ import type { Send } from './request.ts'
 
 export type DownloadOptions = { headers?: Record<string, string>; signal?: AbortSignal }
 
-const MOST_TRIES_WITHOUT_A_BYTE = 4
+const MAX_TRIES_WITHOUT_PROGRESS = 4
 const STALLED_MS = 30_000
 
 /**
- * Downloads a file. When the connection breaks or stalls, the rest is asked for with a range, and
- * only if it is still the same file; the reader of the body does not notice.
+ * Downloads a file. When the connection breaks or stalls, the rest is requested with a range, but
+ * only if the file has not changed; the reader of the body does not notice.
  */
 export async function download(
   send: Send,
@@ -49,7 +49,7 @@ function resuming(
     if (next > end) return controller.close()
     try {
       reader ??= (await rest(next)).getReader()
-      const { value } = await inTime(reader.read())
+      const { value } = await withTimeout(reader.read())
       if (!value) throw new Error('The connection ended early')
       next += value.byteLength
       tries = 0
@@ -59,7 +59,7 @@ function resuming(
       reader = undefined
       broken?.cancel().catch(() => {})
       // Without a reader it was the request for the rest that failed, after its own retries.
-      if (!broken || ++tries >= MOST_TRIES_WITHOUT_A_BYTE)
+      if (!broken || ++tries >= MAX_TRIES_WITHOUT_PROGRESS)
         throw broken ? new ConnectionError(error) : error
       return pull(controller)
     }
@@ -67,7 +67,7 @@ function resuming(
   return new ReadableStream({ pull, cancel: (reason) => reader?.cancel(reason) })
 }
 
-function inTime<T>(reading: Promise<T>): Promise<T> {
+function withTimeout<T>(reading: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const stalled = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new TimeoutError('The download stalled')), STALLED_MS)
@@ -75,7 +75,7 @@ function inTime<T>(reading: Promise<T>): Promise<T> {
   return Promise.race([reading, stalled]).finally(() => clearTimeout(timer))
 }
 
-/** The first and last byte that a reply holds; nothing if it does not say. */
+/** The positions of the first and last byte in a reply; `undefined` if it does not say. */
 function extentOf({ status, headers }: Response): { start: number; end: number } | undefined {
   const range = /^bytes (\d+)-(\d+)\//.exec(headers.get('content-range') ?? '')
   if (status === 206 && range) return { start: Number(range[1]), end: Number(range[2]) }

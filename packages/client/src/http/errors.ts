@@ -3,7 +3,7 @@ export class ProblemError extends Error {
   readonly status: number
   /** Stable, for code to branch on; the message is for people. */
   readonly code: string
-  /** `field: message` for each faulty field of a refused request. */
+  /** `field: message` for each invalid field of a refused request. */
   readonly errors: string[]
   readonly requestId: string | undefined
   /** Seconds to wait before a retry, if the service says so. */
@@ -28,7 +28,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** No answer came: the service is unreachable, or the connection broke. */
+/** There was no answer: the service is unreachable, or the connection broke. */
 export class ConnectionError extends Error {
   constructor(cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause)
@@ -37,7 +37,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** No answer came in time. The service may still have done what it was asked to do. */
+/** There was no answer in time. The service may still have processed the request. */
 export class TimeoutError extends Error {
   constructor(message = 'The service did not answer in time') {
     super(message)

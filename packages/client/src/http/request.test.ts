@@ -8,7 +8,7 @@ import { uploadOf } from './upload.ts'
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
 
-/** A server that gives its answers one after the other, the last one forever. */
+/** A server that gives its answers one after the other, and then repeats the last one. */
 async function startServer(t: TestContext, ...answers: Answer[]) {
   const seen: IncomingMessage[] = []
   const server = createServer((request, response) => {
@@ -38,10 +38,10 @@ const half: Answer = (response) => {
 const silence: Answer = () => {}
 const OK = json(200, { ok: true })
 
-describe('a call that may be repeated is tried again', () => {
+describe('a call that is safe to repeat is retried', () => {
   for (const [name, failure] of Object.entries({
     'the connection is cut': cut,
-    'the reply ends in the middle': half,
+    'the reply breaks off': half,
     'the service is too busy': json(429, {}),
     'a proxy has no answer': json(502, {}),
     'the service is down for a moment': json(503, {}, { 'retry-after': '0' }),
@@ -83,7 +83,7 @@ describe('a call that may be repeated is tried again', () => {
     assert.equal(seen.length, 3)
   })
 
-  test('two times, and never if the caller says so', async (t) => {
+  test('twice by default, and never with retries: 0', async (t) => {
     const { send, seen, senderWith } = await startServer(t, cut)
 
     await assert.rejects(send('GET', '/'), { name: 'ConnectionError' })
@@ -102,7 +102,7 @@ describe('a call ends', () => {
     assert.equal(seen.length, 1)
   })
 
-  test('with the reason of the caller who cancels it, during the call or a wait', async (t) => {
+  test('with the reason of a cancellation, during the call or a wait', async (t) => {
     const busy = json(503, {}, { 'retry-after': '20' })
     const { send, seen } = await startServer(t, silence, busy)
     for (const calls of [1, 2]) {
@@ -118,7 +118,7 @@ describe('a call ends', () => {
     }
   })
 
-  test('before it begins when it was cancelled before', async (t) => {
+  test('before it starts when it was already cancelled', async (t) => {
     const { send, seen } = await startServer(t, OK)
 
     await assert.rejects(send('GET', '/', { signal: AbortSignal.abort() }), { name: 'AbortError' })
@@ -128,7 +128,7 @@ describe('a call ends', () => {
 })
 
 describe('an access token', () => {
-  test('is sent as it is, or as the function returns it', async (t) => {
+  test('is sent as given, or as the function returns it', async (t) => {
     const { seen, senderWith } = await startServer(t, OK)
 
     await senderWith({ accessToken: 'plk_test_1' })('GET', '/')
@@ -171,7 +171,7 @@ describe('an upload', () => {
     assert.equal(progress.at(-1), 1_000_000)
   })
 
-  test('is cancelled in the middle', async (t) => {
+  test('can be cancelled midway', async (t) => {
     const { send } = await startServer(t, readAll)
     const cancelled = new AbortController()
     const onProgress = () => cancelled.abort()

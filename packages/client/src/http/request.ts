@@ -2,13 +2,13 @@ import { ConnectionError, ProblemError, problemOf, TimeoutError } from './errors
 import { transmit } from './transmit.ts'
 
 export type ClientOptions = {
-  /** How long a call may take without a sign of life. Default 30 s. */
+  /** How long to wait for an answer; upload progress restarts the time. Default 30 s. */
   timeoutMs?: number
-  /** How often a call that may safely be repeated is tried again. Default 2. */
+  /** How often a call that is safe to repeat is retried. Default 2. */
   retries?: number
-  /** The wait before the first of them; it doubles, up to 8 s. Default 500. */
+  /** The delay before the first retry; it doubles each time, up to 8 s. Default 500. */
   retryDelayMs?: number
-  /** A service key, or what returns an access token, for calls without a session. */
+  /** A service key, or a function that returns an access token, for calls without a session. */
   accessToken?: string | (() => string | undefined | Promise<string | undefined>)
   fetch?: typeof fetch
 }
@@ -23,11 +23,11 @@ export type Call = {
   query?: Record<string, string | number | boolean | string[] | undefined>
   signal?: AbortSignal
   timeoutMs?: number
-  /** Told how many bytes of the body have been sent. */
+  /** Called with the number of bytes of the body sent so far. */
   onSent?(bytes: number): void
-  /** The caller reads the body as it arrives; else it has arrived whole. */
+  /** The caller reads the body as it arrives; otherwise the call waits for all of it. */
   stream?: boolean
-  /** Statuses that are an answer here and no failure. */
+  /** Error statuses that are returned instead of thrown. */
   accept?: number[]
 }
 
@@ -36,7 +36,7 @@ export type Send = (method: string, path: string, call?: Call) => Promise<Respon
 
 const LONGEST_DELAY_MS = 8_000
 const LONGEST_RETRY_AFTER_SECONDS = 30
-const PASSING = [429, 502, 503, 504]
+const TRANSIENT = [429, 502, 503, 504]
 const REPEATABLE = /^(GET|HEAD|PUT|DELETE)$/
 
 export function sender(baseUrl: string, options: ClientOptions = {}): Send {
@@ -93,7 +93,7 @@ async function sendOnce(
     throw error instanceof ProblemError || signal?.aborted ? error : new ConnectionError(error)
   } finally {
     clearTimeout(timer)
-    // The signal of a stream also stops its body.
+    // For a stream the signal must still be able to stop the body.
     if (!call.stream) signal?.removeEventListener('abort', abort)
   }
 }
@@ -119,18 +119,18 @@ function bodyOf({ json, form, body }: Call): string | URLSearchParams | Blob | u
   return new URLSearchParams(fields)
 }
 
-/** The same response once its body is here: the time limit covers it, and so does the retry. */
+/** The same response with its whole body, so that the timeout and the retries cover the body too. */
 async function whole(response: Response): Promise<Response> {
   const { status, headers } = response
   const body = await response.arrayBuffer()
   return new Response(body.byteLength > 0 ? body : null, { status, headers })
 }
 
-/** Milliseconds, or false when a repetition would not help. */
+/** Milliseconds, or false when a retry would not help. */
 function waitAfter(error: unknown, delay: number): number | false {
   const jittered = Math.min(delay, LONGEST_DELAY_MS) * (0.5 + Math.random() / 2)
   if (error instanceof ConnectionError) return jittered
-  if (!(error instanceof ProblemError) || !PASSING.includes(error.status)) return false
+  if (!(error instanceof ProblemError) || !TRANSIENT.includes(error.status)) return false
   const { retryAfterSeconds = 0 } = error
   if (retryAfterSeconds > LONGEST_RETRY_AFTER_SECONDS) return false
   return Math.max(jittered, retryAfterSeconds * 1000)

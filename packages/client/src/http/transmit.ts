@@ -6,7 +6,7 @@ type Sent = {
 }
 type Watch = { onSent?: (bytes: number) => void; fetch?: typeof fetch }
 
-/** What this needs of XMLHttpRequest, which only browsers have. */
+/** The part of XMLHttpRequest that is used here; only browsers have it. */
 type Xhr = {
   open(method: string, url: string): void
   setRequestHeader(name: string, value: string): void
@@ -22,8 +22,8 @@ type Xhr = {
 }
 
 /**
- * One exchange. Fetch does not say how much of a body has been sent: where that is asked for, a
- * browser uses XMLHttpRequest, and other runtimes count what fetch takes from a stream.
+ * Sends one request. Fetch does not report upload progress: when that is wanted, browsers use
+ * XMLHttpRequest, and other runtimes count the bytes that fetch takes from a stream.
  */
 export function transmit(
   url: string,

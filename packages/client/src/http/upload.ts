@@ -1,15 +1,15 @@
 import type { Call } from './request.ts'
 
 export type UploadOptions = {
-  /** Told what has been sent of the file, in bytes. */
+  /** Called with the bytes of the file sent so far. */
   onProgress?(progress: { loaded: number; total: number }): void
   /** Cancels the upload. */
   signal?: AbortSignal
 }
 
 /**
- * A form with one file. It is built here and not with FormData so that progress is that of the file,
- * in every runtime. A Blob on a disk (`openAsBlob` in Node) is never read into memory as a whole.
+ * A form with one file. It is built here instead of with FormData, so that progress counts the bytes of
+ * the file in every runtime. A Blob on disk (`openAsBlob` in Node) is never read into memory as a whole.
  */
 export function uploadOf(file: Blob, filename: string, options: UploadOptions = {}): Call {
   const boundary = `plinth-${crypto.randomUUID()}`
@@ -30,7 +30,7 @@ export function uploadOf(file: Blob, filename: string, options: UploadOptions = 
   }
 }
 
-/** As FormData does it: HTML, "multipart/form-data encoding algorithm". */
+/** Escapes like FormData: HTML, "multipart/form-data encoding algorithm". */
 function escaped(filename: string): string {
   return filename.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22')
 }

@@ -22,19 +22,19 @@ export type Passkey = { id: string; label: string; createdAt: string; lastUsedAt
 
 export type PasskeyCalls = {
   passkeys(): Promise<Passkey[]>
-  /** Give the result to `PublicKeyCredential.parseCreationOptionsFromJSON`. */
+  /** Pass the result to `PublicKeyCredential.parseCreationOptionsFromJSON`. */
   passkeyCreationOptions(): Promise<Record<string, unknown>>
   /** The credential is what `navigator.credentials.create` returned, or its `toJSON()`. */
   addPasskey(credential: unknown, label: string): Promise<void>
   removePasskey(id: string): Promise<void>
-  /** Give the result to `PublicKeyCredential.parseRequestOptionsFromJSON`. */
+  /** Pass the result to `PublicKeyCredential.parseRequestOptionsFromJSON`. */
   passkeyRequestOptions(): Promise<Record<string, unknown>>
   /** The credential is what `navigator.credentials.get` returned, or its `toJSON()`. */
   logInWithPasskey(credential: unknown): Promise<TokenPair>
   passkeysOfUser(id: number): Promise<Passkey[]>
   removePasskeysOfUser(id: number, reason: string): Promise<void>
   removePasskeyOfUser(id: number, passkeyId: string, reason: string): Promise<void>
-  /** What the passkey calls above send along by themselves. */
+  /** The token that the passkey calls above send automatically. */
   csrfToken(): Promise<{ headerName: string; parameterName: string; token: string }>
 }
 
@@ -45,7 +45,7 @@ export type ClientToken = {
   scope: string
 }
 
-/** RFC 7662. Only `active` is there if the token is not good, or not any more. */
+/** RFC 7662. A token that is not valid, or no longer valid, has only `active`. */
 export type Introspection = {
   active: boolean
   sub?: string
@@ -64,12 +64,12 @@ export type Introspection = {
 
 /** For servers; the first two send `accessToken`, which must be a service key. */
 export type OAuthCalls = {
-  /** A token of 15 minutes that other services can check without a call. */
+  /** A token, valid for 15 minutes, that other services can verify without a call. */
   clientToken(scope?: string): Promise<ClientToken>
   introspect(token: string): Promise<Introspection>
   revoke(token: string): Promise<void>
   authorizationServerMetadata(): Promise<Record<string, string | string[]>>
-  /** Also for a service key that may introspect. */
+  /** Also for a service key with the scope `tokens:introspect`. */
   userStatus(id: number): Promise<{ enabled: boolean }>
 }
 

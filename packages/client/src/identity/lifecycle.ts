@@ -3,22 +3,22 @@ import { jsonOf, nothingOf } from '../http/request.ts'
 
 export type Invitation = { username: string; email: string; roles?: string[] } & Reason
 
-/** Accounts from their creation to their erasure. What needs a reason is for administrators. */
+/** Accounts from creation to erasure. Calls that take a reason are for administrators. */
 export type LifecycleCalls = {
-  /** JSON, in the body. */
+  /** Returns JSON in the body. */
   exportOwnData(): Promise<Response>
-  /** By mail: its link, or `downloadExport` with its token, has the document. */
+  /** Sends a mail: its link, or `downloadExport` with its token, returns the document. */
   requestExport(): Promise<{ message: string }>
   downloadExport(token: string): Promise<Response>
   deleteOwnAccount(): Promise<{ deletesAt: string }>
-  /** With the token of the mail, or of the login that was refused with DELETION_PENDING. */
+  /** Takes the token from the mail, or from a login refused with DELETION_PENDING. */
   keepOwnAccount(token: string): Promise<void>
   createUser(invitation: Invitation): Promise<UserSummary>
   requirePasswordChange(id: number, reason: string): Promise<void>
   exportDataOfUser(id: number, reason: string): Promise<Response>
   deleteUser(id: number, reason: string): Promise<{ deletesAt: string }>
   keepUser(id: number, reason: string): Promise<void>
-  /** Go on with `next`. Also for a service key that may introspect. */
+  /** Pass `next` to get the next page. Also for a service key with the scope `tokens:introspect`. */
   deletedUsers(
     after?: string,
   ): Promise<{ items: { id: number; deletedAt: string }[]; next: string | null }>

@@ -3,10 +3,10 @@ import { jsonOf, nothingOf } from '../http/request.ts'
 import { type Health, healthAt } from '../operations.ts'
 import type { TokenPair } from '../session/stores.ts'
 
-/** The token of the link in a mail, or the address and the code. */
+/** The token from the link in a mail, or the address and the code. */
 export type MailProof = { token: string } | { email: string; code: string }
 
-/** What a link is for, before it is used. */
+/** The account that an unused link is for. */
 export type PendingAddress = { username: string; email: string; createdAt: string }
 
 export type Mail = {
@@ -20,7 +20,7 @@ export type Mail = {
   lastReply: string | null
 }
 
-/** With details that are made up. */
+/** Rendered with sample details. */
 export type MailTemplate = { kind: string; subject: string; text: string; html: string }
 
 export type RenderedMail = Mail & {
@@ -31,11 +31,11 @@ export type RenderedMail = Mail & {
   link: string | null
 }
 
-/** A code of the authenticator, or a recovery code. */
+/** A code from the authenticator app, or a recovery code. */
 export type FactorProof = { code: string } | { recoveryCode: string }
 
 export type FactorCalls = {
-  /** After `logIn` or `logInWithPasskey` was refused with `MFA_REQUIRED`: its `mfaToken`, and a code. */
+  /** Completes a log-in that was refused with `MFA_REQUIRED`, with its `mfaToken` and a code. */
   completeLogIn(mfaToken: string, proof: FactorProof): Promise<TokenPair>
   /** The passkey is what `navigator.credentials.get` returned. */
   reauthenticate(
@@ -46,11 +46,11 @@ export type FactorCalls = {
   removeTotp(proof: FactorProof): Promise<void>
   renewRecoveryCodes(code: string): Promise<{ recoveryCodes: string[] }>
   recoveryCodesLeft(): Promise<{ remaining: number; createdAt: string | null; kept: boolean }>
-  /** Shows that they were kept; spends none. */
+  /** Proves that the user has kept the codes; does not use one up. */
   checkRecoveryCode(recoveryCode: string): Promise<void>
-  /** For administrators, as the next. */
+  /** For administrators, like the next one. */
   secondFactorOfUser(id: number): Promise<{ secondFactor: boolean; removesAt: string | null }>
-  /** Takes effect after a delay; the user cancels it by using the factor. */
+  /** Takes effect after a delay; the user can cancel it by using the factor. */
   removeTotpOfUser(id: number, reason: string): Promise<{ removesAt: string }>
 }
 
@@ -62,13 +62,13 @@ export type RecoveryCalls = {
   ): Promise<void>
   verifyEmail(proof: MailProof): Promise<void>
   pendingVerification(token: string): Promise<PendingAddress>
-  /** Why a link does not work; `unknown` is also one that does. */
+  /** Why a link does not work; a link that works is `unknown` too. */
   linkState(
     token: string,
   ): Promise<{ state: 'used' | 'replaced' | 'expired' | 'unknown'; at: string | null }>
-  /** To the own address, if none is given. */
+  /** Sent to the user's own address if none is given. */
   resendVerification(email?: string): Promise<{ message: string }>
-  /** `enrolledAt`: since when there is a second factor. */
+  /** `enrolledAt` is when the second factor was set up. */
   accountSecurity(): Promise<{
     emailVerified: boolean
     secondFactor: boolean
@@ -80,7 +80,7 @@ export type RecoveryCalls = {
   undoEmailChange(token: string): Promise<void>
   /** "This was not me": with the token of a notice, or of the mail after a registration. */
   denyOwnership(token: string): Promise<void>
-  /** For administrators, as the next. */
+  /** For administrators, like the next one. */
   resetPasswordOfUser(
     id: number,
     reason: string,
@@ -96,7 +96,7 @@ export type RecoveryCalls = {
   mails(query?: PageQuery): Promise<Page<Mail>>
   retryMail(id: string): Promise<void>
   mailTemplates(language?: 'en' | 'de' | 'es'): Promise<MailTemplate[]>
-  /** Whether the mail server takes our mails; asked once a minute. */
+  /** Whether the mail server accepts our mails; checked once a minute. */
   mailHealth(): Promise<Health>
   /** In development only. */
   developmentMails(to?: string): Promise<RenderedMail[]>

@@ -1,28 +1,28 @@
 import { isUnauthorized } from '../http/errors.ts'
 import { type Call, jsonOf, nothingOf, type Send } from '../http/request.ts'
 import { memoryStore, type TokenPair, type TokenStore } from './stores.ts'
-import { inTurn, isSame, winnerOver } from './turns.ts'
+import { inTurn, isSame, pairOfOtherTab } from './turns.ts'
 
 export type SessionOptions = {
-  /** In memory unless you say otherwise. */
+  /** In memory by default. */
   store?: TokenStore
   /** Milliseconds since 1970. */
   now?: () => number
 }
 
-/** A call that names a token of the pair it is sent with. */
+/** A call that contains a token of the pair it is sent with. */
 type CallWith = (pair: TokenPair | undefined) => Call
 
 const EARLY_MS = 60_000
 const REFRESH_TIMEOUT_MS = 10_000
 const COOL_DOWN_MS = 10_000
 
-/** Time of day that does not jump when somebody sets the clock. */
+/** Time of day that does not jump when the system clock is set. */
 const steadyNow = () => performance.timeOrigin + performance.now()
 
 /**
- * Sends requests with the token pair of one user. A refresh token works only once, so of many
- * requests, tabs and workers that find the access token expired one refreshes and the others wait.
+ * Sends requests with the token pair of one user. A refresh token works only once: when many requests,
+ * tabs and workers find the access token expired, one of them refreshes and the others wait.
  */
 export class Session {
   readonly #send: Send
@@ -54,19 +54,19 @@ export class Session {
     return this.#store.get()
   }
 
-  /** Signs in with a pair from elsewhere; `undefined` forgets it without ending it. */
+  /** Signs in with a pair from elsewhere; `undefined` forgets the pair without ending the session. */
   set pair(pair: TokenPair | undefined) {
     this.#keep(pair)
     this.#notify()
   }
 
-  /** Calls back after a login, refresh or logout, here or in another tab. Returns what ends that. */
+  /** Calls back after a login, refresh or logout, here or in another tab. Returns a function to unsubscribe. */
   onChange(listener: (pair: TokenPair | undefined) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Ends all callbacks. The tokens stay where they are stored. */
+  /** Stops all callbacks. The tokens stay in the store. */
   dispose(): void {
     this.#listeners.clear()
     this.#unsubscribe?.()
@@ -78,14 +78,14 @@ export class Session {
   }
 
   /**
-   * Sends with the access token, and again with a new one if it had expired. A call that names a
-   * token is a function of the pair, because the second time it must name the new one.
+   * Sends with the access token, and again with a new one if it had expired. A call that contains a
+   * token is a function of the pair, because the second time it must contain the new one.
    */
   async send(
     method: string,
     path: string,
     call: Call | CallWith = {},
-    /** The token lasts at least this long when the call begins. */
+    /** The token must last at least this long when the call starts. */
     lastsMs: number = EARLY_MS,
   ): Promise<Response> {
     const used = await this.#current(lastsMs)
@@ -94,7 +94,7 @@ export class Session {
     } catch (error) {
       if (!used || !isUnauthorized(error)) throw error
     }
-    // Another login or another tab may have replaced the pair meanwhile.
+    // Another login or another tab may have replaced the pair in the meantime.
     const stored = this.#store.get()
     const pair = isSame(stored, used) ? await this.refresh() : stored
     return this.#send(method, path, withToken(call, pair))
@@ -102,7 +102,7 @@ export class Session {
 
   /**
    * Ends the session at the service, and only then forgets its tokens. A logout during a refresh
-   * names a replaced token, which ends nothing, so it is sent again.
+   * sends a replaced token, which ends nothing, so it is sent again.
    */
   async end(): Promise<void> {
     await this.#refreshing?.catch(() => {})
@@ -143,9 +143,9 @@ export class Session {
       else if (!stored) await this.#revoke(next)
       return next
     } catch (error) {
-      // Whatever else went wrong, the session may still be good.
+      // After any other error the session may still be valid.
       if (!isUnauthorized(error)) throw error
-      const stored = await winnerOver(this.#store, spent)
+      const stored = await pairOfOtherTab(this.#store, spent)
       if (stored) return stored
       if (isSame(this.#store.get(), spent)) this.#keep(undefined)
       throw error
@@ -157,7 +157,7 @@ export class Session {
     await this.#send('POST', '/api/auth/logout', call).catch(() => {})
   }
 
-  /** The pair to send with. A refresh that fails early is no failure yet. */
+  /** The pair to send with. If an early refresh fails, the old token may still work. */
   async #current(lastsMs: number): Promise<TokenPair | undefined> {
     const pair = this.#store.get()
     if (!pair || this.#lastsFor(pair) > Math.min(lastsMs, pair.expiresInSeconds * 500)) return pair
@@ -187,7 +187,7 @@ export class Session {
       try {
         listener(pair)
       } catch (error) {
-        // The pair is stored all the same, and the other listeners are called.
+        // The pair is stored anyway, and the other listeners must still be called.
         console.error(error)
       }
   }

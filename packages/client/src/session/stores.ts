@@ -4,18 +4,18 @@ export type TokenPair = {
   tokenType: 'Bearer'
   expiresInSeconds: number
   refreshTokenExpiresInSeconds: number
-  /** When the client got it, in milliseconds since 1970; the session writes it down. */
+  /** When the client got it, in milliseconds since 1970; set by the session. */
   receivedAt?: number
 }
 
-/** Where a session keeps its token pair. It is synchronous, so that nothing comes in between. */
+/** Where a session keeps its token pair. Synchronous, so that nothing happens between two calls. */
 export type TokenStore = {
   get(): TokenPair | undefined
   set(pair: TokenPair): void
   clear(): void
-  /** Calls back when someone else has changed what is stored. Returns what ends that. */
+  /** Calls back when another tab or worker has changed the pair. Returns a function to unsubscribe. */
   subscribe?(listener: () => void): () => void
-  /** Names what is stored, if several tabs or workers share it. They refresh one at a time. */
+  /** The name of a store that several tabs or workers share. They refresh one at a time. */
   readonly sharedAs?: string
 }
 
@@ -44,8 +44,8 @@ type StorageEvents = {
 }
 
 /**
- * Keeps the pair in `localStorage`: all tabs of the origin share it, and so does every script that
- * runs in the page.
+ * Keeps the pair in `localStorage`: all tabs of the origin share it, and every script on the page can
+ * read it.
  */
 export function webStore(
   name = 'plinth.session',
@@ -77,15 +77,15 @@ export type CookieAttributes = {
   maxAge: number
 }
 
-/** The cookies of one request and of its response, as the framework at hand has them. */
+/** The cookies of one request and of its response, in terms of your framework. */
 export type CookieJar = {
   get(name: string): string | undefined
   set(name: string, value: string, attributes: CookieAttributes): void
 }
 
 /**
- * Keeps the pair in a cookie that scripts cannot read, for servers that render pages. Make one for
- * each request. Only one place may refresh: where a page is rendered in parts, do it before.
+ * Keeps the pair in a cookie that scripts cannot read, for servers that render pages. Create one for
+ * each request. Only one place may refresh: if a page is rendered in parts, refresh before them.
  */
 export function cookieStore(
   jar: CookieJar,
@@ -107,7 +107,7 @@ export function cookieStore(
   }
 }
 
-/** What someone else wrote there, or half of it, is no pair. */
+/** Ignores an incomplete pair, and anything that other code has written there. */
 function parsed(text: string | null | undefined): TokenPair | undefined {
   if (!text) return undefined
   try {

@@ -1,7 +1,7 @@
 import { ProblemError, TimeoutError } from '../http/errors.ts'
 import type { TokenPair, TokenStore } from './stores.ts'
 
-/** What this needs of `navigator.locks`: browsers have it on secure pages, and Node from 24 on. */
+/** The part of `navigator.locks` that is used here: browsers have it on secure pages, Node since 24. */
 type Locks = {
   request(name: string, options: { signal: AbortSignal }, work: () => Promise<void>): Promise<void>
 }
@@ -9,11 +9,11 @@ type Locks = {
 const LONGEST_WAIT_MS = 10_000
 const SETTLE_MS = 500
 const LATE_WINNER_MS = 2_000
-const LOOK_AGAIN_MS = 50
+const POLL_MS = 50
 
 /**
- * Exchanges a pair while no other tab or worker that shares the store does. A tab that had to wait for
- * that adopts what the other has stored, and sends nothing.
+ * Exchanges a pair while no other tab or worker that shares the store does. A tab that had to wait
+ * adopts the pair that the other one has stored, and sends nothing.
  */
 export async function inTurn(
   { store, spent, service }: { store: TokenStore; spent: TokenPair | undefined; service: string },
@@ -36,8 +36,8 @@ export async function inTurn(
         if (isReplaced()) throw late
         const exchanging = exchange()
         exchanging.then(resolve, reject)
-        // Other processes of the browser see what is stored a moment later, and not before they get
-        // the lock. So this one keeps it for that moment.
+        // Other processes of the browser see the stored pair a moment later, perhaps only after they
+        // get the lock. So this one holds the lock for that moment.
         if (await exchanging.then(isReplaced, () => false)) await pause(SETTLE_MS)
       }
       const { signal } = waiting
@@ -53,13 +53,13 @@ export async function inTurn(
 }
 
 /** The pair of another tab that refreshed first, if that is why ours was refused. */
-export async function winnerOver(
+export async function pairOfOtherTab(
   store: TokenStore,
   spent: TokenPair | undefined,
 ): Promise<TokenPair | undefined> {
   const patience = store.sharedAs ? LATE_WINNER_MS : 0
-  for (let waited = 0; isSame(store.get(), spent) && waited < patience; waited += LOOK_AGAIN_MS)
-    await pause(LOOK_AGAIN_MS)
+  for (let waited = 0; isSame(store.get(), spent) && waited < patience; waited += POLL_MS)
+    await pause(POLL_MS)
   const stored = store.get()
   return isSame(stored, spent) ? undefined : stored
 }

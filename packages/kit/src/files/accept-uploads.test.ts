@@ -28,7 +28,7 @@ const request = (path: string, type: string) =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\n` +
   `Content-Type: ${type}\r\nContent-Length: 2\r\n\r\n`
 
-test('a client that asks first may send JSON too', async (t) => {
+test('a client that sends JSON with Expect: 100-continue is told to continue', async (t) => {
   const { port } = await startServer(t)
   const socket = connect(port, '127.0.0.1')
   socket.write(request('/json', 'application/json'))
@@ -40,7 +40,7 @@ test('a client that asks first may send JSON too', async (t) => {
   assert.match(await text(socket), /^HTTP\/1\.1 200 [\s\S]*\{"received":\{\}\}$/)
 })
 
-test('an upload that asks first is refused without being asked for the body', async (t) => {
+test('an upload with Expect: 100-continue is refused without being told to continue', async (t) => {
   const { port } = await startServer(t)
   const socket = connect(port, '127.0.0.1')
 

@@ -20,7 +20,7 @@ function temporaryFolder(t: TestContext, parent = tmpdir()): string {
   return folder
 }
 
-test('a temporary file is for its owner only', async (t) => {
+test('a temporary file is accessible to its owner only', async (t) => {
   const path = join(temporaryFolder(t), 'tmp')
 
   closeSync(await createTemporaryFile(path))
@@ -28,8 +28,8 @@ test('a temporary file is for its owner only', async (t) => {
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })
 
-// On Linux /dev/shm is a disk of its own, in memory, and /var/tmp is none.
-test('publishing to another disk moves the file too', {
+// On Linux /dev/shm is a separate file system in memory, and /var/tmp is on a disk.
+test('publishing moves a file to another disk too', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const [here, there] = [temporaryFolder(t, '/var/tmp'), temporaryFolder(t, '/dev/shm')]
@@ -72,11 +72,11 @@ test('a name that cannot be made durable is removed again', async (t) => {
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('a file is not there when its folder is not', async (t) => {
+test('removing a file from a missing folder finds none', async (t) => {
   assert.equal(await removeFile(join(temporaryFolder(t), 'missing', 'x')), false)
 })
 
-test('of two removals one finds the file', async (t) => {
+test('one of two concurrent removals finds the file', async (t) => {
   const path = join(temporaryFolder(t), 'x')
   writeFileSync(path, '')
 
@@ -85,7 +85,7 @@ test('of two removals one finds the file', async (t) => {
   assert.deepEqual(removed.sort(), [false, true])
 })
 
-test('many publications at once all arrive', async (t) => {
+test('many files can be published at once', async (t) => {
   const folder = temporaryFolder(t)
   const names = Array.from({ length: 50 }, (_, at) => `f${at}`)
   for (const name of names) writeFileSync(join(folder, `${name}.tmp`), name)

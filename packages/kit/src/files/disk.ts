@@ -1,7 +1,7 @@
 /**
- * File calls on plain descriptors, which cost half of what a `FileHandle` costs: that shows where
- * small files come by the thousand. Nothing closes a forgotten descriptor, and the number of a
- * closed one may be another file at once: close each exactly once, after its last use.
+ * File calls on plain descriptors, which cost half as much as a `FileHandle`: this matters when small
+ * files arrive by the thousand. Nothing closes a leaked descriptor, and the number of a closed one may
+ * be reused at once: close each exactly once, after its last use.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -24,18 +24,18 @@ const NEW_FILE = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
 const OWNER_ONLY = 0o600
 const OWNER_ONLY_FOLDER = 0o700
 
-/** Makes a missing folder again, but not its parent: without that, the whole storage is missing. */
+/** Recreates a missing folder, but not its parent: if that is missing too, so is the whole storage. */
 export async function createTemporaryFile(path: string, flags = 0): Promise<number> {
   const create = () => openDescriptor(path, NEW_FILE | flags, OWNER_ONLY)
   return create().catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
-    await mkdir(dirname(path), OWNER_ONLY_FOLDER).catch(unlessPresent)
+    await mkdir(dirname(path), OWNER_ONLY_FOLDER).catch(ignoreExisting)
     return create()
   })
 }
 
-/** Another upload may have made the folder meanwhile. */
-function unlessPresent(error: NodeJS.ErrnoException): void {
+/** Another upload may have created the folder in the meantime. */
+function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error
 }
 
@@ -53,12 +53,12 @@ export async function writeBytes(
   failPoint('upload:write')
   const { bytesWritten } = await writeDescriptor(descriptor, pieces, position)
   if (bytesWritten === pieces.reduce((total, { length }) => total + length, 0)) return
-  // A disk that fills up takes a part first and fails the rest with ENOSPC.
+  // A disk that fills up first accepts a part, then fails the rest with ENOSPC.
   const rest = Buffer.concat(pieces).subarray(bytesWritten)
   await writeBytes(descriptor, [rest], position + bytesWritten)
 }
 
-/** Stores a small file durably under its final name; nothing of it stays otherwise. */
+/** Stores a small file durably under its final name; a failure leaves nothing behind. */
 export async function storeDurably(
   content: Uint8Array,
   temporary: string,
@@ -73,7 +73,7 @@ export async function storeDurably(
   }
 }
 
-/** With O_DSYNC the write is also the sync: one call of a small file less for the thread pool. */
+/** With O_DSYNC the write also syncs: one thread pool call fewer for each small file. */
 async function writeDurably(content: Uint8Array, path: string): Promise<void> {
   const descriptor = await createTemporaryFile(path, O_DSYNC)
   try {
@@ -87,7 +87,7 @@ async function writeDurably(content: Uint8Array, path: string): Promise<void> {
 }
 
 /**
- * Renames a finished file to its final name, durably; a file of that name is replaced. A name that
+ * Renames a finished file durably to its final name, replacing any file of that name. A name that
  * cannot be made durable is removed again.
  */
 export async function publishFile(temporary: string, target: string): Promise<void> {
@@ -117,14 +117,14 @@ async function copyInto(source: string, target: string): Promise<void> {
     await copyFile(source, partial)
     await sync(partial)
     await rename(partial, target)
-    await unlink(source).catch(() => {}) // The next start sweeps it away.
+    await unlink(source).catch(() => {}) // The next start sweeps it.
   } catch (error) {
     await rm(partial, { force: true })
     throw error
   }
 }
 
-/** Removes a file durably; says whether there was one. */
+/** Removes a file durably; returns whether it existed. */
 export async function removeFile(path: string): Promise<boolean> {
   const removed = await unlink(path).then(
     () => true,
@@ -140,7 +140,7 @@ export async function removeFile(path: string): Promise<boolean> {
 
 const folderSyncs = new Map<string, () => Promise<void>>()
 
-/** Makes the names in a folder survive a power cut. Calls that overlap share one fsync. */
+/** Makes the names in a folder survive a power cut. Overlapping calls share an fsync. */
 export function syncFolder(folder: string): Promise<void> {
   let syncing = folderSyncs.get(folder)
   if (!syncing) {
@@ -159,7 +159,7 @@ async function sync(path: string): Promise<void> {
   }
 }
 
-/** Writes a file and removes it: a disk that is full or read-only can be read for a long time. */
+/** Writes and removes a file: on a full or read-only disk, reads alone would keep succeeding. */
 export async function probeFolder(folder: string): Promise<void> {
   const file = join(folder, PROBE)
   try {
@@ -169,7 +169,7 @@ export async function probeFolder(folder: string): Promise<void> {
   }
 }
 
-/** The same at each start, so that a killed process leaves one file at most. */
+/** The same name at every start, so that killed processes leave at most one file. */
 const PROBE = `.health-${hostname()}`
 
 /** Enough for the signature of every file type. */
@@ -178,11 +178,11 @@ export const HEAD_BYTES = 64
 /** Random access to the bytes of a file. */
 export type FileBytes = {
   sizeBytes: number
-  /** Fewer bytes than asked for when the file ends first. */
+  /** Returns fewer bytes than requested when the file ends first. */
   read(start: number, length: number): Promise<Buffer>
 }
 
-/** The head is kept at hand, so that a look at the signature needs no disk. */
+/** The head stays in memory, so that checking the signature needs no disk read. */
 export function fileBytes(descriptor: number, sizeBytes: number, head: Buffer): FileBytes {
   return {
     sizeBytes,

@@ -25,7 +25,7 @@ function body(content: Uint8Array | string): Buffer {
   ])
 }
 
-/** Feeds the body in pieces of the given lengths, over and over. */
+/** Feeds the body in pieces, cycling through the given lengths. */
 function readAll(bytes: Buffer, lengths: number[] = [bytes.length || 1]) {
   const reader = new MultipartReader(BOUNDARY)
   const [headers, contents]: [string[], Buffer[]] = [[], []]
@@ -40,7 +40,7 @@ function readAll(bytes: Buffer, lengths: number[] = [bytes.length || 1]) {
 }
 
 describe('a multipart body', () => {
-  test('gives its header and content', () => {
+  test('yields its header and content', () => {
     const read = readAll(body('hello'))
 
     assert.deepEqual(read, { headers: [HEADER], content: Buffer.from('hello'), finished: true })
@@ -65,7 +65,7 @@ describe('a multipart body', () => {
     assert.throws(() => readAll(after(4095)), { code: 'MALFORMED_UPLOAD' })
   })
 
-  test('may have an empty header before any number of bytes', () => {
+  test('may have an empty header before a long content', () => {
     const content = 'x'.repeat(10_000)
     const text = `--${BOUNDARY}\r\n\r\n\r\n${content}\r\n--${BOUNDARY}--`
 
@@ -78,7 +78,7 @@ describe('a multipart body', () => {
     ['a header without an end', `--${BOUNDARY}\r\n${'x'.repeat(100_000)}`],
     ['a header of 100 KB', `--${BOUNDARY}\r\n${'x'.repeat(100_000)}\r\n\r\n`],
     ['10,000 bytes of preamble', 'x'.repeat(10_000)],
-    ['a boundary that goes on', `--${BOUNDARY}x\r\n${HEADER}\r\n\r\n`],
+    ['text after a boundary', `--${BOUNDARY}x\r\n${HEADER}\r\n\r\n`],
     ['bare line feeds', body('x').toString().replaceAll('\r\n', '\n')],
     ['endless padding', `--${BOUNDARY}${' '.repeat(1000)}`],
   ] as const)
@@ -88,15 +88,15 @@ describe('a multipart body', () => {
     })
 
   for (const [what, text] of [
-    ['nothing', ''],
-    ['no closing boundary', body('x').toString().slice(0, -4)],
+    ['an empty body', ''],
+    ['a missing closing boundary', body('x').toString().slice(0, -4)],
     ['half a header', `--${BOUNDARY}\r\nContent-Dis`],
   ] as const)
-    test(`is not finished after ${what}`, () => {
+    test(`is not finished with ${what}`, () => {
       assert.equal(readAll(Buffer.from(text)).finished, false)
     })
 
-  test('means the same however it is cut into chunks', () => {
+  test('means the same however it is split into chunks', () => {
     const lengths = array(integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 8 })
     const tricky = string({ unit: 'grapheme-ascii' }).map((text) =>
       text.replaceAll('a', '\r\n').replaceAll('b', `\r\n--${BOUNDARY.slice(0, 5)}`),
@@ -111,7 +111,7 @@ describe('a multipart body', () => {
     )
   })
 
-  test('never fails with anything but a problem of the client', () => {
+  test('fails with nothing but a 400, whatever it contains', () => {
     const anything = array(string({ unit: 'grapheme-ascii' }).map(hostile), { maxLength: 12 })
     check(
       property(anything, array(integer({ min: 1, max: 30 }), { minLength: 1 }), (pieces, cuts) => {
@@ -125,7 +125,7 @@ describe('a multipart body', () => {
     )
   })
 
-  test('is read as another parser reads it', async () => {
+  test('is read as another parser would read it', async () => {
     await check(
       asyncProperty(uint8Array({ maxLength: 2000 }), async (content) => {
         assert.deepEqual(readAll(body(content)).content, await readByBusboy(body(content)))

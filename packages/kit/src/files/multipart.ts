@@ -3,7 +3,7 @@ import { uploadMalformed } from './problems.ts'
 /** A part header, or a piece of the content that follows it. */
 type MultipartEvent = { kind: 'header'; text: string } | { kind: 'content'; bytes: Buffer }
 
-/** How many bytes a step has dealt with; none when it needs more of them. */
+/** `used` is how many bytes the step consumed: 0 when it needs more of them. */
 type Step = { used: number; event?: MultipartEvent }
 
 const LONGEST_PREAMBLE_BYTES = 4096
@@ -12,21 +12,21 @@ const LONGEST_PADDING_BYTES = 256
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Splits a multipart body (RFC 2046) into part headers and content while it arrives. It holds back
- * no more than a header or a boundary, and refuses what a strict reader would.
+ * Splits a multipart body (RFC 2046) into part headers and content while it arrives. It buffers no
+ * more than a header or a boundary, and refuses input that a strict parser would refuse.
  */
 export class MultipartReader {
   readonly #delimiter: Buffer
   #state: 'preamble' | 'boundary' | 'header' | 'content' | 'finished' = 'preamble'
   #preambleBytes = 0
-  // A boundary follows a line break. The first may lack it, so that one is supplied here.
+  // A boundary follows a line break. The first boundary may lack it, so it is supplied here.
   #held: Buffer = Buffer.from('\r\n')
 
   constructor(boundary: string) {
     this.#delimiter = Buffer.from(`\r\n--${boundary}`)
   }
 
-  /** Whether the closing boundary has come. A body that ends before it is truncated. */
+  /** Whether the closing boundary has arrived. A body that ends before it is truncated. */
   get finished(): boolean {
     return this.#state === 'finished'
   }
@@ -48,7 +48,7 @@ export class MultipartReader {
     return this.#readContent(bytes)
   }
 
-  /** Up to the next boundary, or to what could be the beginning of one. */
+  /** Reads up to the next boundary, or to the possible start of one. */
   #readContent(bytes: Buffer): Step {
     const found = bytes.indexOf(this.#delimiter)
     const end = found >= 0 ? found : this.#possibleDelimiter(bytes)
@@ -104,17 +104,17 @@ export class MultipartReader {
 
 const LONGEST_BOUNDARY = 70
 
-/** The boundary of a multipart/form-data body; anything else is not an upload. */
+/** The boundary of a multipart/form-data body; refuses any other type. */
 export function multipartBoundary(contentType: string | undefined): string {
   const [, parameters] = /^[ \t]*multipart\/form-data([ \t]*;.*)$/i.exec(contentType ?? '') ?? []
   if (parameters === undefined) throw uploadMalformed()
   const boundary = readParameters(parameters).get('boundary') ?? ''
   if (boundary === '' || boundary.length > LONGEST_BOUNDARY || /[^\x20-\x7e]| $/.test(boundary))
-    throw uploadMalformed({ detail: 'The multipart boundary is missing or not acceptable.' })
+    throw uploadMalformed({ detail: 'The multipart boundary is missing or invalid.' })
   return boundary
 }
 
-/** What the header of a part says. The declared type is as the client wrote it, parameters too. */
+/** The header of a part. The declared type is as the client wrote it, parameters included. */
 export type PartHeader = {
   name: string | undefined
   filename: string | undefined
@@ -139,7 +139,7 @@ const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 function readFields(text: string): Map<string, string> {
   const fields = new Map<string, string>()
   for (const line of text.split('\r\n')) {
-    // Cut at the colon: one pattern for the whole line would try every way to share out its spaces.
+    // Split at the colon: a single pattern for the whole line would backtrack over its spaces.
     const colon = line.indexOf(':')
     const name = line.slice(0, Math.max(0, colon)).toLowerCase()
     if (!FIELD_NAME.test(name) || /[^\P{Cc}\t]/u.test(line) || fields.has(name))
@@ -151,7 +151,7 @@ function readFields(text: string): Map<string, string> {
 
 const PARAMETER = /^[ \t]*;[ \t]*([A-Za-z0-9*_-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/
 
-/** `; name="value"` pairs. Nothing is skipped: a rest that is not one makes the whole malformed. */
+/** Parses `; name="value"` pairs. Nothing is skipped: any other text makes the header malformed. */
 function readParameters(text: string): Map<string, string> {
   const parameters = new Map<string, string>()
   let rest = text
@@ -166,18 +166,18 @@ function readParameters(text: string): Map<string, string> {
   return parameters
 }
 
-// Browsers write a quotation mark as %22 and leave backslashes of old Windows paths alone.
+// Browsers write a quotation mark as %22 and do not escape the backslashes of old Windows paths.
 function unquoted(quoted: string | undefined): string | undefined {
   return quoted?.replace(/\\(["\\])/g, '$1').replaceAll('%22', '"')
 }
 
-/** RFC 8187, which some clients send although RFC 7578 says not to. */
+/** Decodes `filename*` (RFC 8187), which some clients send although RFC 7578 says not to. */
 function extendedName(value: string | undefined): string | undefined {
   const encoded = /^utf-8'[^']*'(.*)$/i.exec(value ?? '')?.[1]
   if (encoded === undefined) return undefined
   try {
     return decodeURIComponent(encoded)
   } catch {
-    throw uploadMalformed({ detail: 'The file name is not decodable.' })
+    throw uploadMalformed({ detail: 'The file name cannot be decoded.' })
   }
 }

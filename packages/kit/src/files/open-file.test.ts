@@ -14,7 +14,7 @@ function temporaryFolder(t: TestContext): string {
   return folder
 }
 
-test('a regular file is read from the descriptor that was examined', async (t) => {
+test('a regular file is read from the descriptor that was checked', async (t) => {
   const path = join(temporaryFolder(t), 'x')
   writeFileSync(path, '0123456789')
   const file = await openRegularFile(path)
@@ -54,6 +54,6 @@ test('links, folders, FIFOs, sockets, devices and absent names are not files', a
   assert.equal(await openRegularFile('/dev/null'), undefined)
 })
 
-test('what cannot be read is a failure, not an absence', async () => {
+test('a path that cannot be opened is an error, not an absent file', async () => {
   await assert.rejects(openRegularFile(join('/', 'x'.repeat(300))), { code: 'ENAMETOOLONG' })
 })

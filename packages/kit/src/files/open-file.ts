@@ -6,15 +6,15 @@ import { http } from '../runtime/networks.ts'
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants
 
-/** Error codes for a name that is absent, a link, a socket, or below something that is no folder. */
+/** Error codes for a path that is absent, a link, a socket, or below something other than a folder. */
 const NOT_A_FILE = new Set(['ENOENT', 'ELOOP', 'ENXIO', 'ENOTDIR', 'ENODEV'])
 
-/** A regular file, examined through the descriptor it is then read from. */
+/** A regular file, checked through the descriptor it is then read from. */
 export type OpenFile = { handle: FileHandle; stats: BigIntStats }
 
 /**
  * Opens a regular file without following a link and without blocking on a FIFO or device.
- * The check and the reading share one descriptor, so a name swapped in between changes nothing.
+ * The check and the reading share one descriptor, so swapping the name in between has no effect.
  */
 export async function openRegularFile(path: string): Promise<OpenFile | undefined> {
   const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY).catch(absent)
@@ -34,7 +34,7 @@ function absent(error: NodeJS.ErrnoException): undefined {
   if (!NOT_A_FILE.has(error.code ?? '')) throw error
 }
 
-/** A strong validator: any write to the file, or another file in its place, changes it. */
+/** A strong validator: it changes with any write to the file and with any replacement of it. */
 export function entityTag({ ino, size, mtimeNs }: BigIntStats): string {
   return `"${ino.toString(36)}-${size.toString(36)}-${mtimeNs.toString(36)}"`
 }
@@ -49,9 +49,9 @@ const CHUNK_BYTES = 256 * 1024
 /**
  * The bytes of a file from `start` to `end`, both included; closes the file at the end.
  *
- * Piped to an HTTP message it reads into two buffers in turn, one while the other is being sent, and
- * makes no garbage: four times as fast as a plain pipe. Any other consumer may keep its chunks, so
- * it gets new buffers.
+ * Piped to an HTTP message it alternates between two buffers, reading into one while the other is
+ * sent, and makes no garbage: four times as fast as a plain pipe. Any other consumer may keep its
+ * chunks, so it gets new buffers.
  */
 export class RangeStream extends Readable {
   readonly #handle: FileHandle
@@ -85,9 +85,9 @@ export class RangeStream extends Readable {
     for (let turn = 1; ; turn += 1) {
       const chunk = await ahead
       if (!chunk) break
-      // The other buffer was sent in the turn before.
+      // The other buffer was sent in the previous turn.
       ahead = this.#readInto(buffers[turn % 2 === 0 ? 0 : 1])
-      ahead.catch(() => {}) // Reported when it is waited for.
+      ahead.catch(() => {}) // Reported when it is awaited.
       if (!(await sent(message, chunk))) return
     }
     this.push(null)
@@ -112,7 +112,7 @@ export class RangeStream extends Readable {
     if (length <= 0) return undefined
     const { bytesRead } = await this.#handle.read(buffer, 0, length, this.#position)
     this.#position += bytesRead
-    // The length was announced: a file that shrank meanwhile must not look complete.
+    // The length has been announced: a file that has shrunk since must not look complete.
     if (bytesRead === 0) throw new Error('The file became shorter while it was read.')
     return buffer.subarray(0, bytesRead)
   }

@@ -36,14 +36,14 @@ export const fileTypeUnsupported = defineProblem(
 
 const Claim = Type.Union([Type.String(), Type.Null()])
 
-export const fileTypeDisagrees = defineProblem(
+export const fileTypeMismatch = defineProblem(
   'FILE_TYPE_MISMATCH',
   400,
   'The extension, the declared type and the content do not agree.',
   { members: { claims: Type.Object({ extension: Claim, declaredType: Claim, content: Claim }) } },
 )
 
-/** What an upload may be refused with. */
+/** The problems that an upload may be refused with. */
 export const UPLOAD_PROBLEMS = [
   uploadMalformed,
   uploadTooLarge,
@@ -51,5 +51,5 @@ export const UPLOAD_PROBLEMS = [
   uploadAborted,
   fileEmpty,
   fileTypeUnsupported,
-  fileTypeDisagrees,
+  fileTypeMismatch,
 ]

@@ -41,7 +41,7 @@ describe('a range of a file', () => {
       assert.ok(read.equals(CONTENT.subarray(start, end + 1)))
     })
 
-  test('reaches many slow clients undamaged although buffers are reused', async (t) => {
+  test('reaches many slow clients intact although buffers are reused', async (t) => {
     const path = largeFile(t)
     const server = createServer(async (_request, response) => {
       ;(await stream(path)).pipe(response)
@@ -89,7 +89,7 @@ describe('a range of a file', () => {
     assert.deepEqual([...read, range.bytesRead], [0, CONTENT.length])
   })
 
-  test('gives a destination that keeps several chunks a new buffer for each', async (t) => {
+  test('uses a new buffer for each chunk when the destination keeps them', async (t) => {
     const kept: Buffer[] = []
     const destination = new Writable({
       highWaterMark: 2 ** 24,
@@ -105,7 +105,7 @@ describe('a range of a file', () => {
     assert.equal(digest(Buffer.concat(kept)), digest(CONTENT))
   })
 
-  test('that became shorter is an error, not a shorter answer', async (t) => {
+  test('fails when the file has shrunk, instead of ending early', async (t) => {
     const path = largeFile(t)
     const range = await stream(path)
     await truncate(path, 1_000_000)

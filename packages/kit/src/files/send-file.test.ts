@@ -31,7 +31,7 @@ async function startServer(
 }
 
 describe('a file over HTTP', () => {
-  test('is opened at its source for the requested range only', async (t) => {
+  test('is opened for the requested range only', async (t) => {
     const { api } = await startServer(t)
 
     const reply = await api.get('/file', { headers: { range: 'bytes=2-4' } })
@@ -41,7 +41,7 @@ describe('a file over HTTP', () => {
     assert.equal(reply.headers.get('content-length'), '3')
   })
 
-  test('has the digest of the whole file, also with one range of it', async (t) => {
+  test('has the digest of the whole file even when a range is requested', async (t) => {
     const { api } = await startServer(t, { sha256: '00ff'.repeat(16) })
 
     const reply = await api.get('/file', { headers: { range: 'bytes=0-0' } })
@@ -77,7 +77,7 @@ describe('a file over HTTP', () => {
       assert.deepEqual([opened, closed], [0, 1])
     })
 
-  test('that cannot be opened is a bare 500 without its headers', async (t) => {
+  test('that cannot be opened is answered with 500 and none of its headers', async (t) => {
     const { api } = await startServer(t, {
       open: () => Promise.reject(new Error('/secret/path')),
     })

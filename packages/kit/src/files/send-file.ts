@@ -4,15 +4,15 @@ import type { Reply, Request } from '../http/framework.ts'
 import { listsTag, strongly, weakly } from '../http/routes/entity-tags.ts'
 import { bareReply } from '../http/routes/operations.ts'
 
-/** A stored file as HTTP sees it, wherever its bytes are. */
+/** A stored file as HTTP sees it, wherever its bytes are stored. */
 export type Representation = {
   sizeBytes: number
-  /** Strong, in its quotes. */
+  /** A strong entity tag, quotes included. */
   etag: string
   lastModified: Date | undefined
   mediaType: string
   disposition: string
-  /** In place of the default headers, or in addition to them. */
+  /** Override the default headers, or add to them. */
   headers?: Record<string, string>
   /** Lower-case hex; sent as `Repr-Digest` (RFC 9530). */
   sha256?: string
@@ -24,7 +24,7 @@ export type Representation = {
 
 /**
  * A browser must not guess another type, run anything in the file or embed it in another site. It may
- * keep a copy, and must ask each time whether it is current.
+ * cache the file, but must revalidate it before each use.
  */
 const DEFAULT_HEADERS = {
   'accept-ranges': 'bytes',
@@ -45,14 +45,14 @@ export async function sendFile(
   { stalledMs = STALLED_MS } = {},
 ): Promise<Reply> {
   const { status, headers, range } = answerFor(request, file)
-  // Opened first: the headers of a file that cannot be opened must not reach the problem's reply.
+  // Open first: if that fails, the reply with the problem must not have the headers of the file.
   if (range && request.method !== 'HEAD') {
     const body = await file.open(range.start, range.end)
     reply.raw.setTimeout(stalledMs)
     return reply.code(status).headers(headers).send(body)
   }
   await file.close?.()
-  // The framework takes "no payload" for a length of 0; an empty stream keeps the true length.
+  // Without a payload the framework sends a length of 0; an empty stream keeps the true length.
   const body = request.method === 'HEAD' ? Readable.from([]) : undefined
   return reply.code(status).headers(headers).send(body)
 }
@@ -73,12 +73,12 @@ export function fileReplies(mediaTypes = ['*/*']) {
 
 type Answer = { status: number; headers: Record<string, string>; range?: ByteRange }
 
-/** Decided before anything is opened. Only GET has ranges. */
+/** Decides before anything is opened. Only GET has ranges. */
 function answerFor({ method, headers: asked }: Request, file: Representation): Answer {
   const failed = failedPrecondition(asked, file)
   if (failed) return { status: failed, headers: validatorsOf(file) }
 
-  const ranged = method === 'GET' && rangeStillFits(asked['if-range']?.toString(), file)
+  const ranged = method === 'GET' && ifRangeMatches(asked['if-range']?.toString(), file)
   const range = ranged ? requestedRange(asked.range, file.sizeBytes) : undefined
   if (range === 'unsatisfiable')
     return {
@@ -120,8 +120,8 @@ function digestField(sha256: string): string {
 type Validators = Pick<Representation, 'etag' | 'lastModified'>
 
 /**
- * The status that a conditional GET or HEAD ends with, in the order of RFC 9110 section 13.2.2;
- * `undefined` when the request goes on as if it had no conditions.
+ * The status that answers a conditional GET or HEAD, evaluated in the order of RFC 9110 section
+ * 13.2.2; `undefined` when the request proceeds as if it had no conditions.
  */
 export function failedPrecondition(
   headers: IncomingHttpHeaders,
@@ -136,8 +136,8 @@ export function failedPrecondition(
   return unchangedSince(headers['if-modified-since'], current) ? 304 : undefined
 }
 
-/** Whether `Range` may be honoured: no `If-Range`, or one that names the current state exactly. */
-export function rangeStillFits(ifRange: string | undefined, current: Validators): boolean {
+/** Whether `Range` may be honoured: no `If-Range`, or one that matches the current version exactly. */
+export function ifRangeMatches(ifRange: string | undefined, current: Validators): boolean {
   if (ifRange === undefined) return true
   if (/^(W\/)?"/.test(ifRange)) return ifRange === current.etag
   const date = httpDate(ifRange)
@@ -170,8 +170,8 @@ function httpDate(text: string | undefined): number | undefined {
 type ByteRange = { start: number; end: number }
 
 /**
- * The range a `Range` header asks for, by RFC 9110 section 14. `undefined` means the whole: no
- * header, another unit, a malformed one, or several ranges, which a server may always ignore.
+ * The range that a `Range` header requests (RFC 9110 section 14). `undefined` means the whole file:
+ * no header, another unit, a malformed header, or several ranges, which a server may always ignore.
  */
 export function requestedRange(
   header: string | undefined,
@@ -195,8 +195,8 @@ function suffix(length: number, sizeBytes: number): ByteRange | 'unsatisfiable' 
 const LONGEST_NAME = 150
 
 /**
- * `Content-Disposition` by RFC 6266: a plain name for old clients and the true one by RFC 8187.
- * Whatever the name holds, the result is one header line of ASCII.
+ * `Content-Disposition` (RFC 6266): an ASCII name for old clients, and the full name encoded by
+ * RFC 8187. Whatever the name contains, the result is a single line of ASCII.
  */
 export function contentDisposition(kind: 'attachment' | 'inline', name: string): string {
   const shown = presentableName(name)
@@ -211,14 +211,14 @@ function presentableName(name: string): string {
   return shortened(visible.replace(/^\.+$/, '')) || 'file'
 }
 
-/** Cuts the middle rather than the extension. */
+/** Cuts out the middle, to keep the extension. */
 function shortened(name: string): string {
   const characters = [...name]
   if (characters.length <= LONGEST_NAME) return name
   return [...characters.slice(0, LONGEST_NAME - 20), ...characters.slice(-20)].join('')
 }
 
-/** RFC 8187 allows fewer characters than `encodeURIComponent` leaves alone. */
+/** RFC 8187 allows fewer characters than `encodeURIComponent` leaves unescaped. */
 function encodeExtended(name: string): string {
   return encodeURIComponent(name).replace(
     /['()*]/g,

@@ -19,17 +19,17 @@ function drive(t: TestContext, client: { bytes: number; seconds: number; diskSec
     guard.received(client.bytes)
     nowMs += (client.diskSeconds ?? 0) * 1000
   }
-  return cut ? 'cut' : 'left alone'
+  return cut ? 'cut off' : 'left alone'
 }
 
-describe('for ten minutes', () => {
+describe('a client that sends for ten minutes', () => {
   for (const [what, client, expected] of [
-    ['one byte a second', { bytes: 1, seconds: 1 }, 'cut'],
-    ['a kilobyte now and then', { bytes: 1024, seconds: 19 }, 'cut'],
+    ['one byte a second', { bytes: 1, seconds: 1 }, 'cut off'],
+    ['a kilobyte now and then', { bytes: 1024, seconds: 19 }, 'cut off'],
     ['200 KB a second', { bytes: 200_000, seconds: 1 }, 'left alone'],
     ['a modem', { bytes: 1024, seconds: 1 }, 'left alone'],
     ['bursts with long pauses', { bytes: 64_000, seconds: 60 }, 'left alone'],
-    ['a good client before a slow disk', { bytes: 600, seconds: 1, diskSeconds: 30 }, 'left alone'],
+    ['a steady client and a slow disk', { bytes: 600, seconds: 1, diskSeconds: 30 }, 'left alone'],
   ] as const)
-    test(`${what} is ${expected}`, (t) => assert.equal(drive(t, client), expected))
+    test(`is ${expected}: ${what}`, (t) => assert.equal(drive(t, client), expected))
 })

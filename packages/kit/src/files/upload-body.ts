@@ -2,24 +2,24 @@ import type { IncomingMessage } from 'node:http'
 import { Problem } from '../problems.ts'
 import { uploadAborted, uploadTooLarge, uploadTooSlow } from './problems.ts'
 
-/** The speed below which a client is taken for an attack on our connections. */
+/** A client slower than this is treated as an attack that ties up our connections. */
 export type MinimumSpeed = { windowSeconds: number; bytesPerSecond: number }
 
-/** A modem is quicker; one byte a second is not. */
+/** A modem is faster; an attacker that sends one byte a second is not. */
 export const DEFAULT_MINIMUM_SPEED: MinimumSpeed = { windowSeconds: 20, bytesPerSecond: 512 }
 
 type BodyLimits = { maxBytes: number; minimumSpeed: MinimumSpeed }
 
 /**
- * Passes on a body as it arrives, within the limits of size and speed. The connection outlives a
- * refusal: the client has yet to read the answer.
+ * Passes on a body as it arrives, within the limits of size and speed. A refusal leaves the
+ * connection open, because the client has yet to read the answer.
  */
 export async function readBody(
   request: IncomingMessage,
   limits: BodyLimits,
   take: (chunk: Buffer) => Promise<unknown> | undefined,
 ): Promise<void> {
-  // A small body mostly comes with its headers, and Node has parsed it once this call has returned.
+  // A small body usually arrives with its headers, and Node parses it as soon as this call yields.
   await undefined
   if (!request.complete) return receiveBody(request, limits, take)
   // Without the iterator a 10 KB upload costs a third less.
@@ -56,8 +56,8 @@ let turnEnd: number | undefined
 let waiting = 0
 
 /**
- * The time that all uploads together may take of one turn of the event loop. Hundreds of them would
- * otherwise keep a new request, such as one for health, from being heard.
+ * Whether uploads have time left in this turn of the event loop. All of them share one limit: without
+ * it, hundreds of uploads would starve new requests such as health checks.
  */
 function turnHasTime(): boolean {
   const now = performance.now()
@@ -80,7 +80,7 @@ async function nextTurn(): Promise<void> {
 type SpeedGuard = { received(bytes: number): void; waiting(): void; stop(): void }
 
 /**
- * Cuts a request whose body arrives too slowly. Only the time spent waiting for the client counts:
+ * Cuts off a request whose body arrives too slowly. Only the time spent waiting for the client counts:
  * our own slow disk is not the client's fault, and a long upload is never too long.
  */
 export function guardSpeed(

@@ -23,7 +23,7 @@ const FIELD = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\ntext\r\n'
 
 type Outcome = { upload?: Upload; error?: unknown }
 
-/** A bare server that publishes what it receives as `published` and tells how it went. */
+/** A bare server that publishes the upload it receives as `published` and reports the outcome. */
 async function startReceiver(t: TestContext, overrides: Partial<UploadLimits> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-upload-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -118,7 +118,7 @@ describe('an upload', () => {
     )
   })
 
-  test('that comes in many pieces at once is received whole', async (t) => {
+  test('that arrives in many chunks at once is received whole', async (t) => {
     const receiver = await startReceiver(t)
     const pieces = body('hello').match(/.{1,7}/gs) ?? []
     const chunks = pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`).join('')
@@ -141,7 +141,7 @@ describe('an upload', () => {
       FIELD.replace('"a"', '"a"; filename=""').replace('text', '') + body('hello'),
     ],
   ] as const)
-    test(`with ${what} is received all the same`, async (t) => {
+    test(`with ${what} is received`, async (t) => {
       const receiver = await startReceiver(t, { maxRequestBytes: 20_000 })
 
       assert.equal((await post(receiver.url, content)).status, 200)
@@ -165,7 +165,7 @@ describe('an upload', () => {
       'The file "a.png" is in the part "photo". Send it in the part "file".',
     ],
   ] as const)
-    test(`with ${what} is refused by name`, async (t) => {
+    test(`with ${what} is refused with a message that names the file`, async (t) => {
       const receiver = await startReceiver(t)
 
       const reply = await post(receiver.url, content)
@@ -185,7 +185,7 @@ describe('an upload', () => {
     assert.deepEqual(receiver.files(), [])
   })
 
-  test('counts the request as well as the file, announced or not', async (t) => {
+  test('is limited by the size of its request too, announced or not', async (t) => {
     const receiver = await startReceiver(t, { maxFileBytes: 10_000 })
     const large = body('x'.repeat(2000))
     const unannounced = new ReadableStream({
@@ -227,7 +227,7 @@ describe('an upload', () => {
       assert.deepEqual(receiver.files(), [])
     })
 
-  test('with a larger Content-Length than body is aborted and leaves nothing', async (t) => {
+  test('shorter than its Content-Length is aborted and leaves nothing', async (t) => {
     const receiver = await startReceiver(t)
     const request = `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: ${HEADERS['content-type']}\r\nContent-Length: 1500\r\n\r\n`
 
@@ -251,7 +251,7 @@ describe('an upload', () => {
     assert.deepEqual(receiver.files(), [])
   })
 
-  test('asked for with Expect: 100-continue is refused before the body is sent', async (t) => {
+  test('with Expect: 100-continue is refused before the body is sent', async (t) => {
     const receiver = await startReceiver(t)
 
     const reply = await exchange(
@@ -262,7 +262,7 @@ describe('an upload', () => {
     assert.match(reply, /^HTTP\/1\.1 413 /)
   })
 
-  test('asked for with Expect: 100-continue is invited when it is acceptable', async (t) => {
+  test('with Expect: 100-continue is told to continue when it is acceptable', async (t) => {
     const receiver = await startReceiver(t)
     const content = body('x')
     const socket = connect(receiver.port, '127.0.0.1')
@@ -277,7 +277,7 @@ describe('an upload', () => {
     assert.match(await text(socket), /^HTTP\/1\.1 200 /)
   })
 
-  test('that trickles is cut off', async (t) => {
+  test('is cut off when it arrives too slowly', async (t) => {
     const minimumSpeed = { windowSeconds: 0.05, bytesPerSecond: 100_000 }
     const receiver = await startReceiver(t, { minimumSpeed })
 
@@ -308,7 +308,7 @@ describe('an upload', () => {
     assert.match(await reply.text(), /larger/)
   })
 
-  test('refused is answered soon although the client, which then closes, sends no more', async (t) => {
+  test('refused is answered promptly even if the client never sends the body', async (t) => {
     const { port } = await startReceiver(t)
     const socket = connect(port, '127.0.0.1')
     const started = performance.now()
@@ -320,7 +320,7 @@ describe('an upload', () => {
   })
 
   for (const connection of ['keep-alive', 'close'])
-    test(`refused lets a client read the answer after all is sent (${connection})`, async (t) => {
+    test(`refused lets a client read the answer after sending everything (${connection})`, async (t) => {
       const { port } = await startReceiver(t)
       const megabyte = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(2 ** 20 + 2, '\r\n')])
       const socket = connect(port, '127.0.0.1').pause()

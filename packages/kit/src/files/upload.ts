@@ -10,7 +10,7 @@ import { Spool } from './spool/spool.ts'
 import { DEFAULT_MINIMUM_SPEED, type MinimumSpeed, readBody } from './upload-body.ts'
 
 export type UploadLimits = {
-  /** Where a temporary file goes: on the file system of the final one. */
+  /** Where temporary files go: on the same file system as the final ones. */
   folder: string
   maxFileBytes: number
   maxRequestBytes: number
@@ -19,15 +19,15 @@ export type UploadLimits = {
 }
 
 /**
- * One received file, complete but not yet under its name. Dispose of it (`await using`): unless it
- * was published, nothing of it stays.
+ * One received file, complete but not yet under its final name. Dispose of it (`await using`): unless
+ * it was published, that removes it.
  */
 export type Upload = AsyncDisposable &
   Pick<Spool, 'sizeBytes' | 'sha256' | 'read' | 'publish'> & {
     filename: string
     /** As the client wrote it, parameters included; empty when it wrote none. */
     declaredType: string
-    /** To be looked at until the upload is published or disposed of. */
+    /** Readable until the upload is published or disposed of. */
     bytes: FileBytes
   }
 
@@ -42,8 +42,8 @@ export const FileForm = {
   }),
 }
 
-const MOST_FIELDS = 20
-const MOST_FIELD_BYTES = 8 * 1024
+const MAX_FIELDS = 20
+const MAX_FIELD_BYTES = 8 * 1024
 
 /** Receives the part `file` of a multipart form. Text fields beside it are ignored. */
 export async function receiveUpload(
@@ -89,14 +89,14 @@ async function receiveForm(
   return form.file()
 }
 
-/** One file goes to the spool; text fields, which many forms have beside it, are ignored. */
+/** Writes the one file to the spool and ignores text fields, which many forms have beside it. */
 function openForm(spool: Spool, maxFileBytes: number) {
   let file: FilePart | undefined
   let isInFile = false
   let [fields, fieldBytes] = [0, 0]
 
   const requireFewFields = () => {
-    if (fields > MOST_FIELDS || fieldBytes > MOST_FIELD_BYTES)
+    if (fields > MAX_FIELDS || fieldBytes > MAX_FIELD_BYTES)
       throw uploadMalformed({
         detail:
           'The form has more than 20 text fields beside the file, or more than 8 KiB of them.',
@@ -157,12 +157,12 @@ async function uploadOf(spool: Spool, part: FilePart): Promise<Upload> {
 /**
  * Prepares a server for `receiveUpload`: bodies of these types are left to the handler unread,
  * a client that asks first (`Expect: 100-continue`) is told to send only once its request is
- * acceptable, and one refused half-way gets to read the answer.
+ * acceptable, and a client refused half-way can still read the answer.
  */
 export function acceptUploads(server: Server, types: string | string[] | RegExp): void {
   server.addContentTypeParser(types, (_request, _payload, done) => done(null))
   server.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    // Other bodies are small, and their routes know nothing of this.
+    // Other bodies are small, and their routes do not send the 100 themselves.
     if (!/^multipart\//i.test(request.headers['content-type'] ?? '')) response.writeContinue()
     server.server.emit('request', request, response)
   })

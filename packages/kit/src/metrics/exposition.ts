@@ -1,10 +1,10 @@
 /** The text format of Prometheus, version 0.0.4. */
 import type { Family, HistogramSample, Labels, Sample } from './metrics.ts'
 
-/** Prometheus 3 refuses a scrape without exactly this. */
+/** Prometheus 3 refuses a scrape without exactly this type. */
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** The same families with labels that say where they come from. */
+/** Adds labels that say where the families come from. */
 export function labelled(families: Family[], more: Labels): Family[] {
   return families.map((family) => ({
     ...family,
@@ -12,7 +12,7 @@ export function labelled(families: Family[], more: Labels): Family[] {
   })) as Family[]
 }
 
-/** Families of one name become one, as the format demands; what has the same labels is added up. */
+/** Merges families of the same name, as the format demands, and adds up samples with the same labels. */
 export function merged(families: Family[]): Family[] {
   const byName = Map.groupBy(families, ({ name }) => name)
   return [...byName.values()].map((same) => {

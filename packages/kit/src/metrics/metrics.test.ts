@@ -7,14 +7,14 @@ import { exposition, labelled, merged } from './exposition.ts'
 import { Metrics } from './metrics.ts'
 import { measureDisks } from './stores.ts'
 
-/** Without what counts the metrics themselves. */
+/** Leaves out the metric about the metrics themselves. */
 const textOf = async (metrics: Metrics) => {
   const families = await metrics.read()
   return exposition(families.filter(({ name }) => name !== 'plinth_metrics_overflow_total'))
 }
 
 describe('metrics', () => {
-  test('are written as Prometheus reads them', async () => {
+  test('are written in the text format of Prometheus', async () => {
     const metrics = new Metrics()
     const count = metrics.counter({ name: 'jobs_total', help: 'Jobs.\nAll.', labels: ['kind'] })
     const time = metrics.histogram({ name: 'wait_seconds', help: 'W.', labels: [], bounds: [1, 5] })
@@ -51,7 +51,7 @@ queue_length 7
     assert.match(text, /^b_total\{x="y"\} 0$/m)
   })
 
-  test('take no more than 500 series each, and count what they dropped', async () => {
+  test('have at most 500 series each, and count the events they dropped', async () => {
     const metrics = new Metrics()
     const count = metrics.counter({ name: 'a_total', help: 'A.', labels: ['path'] })
 
@@ -62,7 +62,7 @@ queue_length 7
     assert.match(text, /^plinth_metrics_overflow_total\{metric="a_total"\} 100$/m)
   })
 
-  test('beyond the cap go on without a label that may be left out', async () => {
+  test('are recorded beyond the cap without the label that may be left out', async () => {
     const metrics = new Metrics()
     const labels = ['path', 'status'] as const
     const time = metrics.histogram({ name: 'a', help: 'A.', labels, bounds: [], beyondCap: 'path' })
@@ -76,7 +76,7 @@ queue_length 7
     assert.match(text, /^plinth_metrics_overflow_total\{metric="a"\} 101$/m)
   })
 
-  test('take values for a series that was looked up once, and count those of one too many', async () => {
+  test('record values for a series looked up once, and count those beyond the cap', async () => {
     const metrics = new Metrics()
     const observe = metrics.histogram({ name: 'h', help: 'H.', labels: ['path'], bounds: [1] })
     const first = observe.of({ path: 'first' })
@@ -94,7 +94,7 @@ queue_length 7
     assert.match(text, /^plinth_metrics_overflow_total\{metric="h"\} 1$/m)
   })
 
-  test('leave out a reading that fails or does not come, and show the rest', async (t) => {
+  test('leave out a gauge that fails or hangs, and show the rest', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const metrics = new Metrics()
     metrics.gauge({ name: 'broken', help: 'B.' }, () => Promise.reject(new Error('no')))
@@ -106,7 +106,7 @@ queue_length 7
     assert.equal(await text, '# HELP fine F.\n# TYPE fine gauge\nfine 1\n')
   })
 
-  test('do not begin a reading again that has not ended', async (t) => {
+  test('do not start a read again before it has ended', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const metrics = new Metrics()
     const begun: ((value: number) => void)[] = []
@@ -126,7 +126,7 @@ queue_length 7
     assert.equal(begun.length, 2)
   })
 
-  test('show the disks of the folders that are there', async () => {
+  test('show the disks of the folders that exist', async () => {
     const metrics = new Metrics()
     measureDisks(metrics, { data: tmpdir(), files: join(tmpdir(), 'not-there') })
 
@@ -136,7 +136,7 @@ queue_length 7
     assert.doesNotMatch(text, /files/)
   })
 
-  test('of several services or processes are one family, added up where the labels are the same', () => {
+  test('of several services or processes are merged, and added up where the labels are the same', () => {
     const family = (value: number) =>
       [{ name: 'a_total', help: 'A.', type: 'counter', samples: [{ labels: {}, value }] }] as const
     const one = labelled([...family(1)] as never, { service: 'one' })

@@ -2,7 +2,7 @@ export type Labels = Record<string, string | undefined>
 
 export type Sample = { labels: Labels; value: number }
 
-/** `counts[i]` are the values up to `bounds[i]` and above the bound before; the last has no bound. */
+/** `counts[i]` counts the values up to `bounds[i]` and above `bounds[i - 1]`; the last has no bound. */
 export type HistogramSample = { labels: Labels; counts: number[]; sum: number }
 
 export type Family = Described &
@@ -15,7 +15,7 @@ export type Counter<L extends string> = (labels: Record<L, string | undefined>, 
 
 export type Histogram<L extends string> = {
   (labels: Record<L, string | undefined>, value: number): void
-  /** Looks the series up once, for labels that come again and again. */
+  /** Looks the series up once, for labels that are used again and again. */
   of(labels: Record<L, string | undefined>): (value: number) => void
 }
 
@@ -23,7 +23,7 @@ type Described = { name: string; help: string }
 
 type About<L extends string> = Described & {
   labels?: readonly L[]
-  /** Label values that are known beforehand: they are there with 0, so that a first event is a rise. */
+  /** Label values known in advance: they start at 0, so that the first event shows as an increase. */
   known?: Record<L, string>[]
 }
 
@@ -31,18 +31,18 @@ type Reading = number | Sample[]
 
 type Read = () => Reading | Promise<Reading>
 
-/** A label whose values a client can choose would otherwise take memory without end. */
-const MOST_SERIES = 500
+/** Without a cap, a label whose values clients can choose would use unbounded memory. */
+const MAX_SERIES = 500
 
 const READING_MS = 2_000
 
 /**
- * What one service counts. Counting is always on and costs less than a microsecond; reading happens
- * when somebody asks. Labels never hold a user, a file, an address or free text.
+ * The metrics of one service. Counting is always on and costs less than a microsecond; gauges are read
+ * on demand. Labels never hold a user, a file, an address or free text.
  */
 export class Metrics {
   readonly #families: (() => Family | Promise<Family>)[] = []
-  /** None while the counter itself is made. */
+  /** Undefined while this counter itself is created. */
   readonly #overflow: Counter<'metric'> | undefined
 
   constructor() {
@@ -63,7 +63,7 @@ export class Metrics {
     }
   }
 
-  /** Beyond the cap of series, values are added without the label `beyondCap`. */
+  /** Beyond the cap on series, values are recorded without the label `beyondCap`. */
   histogram<const L extends string>(
     about: About<L> & { bounds: number[]; beyondCap?: L },
   ): Histogram<L> {
@@ -95,14 +95,14 @@ export class Metrics {
   }
 
   /**
-   * Read when somebody asks, but not more often than every so many seconds where reading has a price.
-   * What cannot be read is left out, so that it does not hide the rest.
+   * Read on demand, but at most every `everySeconds` where reading is expensive. A gauge that cannot
+   * be read is left out, so that it does not hide the rest.
    */
   gauge(about: Described, read: Read, everySeconds = 0): void {
     this.#readLater(about, 'gauge', everySeconds === 0 ? read : atMostEvery(everySeconds, read))
   }
 
-  /** A count that is kept elsewhere and only ever rises. */
+  /** A count that is kept elsewhere and only ever increases. */
   observedCounter(about: Described, read: Read): void {
     this.#readLater(about, 'counter', read)
   }
@@ -110,7 +110,7 @@ export class Metrics {
   #readLater(about: Described, type: 'counter' | 'gauge', read: Read): void {
     const readOnce = oneAtATime(read)
     this.#families.push(async () => {
-      const reading = await inTime(readOnce)
+      const reading = await withTimeout(readOnce)
       const samples = typeof reading === 'number' ? [{ labels: {}, value: reading }] : reading
       return { ...described(about), type, samples }
     })
@@ -125,12 +125,12 @@ export class Metrics {
     create: (labels: Labels) => T,
   ) {
     const series = new Map<string, T>()
-    const of = (labels: Record<L, string | undefined>, most = MOST_SERIES): T | undefined => {
+    const of = (labels: Record<L, string | undefined>, max = MAX_SERIES): T | undefined => {
       let key = ''
       for (const each of names) key += `${labels[each] ?? ''}\n`
       const found = series.get(key)
       if (found) return found
-      if (series.size >= most) return aboveCap(labels)
+      if (series.size >= max) return aboveCap(labels)
       const created = create({ ...labels })
       series.set(key, created)
       return created
@@ -138,9 +138,9 @@ export class Metrics {
     const aboveCap = (labels: Record<L, string | undefined>) => {
       if (beyondCap === undefined || labels[beyondCap] === undefined) return undefined
       this.#overflow?.({ metric: name })
-      return of({ ...labels, [beyondCap]: undefined }, 2 * MOST_SERIES)
+      return of({ ...labels, [beyondCap]: undefined }, 2 * MAX_SERIES)
     }
-    // From 0 on, so that the first one is a rise.
+    // Starts at 0, so that the first overflow shows as an increase.
     if (names.length > 0) this.#overflow?.({ metric: name }, 0)
     if (names.length === 0) of({} as Record<L, string>)
     for (const labels of known) of(labels)
@@ -168,7 +168,7 @@ function atMostEvery(seconds: number, read: Read): Read {
   }
 }
 
-/** One that hangs is not begun again: those who ask would pile up more of them. */
+/** A read that hangs is not started again: every scrape would add another one. */
 function oneAtATime(read: Read): Read {
   let pending: Promise<Reading> | undefined
   return () => {
@@ -182,7 +182,7 @@ function oneAtATime(read: Read): Read {
   }
 }
 
-async function inTime(read: Read): Promise<Reading> {
+async function withTimeout(read: Read): Promise<Reading> {
   const { promise: late, resolve } = Promise.withResolvers<Reading>()
   const timer = setTimeout(() => resolve([]), READING_MS)
   try {

@@ -11,7 +11,7 @@ const GC_KINDS: Record<number, string> = {
   [constants.NODE_PERFORMANCE_GC_WEAKCB]: 'weakcb',
 }
 
-/** What this process uses. It watches the event loop, so it is made only when metrics are on. */
+/** Measures this process. It monitors the event loop, so it is created only when metrics are on. */
 export function watchProcess(version: string, clock: () => Date): Metrics {
   const metrics = new Metrics()
   const gauge = (name: string, help: string, read: () => number) =>
@@ -33,7 +33,7 @@ export function watchProcess(version: string, clock: () => Date): Metrics {
   gauge('process_start_time_seconds', 'When the process started, in Unix time.', () =>
     Math.round(performance.timeOrigin / 1000),
   )
-  gauge('plinth_clock_timestamp_seconds', 'What the clock of the machine says, in Unix time.', () =>
+  gauge('plinth_clock_timestamp_seconds', 'The system clock, in Unix time.', () =>
     Math.round(clock().getTime() / 1000),
   )
   if (process.platform === 'linux')
@@ -55,7 +55,7 @@ function watchLoop(metrics: Metrics): void {
     delay.reset()
     return seconds
   }
-  // A second reader must not take away what the first would have seen.
+  // Reading resets the histogram: a second scraper must not take away the first one's values.
   metrics.gauge(about, read, 10)
 }
 

@@ -7,7 +7,7 @@ type Pool = { totalCount: number; idleCount: number; waitingCount: number }
 export function measurePool(metrics: Metrics, pool: Pool): void {
   const about = {
     name: 'plinth_db_pool_connections',
-    help: 'Connections to the database by state; "waiting" are requests for one.',
+    help: 'Connections to the database by state; "waiting" counts requests for one.',
   }
   metrics.gauge(about, () => [
     { labels: { state: 'used' }, value: pool.totalCount - pool.idleCount },
@@ -21,7 +21,7 @@ export function measureLog(metrics: Metrics, file: string): void {
   metrics.gauge(about, async () => (await stat(`${file}-wal`)).size)
 }
 
-/** `folders` by their role: `data`, `files`. One that is not there is left out. */
+/** `folders` are keyed by role: `data`, `files`. A missing folder is left out. */
 export function measureDisks(metrics: Metrics, folders: Record<string, string>): void {
   const gauge = (name: string, help: string, bytes: (disk: StatsFs) => number) =>
     metrics.gauge({ name, help }, async () => {
@@ -34,7 +34,7 @@ export function measureDisks(metrics: Metrics, folders: Record<string, string>):
     })
   gauge(
     'plinth_disk_free_bytes',
-    'Room on the disk of a folder, as this user may fill it.',
+    'Free space on the disk of a folder, as available to this user.',
     ({ bavail, bsize }) => bavail * bsize,
   )
   gauge(

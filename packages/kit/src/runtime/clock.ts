@@ -1,4 +1,4 @@
-/** The time is passed, never asked for: this file is the only one that reads the machine's clock. */
+/** Code takes a `Clock` instead of reading the time: only this file reads the system clock. */
 export type Clock = () => Date
 
 export const systemClock: Clock = () => new Date()

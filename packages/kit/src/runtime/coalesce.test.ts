@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { coalesce } from './coalesce.ts'
 
-test('calls during a run share the next one, which begins after all of them', async () => {
+test('calls made during a run share the next run, which starts after all of them', async () => {
   const gates: PromiseWithResolvers<number>[] = []
   const call = coalesce(() => {
     const gate = Promise.withResolvers<number>()
@@ -25,7 +25,7 @@ test('calls during a run share the next one, which begins after all of them', as
   assert.equal(await fourth, 3)
 })
 
-test('a run that fails fails only those who waited for it', async () => {
+test('a failed run rejects only the calls that waited for it', async () => {
   let runs = 0
   const call = coalesce(async () => {
     runs += 1

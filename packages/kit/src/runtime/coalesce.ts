@@ -1,6 +1,6 @@
 /**
- * Shares costly work between calls: a call during a run waits for the next one, and all such calls
- * share it. So the run that answers a call always began after the call.
+ * Shares costly work between calls: calls made during a run wait for the next run and share it. So
+ * the run that answers a call always started after that call.
  */
 export function coalesce<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined

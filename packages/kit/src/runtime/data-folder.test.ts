@@ -14,7 +14,7 @@ const users: Record<string, (file: string) => unknown> = {
 
 for (const [name, use] of Object.entries(users))
   describe(`the folder of ${name}`, { skip: process.platform === 'win32' }, () => {
-    test('is closed to other users when we made it', (t) => {
+    test('is accessible to its owner only when we create it', (t) => {
       const file = join(folderFor(t), 'data', 'inner', 'file')
 
       use(file)
@@ -23,7 +23,7 @@ for (const [name, use] of Object.entries(users))
         assert.equal(statSync(folder).mode & 0o777, 0o700)
     })
 
-    test('keeps its mode when it was there', (t) => {
+    test('keeps its mode when it exists already', (t) => {
       const folder = join(folderFor(t), 'data')
       mkdirSync(folder)
       chmodSync(folder, 0o755)
@@ -33,14 +33,14 @@ for (const [name, use] of Object.entries(users))
       assert.equal(statSync(folder).mode & 0o777, 0o755)
     })
 
-    test('is named with its setting when it cannot be made', (t) => {
+    test('is named with its setting when it cannot be created', (t) => {
       const file = join(folderFor(t), 'file')
       writeFileSync(file, '')
 
       assert.throws(() => use(join(file, 'data', 'x')), isAboutSuiteData)
     })
 
-    test('is named with its setting when it cannot be written', (t) => {
+    test('is named with its setting when it is not writable', (t) => {
       const folder = folderFor(t)
       chmodSync(folder, 0o555)
 
@@ -60,7 +60,7 @@ function isAboutSuiteData(error: Error): boolean {
   return true
 }
 
-/** Permissions do not bind the superuser, and tests may run as one. */
+/** The superuser bypasses file permissions, and tests may run as root. */
 function withoutPrivileges(work: () => void): void {
   const isSuperuser = process.getuid?.() === 0
   if (isSuperuser) process.seteuid?.(65534)

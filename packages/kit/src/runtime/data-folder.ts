@@ -7,12 +7,12 @@ const OWNER_ONLY = 0o700
 
 const UNUSABLE = /^(EACCES|EEXIST|ENOENT|ENOSPC|ENOTDIR|EPERM|EROFS|SQLITE_(CANTOPEN|READONLY))/
 
-/** Makes a folder that is missing, for ourselves alone; one that is there keeps its mode. */
+/** Creates a missing folder that only its owner can access; an existing one keeps its mode. */
 export function makeDataFolder(folder: string, setting: string): void {
   inDataFolder(folder, setting, () => {})
 }
 
-/** The same, then does `work` in it. A folder that cannot be used is named with its setting. */
+/** Like `makeDataFolder`, then runs `work`. If the folder is unusable, the error names it and its setting. */
 export function inDataFolder<T>(folder: string, setting: string, work: () => T): T {
   try {
     makeFolders(resolve(folder))
@@ -25,7 +25,7 @@ export function inDataFolder<T>(folder: string, setting: string, work: () => T):
   }
 }
 
-/** Level by level: with `recursive` Node tries for ever where nothing can be made, as below /proc. */
+/** Level by level: with `recursive`, Node retries for ever where nothing can be created, such as below /proc. */
 function makeFolders(folder: string): void {
   if (isFolder(folder)) return
   const parent = dirname(folder)
@@ -33,7 +33,7 @@ function makeFolders(folder: string): void {
   try {
     mkdirSync(folder, { mode: OWNER_ONLY })
   } catch (error) {
-    // Another process that starts now may have made it.
+    // Another process that is starting may have created it.
     if (!isFolder(folder)) throw error
   }
 }
@@ -43,14 +43,14 @@ function isFolder(path: string): boolean {
 }
 
 /**
- * A 32-byte key kept in a file, made on the first call. Two processes that start at once agree:
- * a link cannot replace an existing file, so the first one wins and both read what is there.
+ * A 32-byte key kept in a file and generated on the first call. Two processes that start together get
+ * the same key: a link cannot replace an existing file, so the first one wins and both read its file.
  */
 export function generatedKey(file: string): Buffer {
-  return inDataFolder(dirname(file), 'SUITE_DATA', () => keptKey(file) ?? newKey(file))
+  return inDataFolder(dirname(file), 'SUITE_DATA', () => readKey(file) ?? createKey(file))
 }
 
-function newKey(file: string): Buffer {
+function createKey(file: string): Buffer {
   const draft = `${file}.${randomBytes(6).toString('hex')}`
   writeFileSync(draft, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flush: true })
   try {
@@ -60,10 +60,10 @@ function newKey(file: string): Buffer {
   } finally {
     unlinkSync(draft)
   }
-  return keptKey(file) as Buffer
+  return readKey(file) as Buffer
 }
 
-function keptKey(file: string): Buffer | undefined {
+function readKey(file: string): Buffer | undefined {
   try {
     const key = Buffer.from(readFileSync(file, 'utf8'), 'base64')
     if (key.length === 32) return key

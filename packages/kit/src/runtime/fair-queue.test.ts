@@ -28,7 +28,7 @@ describe('a fair queue', () => {
     assert.deepEqual(drain(queue), ['a1', 'b1', 'a2'])
   })
 
-  test('passes over clients that are not ready', () => {
+  test('skips clients that are not ready', () => {
     const queue = createFairQueue<string>(10)
     for (const entry of ['a1', 'a2']) queue.push('a', entry)
     queue.push('b', 'b1')

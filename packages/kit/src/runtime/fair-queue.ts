@@ -25,7 +25,7 @@ export function createFairQueue<T>(limit: number) {
       return size
     },
 
-    /** Adds an entry; returns the one that was dropped for it, which may be the same. */
+    /** Adds an entry; returns the one dropped to make room, which may be the new entry itself. */
     push(client: string, entry: T): T | undefined {
       const lane = lanes.get(client) ?? []
       lane.push(entry)
@@ -36,7 +36,7 @@ export function createFairQueue<T>(limit: number) {
       return drop(longest, entries, entries.length - 1)
     },
 
-    /** The next entry of a client that is ready for one; its lane moves to the back. */
+    /** Takes the next entry of a client that is ready; the client's lane moves to the back. */
     shift(isReady: (client: string) => boolean = () => true): T | undefined {
       for (const [client, lane] of lanes) {
         if (!isReady(client)) continue

@@ -1,4 +1,4 @@
-/** What a command needs before it knows its work: Node's own modules only, so it loads at once. */
+/** The part of kit that every command loads first. It imports only Node's own modules, so it loads fast. */
 export { systemClock } from './clock.ts'
 export { armFailPoint } from './fail-point.ts'
 export { isLoopback } from './networks.ts'

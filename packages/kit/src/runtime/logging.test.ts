@@ -4,7 +4,7 @@ import { inTrace } from '../tracing/trace-context.ts'
 import { createLogger, readableLine } from './logging.ts'
 
 describe('the log', () => {
-  test('never shows a secret, at the top or inside', () => {
+  test('redacts secrets, at the top level and nested', () => {
     const lines: string[] = []
     const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
 
@@ -17,7 +17,7 @@ describe('the log', () => {
     assert.match(lines.join(''), /\[redacted\]/)
   })
 
-  test('shows all else as it is, and ends in an object that holds itself', () => {
+  test('shows other values unchanged, and cuts off a circular reference', () => {
     const lines: string[] = []
     const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
     const at = new Date(0)
@@ -35,7 +35,7 @@ describe('the log', () => {
     assert.equal(loop.endless.self.self.name, 'ada')
   })
 
-  test('is a line for a person on a terminal: what was asked, and the cause of what failed', () => {
+  test('is readable on a terminal: a line for each request, and the stack of an error', () => {
     const lines: string[] = []
     const log = createLogger('identity', 'info', {
       write: (line: string) => lines.push(readableLine(line)),
@@ -53,7 +53,7 @@ describe('the log', () => {
     assert.match(failed, /ERROR job failed\nError: the disk is full\n {4}at /)
   })
 
-  test('says of a failure what it is and why, and nothing of the row that it is about', () => {
+  test('describes an error and its cause, but shows no values of the row concerned', () => {
     const lines: string[] = []
     const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
     const refused = Object.assign(new Error('duplicate key'), {
@@ -71,7 +71,7 @@ describe('the log', () => {
     assert.doesNotMatch(lines.join(''), /ada@/)
   })
 
-  test('names the trace that a line belongs to', () => {
+  test('shows the id of the trace that a line belongs to', () => {
     const lines: string[] = []
     const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
     const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), sampled: false }
@@ -83,7 +83,7 @@ describe('the log', () => {
     assert.deepEqual([inside, outside], [trace.traceId, undefined])
   })
 
-  test('shows of a service key the prefix alone, wherever it stands', () => {
+  test('shows only the prefix of a service key, wherever it occurs', () => {
     const lines: string[] = []
     const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
     const key = `plk_live_${'a1'.repeat(24)}Z`

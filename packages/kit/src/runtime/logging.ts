@@ -3,7 +3,7 @@ import { currentTrace } from '../tracing/trace-context.ts'
 
 export type Logger = ReturnType<typeof createLogger>
 
-// Belt and braces: nothing logs these on purpose, and if something ever does, the value is gone.
+// Defence in depth: nothing logs these on purpose, and if something ever does, the value is redacted.
 const SECRETS = new Set([
   'authorization',
   'cookie',
@@ -20,7 +20,7 @@ const SECRETS = new Set([
   'apiKey',
 ])
 
-/** JSON for machines; on a terminal, lines for a person. */
+/** Logs JSON; on a terminal, readable lines. */
 export function createLogger(
   name: string,
   level: string,
@@ -41,7 +41,7 @@ export function createLogger(
   return destination ? pino(options, destination) : pino(options)
 }
 
-const DEEPEST = 5
+const MAX_DEPTH = 5
 
 /** Pino's own redaction parses its paths for every line: 80 µs, more than a small request takes. */
 function withoutSecrets(entry: object, depth = 0): Record<string, unknown> {
@@ -54,21 +54,21 @@ function withoutSecrets(entry: object, depth = 0): Record<string, unknown> {
 function valueWithoutSecrets(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Error || 'toJSON' in value) return value
-  if (depth > DEEPEST) return '[too deep]'
+  if (depth > MAX_DEPTH) return '[too deep]'
   if (Array.isArray(value)) return value.map((each) => valueWithoutSecrets(each, depth + 1))
   return withoutSecrets(value, depth)
 }
 
-type Described = {
+type SerialisedError = {
   type: string
   message: string
   stack?: string
   code?: unknown
-  cause?: Described
+  cause?: SerialisedError
 }
 
-/** No other members: a database puts the values of a row into some of its own. */
-function describeError(error: unknown): Described {
+/** Leaves out all other members: database drivers put row values into some of theirs. */
+function describeError(error: unknown): SerialisedError {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) }
   const { name, message, stack, cause } = error
   const { code } = error as NodeJS.ErrnoException
@@ -90,7 +90,7 @@ type Entry = { time: string; level: number; name: string; msg?: string; err?: { 
 
 const WARN = 40
 
-/** `12:00:01 identity  GET /api/users/{id} 200 3.1 ms`, and what else there is as `key=value`. */
+/** `12:00:01 identity  GET /api/users/{id} 200 3.1 ms`, then all other members as `key=value`. */
 export function readableLine(line: string): string {
   const { time, level, name, msg, err, ...rest } = JSON.parse(line) as Entry &
     Record<string, unknown>
@@ -111,7 +111,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** A service key is known by its prefix, wherever in a line it stands. */
+/** Redacts service keys anywhere in a line: their prefix identifies them. */
 function withoutServiceKeys(line: string): string {
   return line.includes('plk_') ? line.replace(/plk_(live|test)_\w+/g, 'plk_$1_[redacted]') : line
 }

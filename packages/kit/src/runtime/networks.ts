@@ -2,7 +2,7 @@ import { lookup } from 'node:dns'
 import type { Agent } from 'node:http'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-/** An import of `node:http` would load fetch and WebSocket, too: 70 ms and 15 MB at every start. */
+/** Importing `node:http` would also load fetch and WebSocket: 70 ms and 15 MB at every start. */
 export const http = process.getBuiltinModule('node:http')
 export const https = process.getBuiltinModule('node:https')
 
@@ -14,7 +14,7 @@ const NETWORKS: Record<string, string[]> = {
   uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 }
 
-/** Whether an address lies in one of these networks; `loopback` and the like are names for some. */
+/** Whether an address is in one of these networks, given as CIDR or by a name such as `loopback`. */
 export function networkMatcher(networks: string[]): (address: string) => boolean {
   const list = new BlockList()
   for (const network of networks.flatMap((name) => NETWORKS[name] ?? [name])) {
@@ -30,21 +30,21 @@ export function networkMatcher(networks: string[]): (address: string) => boolean
 }
 
 /**
- * Whether every address of a network lies in another one: then its first does, and it is no wider.
- * An IPv4 network is the same as the one of its IPv4-mapped addresses.
+ * Whether `outer` contains the whole network: it contains its first address, and is at least as wide.
+ * An IPv4 network equals the network of its IPv4-mapped addresses.
  */
 export function isNetworkWithin(network: string, outer: string): boolean {
   const [address = ''] = network.split('/')
   return mappedBits(network) >= mappedBits(outer) && networkMatcher([outer])(address)
 }
 
-/** The length of the prefix, in IPv6. */
+/** The prefix length of the network as an IPv6 network. */
 function mappedBits(network: string): number {
   const [address = '', bits] = network.split('/')
   return isIP(address) === 6 ? Number(bits ?? 128) : 96 + Number(bits ?? 32)
 }
 
-/** Takes an address as a socket has it, or the name in a `Host` header. */
+/** Accepts an address as a socket reports it, or the name in a `Host` header. */
 export function isLoopback(host: string): boolean {
   return LOOPBACK_NAME.test(isIP(host) === 6 ? `[${host}]` : host)
 }
@@ -54,14 +54,14 @@ export function hostName(host: string): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
 }
 
-/** A name leads to an address that is not for it. */
+/** The host is, or resolves to, a forbidden address. */
 export class ForbiddenAddressError extends Error {
   readonly code = 'ForbiddenAddress'
 }
 
 /**
- * Checks every address as a connection is made to it: a name may lead elsewhere by then (DNS
- * rebinding). No connection to a forbidden address is begun.
+ * Checks every address when connecting to it: a name may resolve to another address by then (DNS
+ * rebinding). No connection to a forbidden address is opened.
  */
 export function guardAgent<A extends Agent>(
   agent: A,

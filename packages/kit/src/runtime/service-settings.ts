@@ -45,20 +45,20 @@ export function serviceSettings(
     maxConnectionsPerAddress: settings.integer(`${prefix}MAX_CONNECTIONS_PER_ADDRESS`, 1_000, {
       min: 1,
     }),
-    // A person at a terminal is not a load balancer.
     tracing: tracingSettings(settings),
+    // On a terminal there is no load balancer that must notice the shutdown first.
     drainSeconds: settings.integer(`${prefix}DRAIN_SECONDS`, isatty(1) ? 0 : 5, { max: 600 }),
   }
 }
 
-/** What others reach a service by. */
+/** The URL at which others reach a service. */
 export function publicUrl(settings: Settings, prefix: string, defaultPort: number): string {
   const host = settings.text(`${prefix}HOST`, 'localhost')
   const port = settings.integer(`${prefix}PORT`, defaultPort, { max: 65535 })
   return settings.url(`${prefix}PUBLIC_URL`, namedHostUrl(host, port))
 }
 
-/** A service may have a level of its own. */
+/** A service's own LOG_LEVEL overrides the common one. */
 export function logLevel(settings: Settings, prefix: string): string {
   const common = settings.choice('LOG_LEVEL', LOG_LEVELS, 'info')
   return settings.choice(`${prefix}LOG_LEVEL`, LOG_LEVELS, common)
@@ -73,7 +73,7 @@ const SAMPLERS = [
   'parentbased_traceidratio',
 ] as const
 
-/** The standard variables of OpenTelemetry; nothing without an endpoint. */
+/** Reads the standard OpenTelemetry variables; tracing is off without an endpoint. */
 function tracingSettings(settings: Settings): TracingSettings | undefined {
   const base = settings.optional('OTEL_EXPORTER_OTLP_ENDPOINT')
   const off = settings.flag('OTEL_SDK_DISABLED', false)
@@ -91,7 +91,7 @@ function tracingSettings(settings: Settings): TracingSettings | undefined {
   }
 }
 
-/** `key=value,key=value`, with values as in a URL. */
+/** `key=value,key=value`, with percent-encoded values. */
 function pairs(settings: Settings, name: string): [string, string][] {
   return settings.list(name, []).flatMap((pair): [string, string][] => {
     const [key = '', ...value] = pair.split('=')
@@ -169,23 +169,23 @@ export function databaseUrl(
   return url
 }
 
-/** Four nodes of three services stay below the 100 connections that PostgreSQL takes by default. */
+/** Four nodes of three services stay below the 100 connections that PostgreSQL allows by default. */
 const CONNECTIONS = 8
 
-/** How a service uses PostgreSQL; SQLite takes no notice. */
+/** How a service uses PostgreSQL; SQLite ignores these. */
 export function databaseOptions(settings: Settings, prefix: string) {
   return {
     poolSize: settings.integer(`${prefix}DATABASE_CONNECTIONS`, CONNECTIONS, { min: 1, max: 1000 }),
-    /** Off behind a pooler in transaction mode that does not know named statements. */
+    /** Turn off behind a transaction-mode pooler that does not support named prepared statements. */
     namedStatements: settings.flag(`${prefix}DATABASE_NAMED_STATEMENTS`, true),
-    /** Off where the tables are too large to be copied before each update. */
+    /** Turn off where the tables are too large to copy before each update. */
     migrationCopy: settings.flag(`${prefix}DATABASE_MIGRATION_COPY`, true),
   }
 }
 
 /**
- * The service key with which the issuer of `setting` is asked whether a token is still in force. In
- * production it is required: otherwise a disabled user would stay privileged until the token expires.
+ * The service key for asking the issuer in `setting` whether a token is still in force. Required in
+ * production: otherwise a disabled user would keep their privileges until the token expires.
  */
 export function issuerKey(settings: Settings, setting: string): string | undefined {
   const name = `${setting}_KEY`
@@ -199,15 +199,15 @@ const EVERY_ADDRESS = new Set(['0.0.0.0', '::'])
 
 const LOOPBACK = new Set(['127.0.0.1', '::1'])
 
-/** Where this machine reaches what listens at `host`. */
+/** The URL at which this machine reaches a server that listens on `host`. */
 export function hostUrl(host: string, port: number): string {
   const name = EVERY_ADDRESS.has(host) ? 'localhost' : host
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
-/** The default public URL; what only this machine reaches is `localhost`. */
+/** The default public URL: `localhost` for an address that only this machine can reach. */
 function namedHostUrl(host: string, port: number): string {
   const url = hostUrl(host, port)
-  // An address with a zone, such as fe80::1%eth0, has no place in a URL.
+  // An address with a zone, such as fe80::1%eth0, is not valid in a URL.
   return LOOPBACK.has(host) || !URL.canParse(url) ? hostUrl('localhost', port) : url
 }

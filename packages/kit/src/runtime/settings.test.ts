@@ -60,7 +60,7 @@ describe('settings', () => {
     assert.throws(missing, /KEY_FILE/)
   })
 
-  test('make a key once and keep it, but not in production or where others reach the service', (t) => {
+  test('generate a key once, but not in production or where others can reach the service', (t) => {
     const file = join(folderFor(t), 'deep', 'master.key')
     const read = (env: Record<string, string>, host = 'localhost') =>
       readSettings(env, (settings) => settings.key('KEY', file, { host }))
@@ -75,7 +75,7 @@ describe('settings', () => {
     assert.throws(() => read({ KEY: 'c2hvcnQ=' }), SettingsError)
   })
 
-  test('conveniences are on for development and must be named in production', () => {
+  test('conveniences are on in development and must be turned on in production', () => {
     const on = (env: Record<string, string>) =>
       readSettings(env, (settings) => settings.convenience('DEMO', { host: 'localhost' }))
 
@@ -84,7 +84,7 @@ describe('settings', () => {
     assert.equal(on({ NODE_ENV: 'production', DEMO: 'true' }), true)
   })
 
-  test('an address to append to has no slash at its end, one to pass on is as written', () => {
+  test('a base address loses its trailing slash, any other stays as written', () => {
     const env = { A_URL: 'https://a.example/x/', B_URL: 'https://a.example/x/?y=/' }
     const read = readSettings(env, (settings) => [
       settings.url('A_URL', 'http://localhost'),
@@ -119,7 +119,7 @@ describe('settings', () => {
     })
   })
 
-  test('traces take the standard variables of OpenTelemetry', () => {
+  test('tracing reads the standard OpenTelemetry variables', () => {
     const read = (env: Env) =>
       readSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318', ...env }, (settings) =>
         serviceSettings(settings, 'X_', { port: 8081 }),
@@ -148,7 +148,7 @@ describe('settings', () => {
     assert.throws(() => read({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }), /OTLP_PROTOCOL/)
   })
 
-  test('a service may have a log level of its own', () => {
+  test('a service can override the common log level', () => {
     const level = (env: Env) =>
       readSettings(env, (settings) => serviceSettings(settings, 'X_', { port: 8081 })).logLevel
 
@@ -178,7 +178,7 @@ describe('settings', () => {
     ['X_TRUSTED_PROXIES', 'loopback, 10.0.0.0/8, ::1', ['proxy.example', '10.0.0.0/33', '::1/x']],
     ['X_CORS_ORIGINS', 'https://a.example, http://localhost:3000', ['*', 'https://a.example/']],
   ] as const)
-    test(`refuses what ${name} cannot be`, () => {
+    test(`refuses invalid values of ${name}`, () => {
       const read = (value: string) =>
         readSettings({ [name]: value }, (s) => serviceSettings(s, 'X_', { port: 1 }))
 
@@ -186,7 +186,7 @@ describe('settings', () => {
       for (const value of bad) assert.throws(() => read(value), new RegExp(name))
     })
 
-  test('refuses a database it does not know', () => {
+  test('refuses an unsupported database', () => {
     const read = () =>
       readSettings({ X_DATABASE_URL: 'mysql://x' }, (s) => databaseUrl(s, 'X_', '/d', 'x'))
 

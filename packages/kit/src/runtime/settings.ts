@@ -7,7 +7,7 @@ export type Env = Record<string, string | undefined>
 
 type SettingFault = { name: string; found: string; expected: string; example?: string }
 
-/** Every fault in the settings, together, so that they can be fixed at once. */
+/** Lists every fault in the settings, so that all of them can be fixed at once. */
 export class SettingsError extends Error {
   readonly faults: SettingFault[]
 
@@ -43,8 +43,8 @@ const REACHED_BY_OTHERS = 'others can reach the service at this host'
 
 const OUTSIDE_PRODUCTION = ['development', 'test', '']
 
-/** Of 32 random bytes nearly all differ; fewer than this are a word or a pattern. */
-const FEWEST_DIFFERENT_BYTES = 16
+/** 32 random bytes are nearly all distinct; fewer distinct bytes than this suggest a word or a pattern. */
+const MIN_DISTINCT_BYTES = 16
 
 const SIZE_UNITS: Record<string, number> = { '': 1, b: 1, kb: 2 ** 10, mb: 2 ** 20, gb: 2 ** 30 }
 
@@ -55,22 +55,22 @@ export class Settings {
 
   constructor(env: Env) {
     this.#env = env
-    // A word that is unknown, such as `prod`, must not make it a development machine.
+    // An unknown value such as `prod` must not turn on the defaults of development.
     const environment = env.NODE_ENV ?? ''
     this.production = !OUTSIDE_PRODUCTION.includes(environment)
     if (this.production && environment !== 'production')
       this.fault('NODE_ENV', 'Expected production, development, test or nothing.', 'production')
   }
 
-  /** Records a fault and goes on, so that the others are found too. The value is never shown. */
+  /** Records a fault and continues, so that the others are found too. The value is never shown. */
   fault(name: string, expected: string, example?: string): void {
-    // A setting that two readers need has one fault.
+    // A setting that is read twice is reported once.
     if (this.faults.some((fault) => fault.name === name && fault.expected === expected)) return
     const found = this.raw(name) === undefined ? '(not set)' : '(set)'
     this.faults.push({ name, found, expected, example })
   }
 
-  /** The setting as given: `X_FILE` names a file that holds it. */
+  /** The value as given, or the content of the file that `X_FILE` names. */
   raw(name: string): string | undefined {
     const file = this.#env[`${name}_FILE`]
     if (!file) return this.#env[name]
@@ -116,8 +116,8 @@ export class Settings {
   }
 
   /**
-   * On by default for development; in production it must be switched on by name. Where others can
-   * reach the service, it must be named in development, too.
+   * On by default in development; production must turn it on explicitly. Where others can reach the
+   * service, development must set it explicitly too.
    */
   convenience(name: string, { host }: { host: string }): boolean {
     if (!this.production && !isLoopback(host) && this.optional(name) === undefined)
@@ -125,7 +125,7 @@ export class Settings {
     return this.flag(name, !this.production)
   }
 
-  /** A text that is hard to guess. */
+  /** A secret, long enough to be hard to guess. */
   secret(name: string, { fewest }: { fewest: number }): string | undefined {
     const text = this.optional(name)
     if (text !== undefined && text.length < fewest)
@@ -160,12 +160,12 @@ export class Settings {
       .filter((part) => part !== '')
   }
 
-  /** An address to append paths to: without a slash at its end. */
+  /** A base address to append paths to: without a trailing slash. */
   url(name: string, fallback: string): string {
     return this.address(name, fallback).replace(/\/+$/, '')
   }
 
-  /** An address that is passed on exactly as it is written. */
+  /** An address that is used exactly as written. */
   address(name: string, fallback: string): string {
     const text = this.optional(name) ?? fallback
     if (/^https?:\/\/[^/?#\s]/.test(text) && URL.canParse(text)) return text
@@ -174,8 +174,8 @@ export class Settings {
   }
 
   /**
-   * The address of a service that is believed, or gets secrets. Over http anyone on the way could
-   * answer for it, so that is for this machine and for hosts that are named.
+   * The address of a service that we trust or send secrets to. Over plain http anyone on the path
+   * could impersonate it, so http is allowed only for this machine and for listed hosts.
    */
   trustedUrl(name: string, fallback: string): string {
     const url = this.url(name, fallback)
@@ -187,20 +187,20 @@ export class Settings {
   }
 
   /**
-   * A 32-byte key in base64. In development it is made once and kept in `file`, unless others can reach
-   * the service.
+   * A 32-byte key in base64. In development a missing key is generated once and kept in `file`, unless
+   * others can reach the service.
    */
   key(name: string, file: string, { host }: { host: string }): Buffer {
     const text = this.optional(name)
     const key = text === undefined ? undefined : Buffer.from(text, 'base64')
-    if (key?.length === 32 && new Set(key).size >= FEWEST_DIFFERENT_BYTES) return key
+    if (key?.length === 32 && new Set(key).size >= MIN_DISTINCT_BYTES) return key
     if (text === undefined && !this.production && isLoopback(host)) return generatedKey(file)
     this.fault(name, 'Expected 32 random bytes in base64.', '$(openssl rand -base64 32)')
     return Buffer.alloc(32)
   }
 }
 
-/** Settings from `.env` in the working directory, or from the file named; what is set outside wins. */
+/** Loads settings from `.env` in the working directory, or from `file`; variables already set win. */
 export function readEnvFile(file?: string, env?: Env): void {
   if (file !== undefined && !existsSync(file))
     throw new SettingsError([{ name: '--settings', found: file, expected: 'Expected a file.' }])
@@ -210,7 +210,7 @@ export function readEnvFile(file?: string, env?: Env): void {
   else Object.assign(env, { ...parseEnv(readText(path)), ...env })
 }
 
-/** Node's own message does not name the file when it is a folder. */
+/** Node's own error does not name the path when it is a folder. */
 function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')

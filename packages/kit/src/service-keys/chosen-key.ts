@@ -10,8 +10,8 @@ const LIFETIME_SECONDS = 3650 * 86_400
 const BY: KeyActor = { actor: SETTINGS, origin: { address: '', requestId: null } }
 
 /**
- * Adds a key that the settings name, if they do: services that start together agree on it before any
- * of them runs. Once revoked it stays so.
+ * Adds the key given in the settings, if there is one: services that start together can agree on it
+ * before any of them runs. Once revoked, it stays revoked.
  */
 export async function addChosenKey(
   keys: ServiceKeys,

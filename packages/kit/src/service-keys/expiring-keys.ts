@@ -8,11 +8,11 @@ import { listServiceKeys, type ServiceKey, updateKeyNotice } from './service-key
 import { isInForce, namedKey, type ServiceKeys } from './service-keys.ts'
 
 const DAY_MS = 86_400_000
-/** How many days before a key ends it is told; a key that lives no longer than that has no such notice. */
+/** Days before expiry at which a notice is given, unless the whole lifetime of the key is that short. */
 const NOTICES = [7, 30]
 const EVERY_SECONDS = 3_600
 
-/** Records keys that end soon, each notice once over all nodes. */
+/** Records keys that expire soon; each notice is given once across all nodes. */
 export function startKeyNotices(keys: ServiceKeys, { log, metrics }: Server): Job {
   return startJob({
     db: keys.db as unknown as Db<LeaseTables>,
@@ -34,7 +34,7 @@ export async function noticeExpiringKeys(
     const days = replaced.has(key.id) ? undefined : noticeDue(key, keys.clock())
     if (days === undefined || !(await notice(keys, key, days))) continue
     const { id: keyId, name, expiresAt } = key
-    log.warn({ keyId, name, expiresAt }, 'a service key ends soon and has no successor')
+    log.warn({ keyId, name, expiresAt }, 'a service key expires soon and has no successor')
   }
 }
 
@@ -45,7 +45,7 @@ function noticeDue(key: ServiceKey, now: Date): number | undefined {
   return NOTICES.find((days) => left <= days * DAY_MS && lifetime > days * DAY_MS)
 }
 
-/** False when it was given already. */
+/** Returns false if the notice was already given. */
 async function notice(keys: ServiceKeys, key: ServiceKey, days: number): Promise<boolean> {
   const origin = { address: '', requestId: null }
   return inTransaction(keys.db, async (db) => {

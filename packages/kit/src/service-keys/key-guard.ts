@@ -19,37 +19,37 @@ import {
 } from './service-keys.repository.ts'
 import { isInForce, keyCaller, namedKey, type ServiceKeys } from './service-keys.ts'
 
-const MOST_FAILURES = 30
+const MAX_FAILURES = 30
 const WINDOW_SECONDS = 60
-const MOST_COUNTS = 10_000
-const NOTE_USE_EVERY_MS = 60_000
+const MAX_COUNTS = 10_000
+const RECORD_USE_EVERY_MS = 60_000
 const SCHEME = /^bearer +/i
 const NEEDS_KEY = 'This needs a service key: send it as "Authorization: Bearer <key>".'
 
 export type KeyCaller = Caller & { keyId: number; scopes: string[]; allowedCidrs: string[] }
 
 export type KeyGuard = {
-  /** The caller that a key speaks for, or a problem: 401, 403 or 429. */
+  /** Returns the caller that a key authenticates, or throws a problem: 401, 403 or 429. */
   authenticate(request: Request, text: string): Promise<KeyCaller>
-  /** A guard that wants a key with this scope in `Authorization: Bearer`. */
+  /** A guard that requires a key with this scope in `Authorization: Bearer`. */
   scope(name: string): Guard
-  /** The same for a service key; for any other token it is the other guard. */
+  /** Like `scope` for a service key; any other token is left to the other guard. */
   or(scope: string, other: Guard): Guard
 }
 
-/** Every use looks the key up, so a key that is revoked on one node is refused on all of them. */
+/** Every request looks the key up, so a key revoked on one node is refused on all of them. */
 export function serviceKeyGuard(
   keys: ServiceKeys,
   { allowedOrigins = [] }: { allowedOrigins?: string[] } = {},
 ): KeyGuard {
-  const tries = limitFailures(keys.clock)
+  const limited = limitFailures(keys.clock)
   const refusals = countsByWindow()
-  const notedUses = new Map<number, number>()
+  const recordedUses = new Map<number, number>()
 
   const authenticate = async (request: Request, text: string): Promise<KeyCaller> => {
-    const key = await tries(request.ip, () => acceptedKey(request, text))
+    const key = await limited(request.ip, () => acceptedKey(request, text))
     if (!isFromServer(request, allowedOrigins)) throw keyInBrowser()
-    await noteUse(key, request.ip, keys.clock())
+    await recordUse(key, request.ip, keys.clock())
     return callerOf(key)
   }
 
@@ -63,7 +63,7 @@ export function serviceKeyGuard(
     throw keyRejected()
   }
 
-  /** One row a minute for each key and address; a key that does not exist leaves none. */
+  /** Records one refusal a minute for each key and address; an unknown key is not recorded. */
   const recordRefusal = async ({ ip, id }: Request, key: ServiceKey, now: Date) => {
     if (refusals.add(`${ip} ${key.id}`, now) > 1) return
     await keys.record(keys.db, {
@@ -74,12 +74,12 @@ export function serviceKeyGuard(
     })
   }
 
-  // At most one write a minute and node, however often a key is used. A use must not fail because
-  // its note does, as on a full disk.
-  const noteUse = async ({ id, lastUsedAt }: ServiceKey, address: string, at: Date) => {
-    const noted = Math.max(notedUses.get(id) ?? 0, lastUsedAt?.getTime() ?? 0)
-    if (at.getTime() - noted < NOTE_USE_EVERY_MS) return
-    notedUses.set(id, at.getTime())
+  // At most one write per minute and node, however often a key is used. The request must not fail
+  // because this write does, as on a full disk.
+  const recordUse = async ({ id, lastUsedAt }: ServiceKey, address: string, at: Date) => {
+    const recorded = Math.max(recordedUses.get(id) ?? 0, lastUsedAt?.getTime() ?? 0)
+    if (at.getTime() - recorded < RECORD_USE_EVERY_MS) return
+    recordedUses.set(id, at.getTime())
     await updateServiceKeyUsed(keys.db, id, { at, address }).catch(() => {})
   }
 
@@ -100,7 +100,7 @@ export function serviceKeyGuard(
   return { authenticate, scope, or }
 }
 
-/** Calls `record` for every user without the role, and every key without the scope. */
+/** Calls `record` whenever a user lacks the role or a key lacks the scope. */
 export function onDenial(guard: Guard, record: (request: Request) => Promise<void>): Guard {
   return guarding(guard.access, async (request) => {
     try {
@@ -112,7 +112,7 @@ export function onDenial(guard: Guard, record: (request: Request) => Promise<voi
   })
 }
 
-/** What `authenticate` refuses with. */
+/** The problems that `authenticate` throws. */
 export const KEY_PROBLEMS = [keyRejected, keyInBrowser, tooManyKeyFailures]
 
 /** For the API document. */
@@ -146,55 +146,59 @@ function callerOf(key: ServiceKey): KeyCaller {
   return { userId, username, roles: [], sessionId: '', keyId, scopes, allowedCidrs }
 }
 
-/** The tries of one address: how many have come, how many are being decided, and who waits. */
-type Tries = { open: number; running: number; waiting: (() => void)[] }
+/** The attempts of one address: how many are open, how many are being decided, and the waiting ones. */
+type Attempts = { open: number; running: number; waiting: (() => void)[] }
 
 /**
- * Refuses an address after `MOST_FAILURES` bad keys in a window. A try counts as a failure until it is
- * decided, or many at the same time would all pass; those beyond the limit wait for the decision.
+ * Refuses an address after `MAX_FAILURES` bad keys in a window. An attempt counts as a failure until
+ * it is decided, or many concurrent ones would all pass; those beyond the limit wait for a decision.
  */
 function limitFailures(clock: Clock) {
   const failures = countsByWindow()
-  const byAddress = new Map<string, Tries>()
+  const byAddress = new Map<string, Attempts>()
 
-  const begin = async (address: string, tries: Tries) => {
+  const begin = async (address: string, attempts: Attempts) => {
     while (true) {
       const { count, secondsLeft } = failures.of(address, clock())
-      if (count >= MOST_FAILURES)
+      if (count >= MAX_FAILURES)
         throw tooManyKeyFailures({ headers: { 'retry-after': String(secondsLeft) } })
-      if (count + tries.running < MOST_FAILURES) return
-      await new Promise<void>((resolve) => tries.waiting.push(resolve))
+      if (count + attempts.running < MAX_FAILURES) return
+      await new Promise<void>((resolve) => attempts.waiting.push(resolve))
     }
   }
 
-  const decide = async <T>(address: string, tries: Tries, look: () => Promise<T>): Promise<T> => {
-    tries.running++
+  const decide = async <T>(
+    address: string,
+    attempts: Attempts,
+    look: () => Promise<T>,
+  ): Promise<T> => {
+    attempts.running++
     try {
       return await look()
     } catch (error) {
       if (keyRejected.is(error)) failures.add(address, clock())
       throw error
     } finally {
-      tries.running--
+      attempts.running--
     }
   }
 
   return async <T>(address: string, look: () => Promise<T>): Promise<T> => {
-    const tries = byAddress.get(address) ?? { open: 0, running: 0, waiting: [] }
-    byAddress.set(address, tries)
-    tries.open++
+    const attempts = byAddress.get(address) ?? { open: 0, running: 0, waiting: [] }
+    byAddress.set(address, attempts)
+    attempts.open++
     try {
-      await begin(address, tries)
-      return await decide(address, tries, look)
+      await begin(address, attempts)
+      return await decide(address, attempts, look)
     } finally {
-      tries.open--
-      tries.waiting.shift()?.()
-      if (tries.open === 0) byAddress.delete(address)
+      attempts.open--
+      attempts.waiting.shift()?.()
+      if (attempts.open === 0) byAddress.delete(address)
     }
   }
 }
 
-/** Counts by name in a window of time. The oldest names are forgotten first. */
+/** Counts by name within a time window. Beyond `MAX_COUNTS` names the oldest are dropped. */
 function countsByWindow() {
   const counts = new Map<string, { since: number; count: number }>()
   const current = (name: string, now: Date) => {
@@ -212,7 +216,7 @@ function countsByWindow() {
       const known = current(name, now) ?? { since: now.getTime(), count: 0 }
       counts.delete(name)
       counts.set(name, { ...known, count: known.count + 1 })
-      const [oldest] = counts.size > MOST_COUNTS ? counts.keys() : []
+      const [oldest] = counts.size > MAX_COUNTS ? counts.keys() : []
       if (oldest !== undefined) counts.delete(oldest)
       return known.count + 1
     },

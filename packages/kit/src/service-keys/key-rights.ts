@@ -25,10 +25,10 @@ export const KeyBody = Type.Object({
 
 type Rights = Pick<ServiceKey, 'scopes' | 'allowedCidrs'>
 
-/** A key that makes or rotates others. */
+/** A key that creates or rotates others. */
 export type MakerKey = Rights
 
-/** What a new key may do, and from where; made by a key, it may do no more than that one. */
+/** What a new key may do, and from where; a key created by another may do no more than its creator. */
 export function rightsIn(
   { scopes, allowedCidrs = [] }: Pick<Static<typeof KeyBody>, 'scopes' | 'allowedCidrs'>,
   known: readonly string[],
@@ -49,7 +49,7 @@ export function rightsIn(
   return rights
 }
 
-/** Or a key could give itself what it was not given. */
+/** Otherwise a key could grant itself rights that it was not given. */
 export function requireWithin({ scopes, allowedCidrs }: Rights, maker: MakerKey): void {
   const missing = scopes.filter((scope) => !maker.scopes.includes(scope))
   if (missing.length > 0) throw insufficientScope(missing.join(' '))
@@ -58,7 +58,7 @@ export function requireWithin({ scopes, allowedCidrs }: Rights, maker: MakerKey)
     maker.allowedCidrs.some((outer) => isNetworkWithin(text, outer))
   if (allowedCidrs.length === 0 || !allowedCidrs.every(isInside))
     throw validationFailed([
-      `allowedCidrs: the key that makes this one is bound to ${maker.allowedCidrs.join(', ')}`,
+      `allowedCidrs: the key that makes this one is limited to ${maker.allowedCidrs.join(', ')}`,
     ])
 }
 

@@ -43,19 +43,19 @@ const IssuedReply = Type.Object(
   { title: 'IssuedServiceKey' },
 )
 
-/** A date of a rule; JSON makes it an ISO 8601 text. */
+/** A `Date` in code, an ISO 8601 string in JSON. */
 function moment() {
   return Type.Unsafe<Date>(timestamp())
 }
 
 const tags = ['Service keys']
 
-/** For administrators: make a key and see its secret once, list, rotate with overlap, revoke. */
+/** For administrators: create a key and see its secret once, list, rotate with overlap, revoke. */
 export function serviceKeyRoutes(
   server: Server,
   keys: ServiceKeys,
   admin: Guard,
-  /** What a change needs besides. */
+  /** Further guards for changes. */
   ...recent: Guard[]
 ): void {
   const changing = [admin, ...recent]
@@ -139,7 +139,7 @@ function actorOf({ caller, ip, id }: Pick<Request, 'caller' | 'ip' | 'id'>): Key
   const origin = { address: ip, requestId: id }
   const { keyId, username, scopes, allowedCidrs = [] } = caller as Partial<KeyCaller>
   if (keyId === undefined || !scopes) return { actor: caller.username, origin }
-  // Not by its name alone: a user may have the same one.
+  // The name alone would be ambiguous: a user may have the same one.
   const { subject: actor } = namedKey({ id: keyId, name: username ?? '' })
   return { actor, origin, key: { scopes, allowedCidrs } }
 }

@@ -18,7 +18,7 @@ export type ServiceKeyTables = {
     revoked_at: Generated<string | null>
     replaces_id: number | null
     root_id: number | null
-    /** How many days before its end the last notice of it was given. */
+    /** How many days before expiry the last notice was given. */
     notice_days: Generated<number | null>
   }
 }
@@ -29,7 +29,7 @@ export type ServiceKey = {
   /** The first characters, to tell keys apart. */
   start: string
   scopes: string[]
-  /** Where it may be used from; empty is everywhere. */
+  /** The networks it may be used from; empty means everywhere. */
   allowedCidrs: string[]
   createdBy: string
   createdAt: Date
@@ -38,7 +38,7 @@ export type ServiceKey = {
   lastUsedAddress: string | null
   revokedAt: Date | null
   replacesId: number | null
-  /** The first key of a chain of rotations; absent on that key itself. */
+  /** The first key of a chain of rotations; null on that key itself. */
   rootId: number | null
 }
 
@@ -96,7 +96,7 @@ export async function findServiceKey(db: KeyDb, id: number): Promise<ServiceKey 
   return row && keyOf(row)
 }
 
-/** Gives a key that is still good another end. */
+/** Changes the expiry of a key that is still in force. */
 export async function updateServiceKeyEnd(
   db: KeyDb,
   id: number,
@@ -112,7 +112,7 @@ export async function updateServiceKeyEnd(
   return numUpdatedRows > 0n
 }
 
-/** False when it was revoked already. */
+/** Returns false if it was already revoked. */
 export async function updateServiceKeyRevoked(db: KeyDb, id: number, now: Date): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('service_keys')
@@ -136,10 +136,10 @@ export async function updateServiceKeyUsed(
 }
 
 export const SETTINGS = 'settings'
-/** Who makes keys without being a user: a user of the same name must not pass for them. */
-export const NO_USERS = [SETTINGS, 'command line']
+/** Creators of keys that are not users: a user of the same name must not be taken for one of them. */
+export const NON_USERS = [SETTINGS, 'command line']
 
-/** Keys of somebody who is erased: they work no more, stay in the list, and say no longer who made them. */
+/** Revokes the keys of an erased user. They stay in the list, but no longer say who made them. */
 export async function endKeysMadeBy<T extends ServiceKeyTables>(
   db: Db<T>,
   username: string,
@@ -152,11 +152,11 @@ export async function endKeysMadeBy<T extends ServiceKeyTables>(
       revoked_at: fn.coalesce('revoked_at', val(now.toISOString())),
     }))
     .where('created_by', '=', username)
-    .where('created_by', 'not in', NO_USERS)
+    .where('created_by', 'not in', NON_USERS)
     .execute()
 }
 
-/** False when this notice, or a later one, was given already. */
+/** Returns false if this notice, or a later one, was already given. */
 export async function updateKeyNotice(db: KeyDb, id: number, days: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('service_keys')
@@ -206,7 +206,7 @@ export const serviceKeyMigrations: Migration[] = [
         .addColumn('replaces_id', 'bigint')
         .addColumn('root_id', 'bigint')
         .execute()
-      // One successor each: of two rotations at the same time one wins.
+      // One successor per key: of two concurrent rotations one wins.
       await db.schema
         .createIndex('service_keys_replaces')
         .on('service_keys')

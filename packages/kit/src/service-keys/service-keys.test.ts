@@ -44,7 +44,7 @@ describe('the text of a service key', () => {
 
 for (const engine of engines)
   describe(`service keys on ${engine.name}`, { skip: engine.skip }, () => {
-    test('a key is shown once, stored as a hash, and lets its scope in', async (t) => {
+    test('a key is shown once, stored as a hash, and grants its scope', async (t) => {
       const { api, db } = await start(t, engine)
 
       const made = await api.post('/api/service-keys', { name: ' shop ', scopes: [SCOPES[0]] })
@@ -91,7 +91,7 @@ for (const engine of engines)
       )
     })
 
-    test('no key, a bad, an expired and a revoked key are 401, the last three alike', async (t) => {
+    test('no key, a bad, an expired and a revoked key are 401, the last three with one code', async (t) => {
       const { api, clock } = await start(t, engine)
       const revoked = await createKey(api)
       const expired = await createKey(api, { lifetimeDays: 1 })
@@ -122,7 +122,7 @@ for (const engine of engines)
       assert.deepEqual([await status(old.secret), await status(made.body.secret)], [401, 200])
     })
 
-    test('a key without a successor is told of 30 and 7 days before its end, once each', async (t) => {
+    test('a key without a successor gets one notice 30 and one 7 days before it expires', async (t) => {
       const { api, clock, keys, events } = await start(t, engine)
       const [year, ended] = [await createKey(api), await createKey(api)]
       const short = await createKey(api, { lifetimeDays: 340 })
@@ -130,7 +130,7 @@ for (const engine of engines)
       const successor = await api.post(`/api/service-keys/${ended.id}/rotate`, {})
       let warnings = 0
       const log = { warn: () => void warnings++ }
-      const told = async (day: number) => {
+      const noticesOn = async (day: number) => {
         clock.set(new Date(new Date(year.createdAt).getTime() + day * DAY * 1000))
         events.length = 0
         await Promise.all([noticeExpiringKeys(keys, log), noticeExpiringKeys(keys, log)])
@@ -138,15 +138,15 @@ for (const engine of engines)
       }
       const expiring = (...ids: number[]) => ids.map((id) => ['SERVICE_KEY_EXPIRING', id])
 
-      assert.deepEqual(await told(6), [])
-      assert.deepEqual(await told(8), expiring(fortnight.id))
-      assert.deepEqual(await told(320), expiring(short.id))
-      assert.deepEqual(await told(335), expiring(successor.body.id, short.id, year.id))
-      assert.deepEqual(await told(336), [])
-      assert.equal(warnings, 5, 'the log has each of them once, too')
+      assert.deepEqual(await noticesOn(6), [])
+      assert.deepEqual(await noticesOn(8), expiring(fortnight.id))
+      assert.deepEqual(await noticesOn(320), expiring(short.id))
+      assert.deepEqual(await noticesOn(335), expiring(successor.body.id, short.id, year.id))
+      assert.deepEqual(await noticesOn(336), [])
+      assert.equal(warnings, 5, 'each of them is also logged once')
     })
 
-    test('of ten rotations at the same time one wins, the others are 409', async (t) => {
+    test('of ten concurrent rotations one wins and the others are 409', async (t) => {
       const { api } = await start(t, engine)
       const { id } = await createKey(api)
 
@@ -179,7 +179,7 @@ for (const engine of engines)
       assert.deepEqual((await api.get('/api/service-keys')).body, [])
     })
 
-    test('a key that is bound to networks is refused from elsewhere', async (t) => {
+    test('a key limited to networks is refused from elsewhere', async (t) => {
       const { api } = await start(t, engine)
       const near = await createKey(api, { allowedCidrs: ['127.0.0.0/8', '::1'] })
       const far = await createKey(api, { allowedCidrs: ['203.0.113.0/24'] })
@@ -212,7 +212,7 @@ for (const engine of engines)
       assert.equal((await api.request('GET', '/read', { token: secret })).status, 200)
     })
 
-    test('of 100 bad keys at the same time 30 are looked up, of 100 good ones all', async (t) => {
+    test('of 100 concurrent bad keys 30 are looked up, of 100 good ones all', async (t) => {
       const { api, clock } = await start(t, engine)
       const { secret } = await createKey(api)
       const statuses = async (token: string) => {
@@ -230,7 +230,7 @@ for (const engine of engines)
       assert.deepEqual(await statuses(secret), { 200: 100 })
     })
 
-    test('a key with keys:write manages others, and makes none with more than it has', async (t) => {
+    test('a key with keys:write manages others, but makes none with more rights than its own', async (t) => {
       const { api, events } = await start(t, engine)
       const maker = await createKey(api, { scopes: ['keys:write', 'payments:read'] })
       const wide = await createKey(api, { scopes: ['payments:write'] })
@@ -259,7 +259,7 @@ for (const engine of engines)
       )
     })
 
-    test('a key that is bound to networks makes keys that are bound to them', async (t) => {
+    test('a key limited to networks makes only keys limited to them', async (t) => {
       const { api } = await start(t, engine)
       const allowedCidrs = ['127.0.0.0/8', '::1', '2001:db8::/32', '::ffff:198.51.0.0/112']
       const { secret: token } = await createKey(api, { scopes: ['keys:write'], allowedCidrs })
@@ -341,7 +341,7 @@ for (const engine of engines)
       assert.equal(await status(), 401)
     })
 
-    test('a rotated key speaks for the same caller', async (t) => {
+    test('a rotated key authenticates the same caller', async (t) => {
       const { api } = await start(t, engine)
       const first = await createKey(api)
       const { body: second } = await api.post(`/api/service-keys/${first.id}/rotate`)
@@ -408,7 +408,7 @@ async function createKey(api: Api, request: object = {}) {
   return body
 }
 
-/** Than 127.0.0.0/8, ::1, 2001:db8::/32 and ::ffff:198.51.0.0/112. */
+/** Compared with 127.0.0.0/8, ::1, 2001:db8::/32 and ::ffff:198.51.0.0/112. */
 const NO_WIDER = [
   '127.1.0.0/16',
   '127.0.0.1',

@@ -12,7 +12,7 @@ import {
   insertServiceKey,
   listServiceKeys,
   type NewServiceKey,
-  NO_USERS,
+  NON_USERS,
   type ServiceKey,
   type ServiceKeyTables,
   updateServiceKeyEnd,
@@ -24,13 +24,13 @@ const DEFAULT_OVERLAP_SECONDS = DAY_SECONDS
 export const LONGEST_OVERLAP_SECONDS = 7 * DAY_SECONDS
 const DEFAULT_LIFETIME_DAYS = 365
 
-/** The keys of one service: where they are kept, and what its keys can be allowed to do. */
+/** The keys of one service: where they are stored, and which scopes they can have. */
 export type ServiceKeys = {
   db: Db<ServiceKeyTables>
   clock: Clock
   mode: KeyMode
   scopes: readonly string[]
-  /** Writes the audit, in the transaction of the change where there is one. */
+  /** Writes the audit event, in the transaction of the change if there is one. */
   record(db: Db<ServiceKeyTables>, event: KeyEvent): Promise<void>
 }
 
@@ -41,9 +41,9 @@ export type KeyEvent = {
     | 'SERVICE_KEY_REVOKED'
     | 'SERVICE_KEY_REFUSED'
     | 'SERVICE_KEY_EXPIRING'
-  /** Who did it; the sender of a refused key is not known. */
+  /** Who did it; null for a refused key, whose sender is unknown, and for an expiring one. */
   actor: string | null
-  /** Which key. */
+  /** The key it is about. */
   subject: string
   keyId: number
   origin: KeyOrigin
@@ -51,7 +51,7 @@ export type KeyEvent = {
 
 export type KeyOrigin = { address: string; requestId: string | null }
 
-/** Who changes keys, and from where; `key` where a key does. */
+/** Who changes keys, and from where; `key` is set if that is a key itself. */
 export type KeyActor = { actor: string; origin: KeyOrigin; key?: MakerKey }
 
 type HostOptions<T> = {
@@ -75,7 +75,7 @@ export function openServiceKeys<T extends ServiceKeyTables>(
   }
 }
 
-/** The secret itself is in the reply to its creation and nowhere else. */
+/** The secret is returned once, when it is created, and never stored. */
 export type IssuedKey = { key: ServiceKey; secret: string }
 
 export async function createServiceKey(
@@ -98,7 +98,7 @@ export async function createServiceKey(
   })
 }
 
-/** A new secret with the same rights; the old one stays good for the overlap, then ends. */
+/** Issues a new secret with the same rights; the old one stays valid for the overlap. */
 export async function rotateServiceKey(
   keys: ServiceKeys,
   id: number,
@@ -132,7 +132,7 @@ export async function rotateServiceKey(
   }
 }
 
-/** Ends a key at once. Revoking it again changes nothing. */
+/** Revokes a key at once. Revoking it again changes nothing. */
 export async function revokeServiceKey(
   keys: ServiceKeys,
   id: number,
@@ -145,7 +145,7 @@ export async function revokeServiceKey(
   })
 }
 
-/** Ends every key that a user made, in the caller's transaction: who leaves still knows the secrets. */
+/** Revokes every key a user made, in the caller's transaction: a user who leaves still knows the secrets. */
 export async function revokeKeysMadeBy<T extends ServiceKeyTables>(
   keys: ServiceKeys,
   database: Db<T>,
@@ -163,7 +163,7 @@ export async function keysMadeBy<T extends ServiceKeyTables>(
   db: Db<T>,
   username: string,
 ): Promise<ServiceKey[]> {
-  if (NO_USERS.includes(username)) return []
+  if (NON_USERS.includes(username)) return []
   const all = await listServiceKeys(db as unknown as Db<ServiceKeyTables>)
   return all.filter(({ createdBy }) => createdBy === username)
 }
@@ -172,7 +172,7 @@ export function allServiceKeys({ db }: ServiceKeys): Promise<ServiceKey[]> {
   return listServiceKeys(db)
 }
 
-/** Whether what was issued for a key may still be used. */
+/** Whether a key, and so any token issued for it, is still in force. */
 export async function isServiceKeyInForce(keys: ServiceKeys, id: number): Promise<boolean> {
   const key = await findServiceKey(keys.db, id)
   return key !== undefined && isInForce(key, keys.clock())
@@ -180,7 +180,7 @@ export async function isServiceKeyInForce(keys: ServiceKeys, id: number): Promis
 
 const CALLER = 'key-'
 
-/** Who a key speaks for: a rotated key is the same caller as the key it replaced. */
+/** The caller that a key authenticates: a rotated key is the same caller as the key it replaced. */
 export function keyCaller({ id, rootId }: ServiceKey): string {
   return `${CALLER}${rootId ?? id}`
 }
@@ -189,7 +189,7 @@ export function isKeyCaller(userId: string): boolean {
   return userId.startsWith(CALLER)
 }
 
-/** Whether one of the keys that speak for a caller may still be used. */
+/** Whether any key of this caller is still in force. */
 export async function isKeyCallerInForce(keys: ServiceKeys, userId: string): Promise<boolean> {
   const now = keys.clock()
   const all = await listServiceKeys(keys.db)

@@ -1,14 +1,14 @@
 /** OTLP over HTTP as JSON: ids in hex, 64-bit numbers as strings, enums as numbers. */
 import type { Attributes, TraceContext } from './trace-context.ts'
 
-/** Where spans go; from the standard variables of OpenTelemetry. */
+/** Where spans are sent, from the standard OpenTelemetry variables. */
 export type TracingSettings = {
   endpoint: string
   headers: Record<string, string>
   timeoutMs: number
-  /** How much of what begins here is traced, from 0 to 1. */
+  /** The share of the traces starting here that is sampled, from 0 to 1. */
   ratio: number
-  /** Whether a caller that is trusted decides instead. */
+  /** Whether the decision of a trusted caller takes precedence. */
   followsParent: boolean
   serviceName: string | undefined
   attributes: Attributes
@@ -27,7 +27,7 @@ export type FinishedSpan = TraceContext & {
 const OK = 1
 const ERROR = 2
 
-/** False when the receiver does not take them; they are not sent again. */
+/** Returns false if the receiver does not accept them; they are not sent again. */
 export async function sendSpans(
   { endpoint, headers, timeoutMs, serviceName, attributes }: TracingSettings,
   service: string,

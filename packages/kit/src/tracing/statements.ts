@@ -1,8 +1,8 @@
 import { withSpan } from './tracer.ts'
 
 /**
- * Runs a statement as a span of the trace at hand. The text has placeholders where the values are,
- * so that no value leaves the process.
+ * Runs a statement as a span of the current trace. The text has placeholders instead of values, so
+ * that no value leaves the process.
  */
 export function withStatementSpan<R>(
   system: 'sqlite' | 'postgresql',

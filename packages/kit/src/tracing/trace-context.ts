@@ -1,4 +1,4 @@
-/** W3C Trace Context: which trace the work at hand belongs to. */
+/** W3C Trace Context: which trace the current work belongs to. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 export type TraceContext = { traceId: string; spanId: string; sampled: boolean }
@@ -16,10 +16,10 @@ export type Span = {
 }
 
 export type Tracer = {
-  /** A child is recorded as its parent is; what begins here, as often as the settings say. */
+  /** A child is sampled if its parent is; a trace that starts here, as often as the settings say. */
   start(kind: SpanKind, parent: TraceContext | undefined): Span
-  /** By the id, so that all services decide alike; by the caller where it is to be believed. */
-  isSampled(traceId: string, believed?: boolean): boolean
+  /** Decides by the trace id, so that all services agree, or adopts the decision of a trusted caller. */
+  isSampled(traceId: string, callerSampled?: boolean): boolean
   close(): Promise<void>
 }
 
@@ -29,12 +29,12 @@ export function currentTrace(): Trace | undefined {
   return current.getStore()
 }
 
-/** Without a trace the work is outside of every trace. */
+/** With `undefined`, the work runs outside any trace. */
 export function inTrace<R>(trace: Trace | undefined, work: () => R): R {
   return current.run(trace, work)
 }
 
-/** Runs work later in the trace that it was asked for in, which `traceparent` names. */
+/** Runs deferred work in the trace that requested it, which `traceparent` names. */
 export function continueTrace<R>(
   traceparent: string | null,
   tracer: Tracer | undefined,
@@ -46,7 +46,7 @@ export function continueTrace<R>(
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
-/** Nothing for what the standard calls invalid: a new trace begins then. */
+/** `undefined` for a header that the standard calls invalid: a new trace starts then. */
 export function parseTraceparent(header: unknown): TraceContext | undefined {
   const match = typeof header === 'string' ? TRACEPARENT.exec(header) : null
   const [, version = '', traceId = '', spanId = '', flags = '', more] = match ?? []
@@ -59,7 +59,7 @@ export function traceparentOf({ traceId, spanId, sampled }: TraceContext): strin
   return `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`
 }
 
-/** What a call to another service takes along. */
+/** Headers that pass the trace on to another service. */
 export function traceHeaders(): { traceparent?: string } {
   const trace = currentTrace()
   return trace ? { traceparent: traceparentOf(trace) } : {}

@@ -43,10 +43,10 @@ const tracerFor = (
     nowMs,
   )
 
-describe('what is traced', () => {
+describe('sampling', () => {
   const ids = Array.from({ length: 2_000 }, () => randomBytes(16).toString('hex'))
 
-  test('is decided by the id, so that all services decide alike, and as often as the ratio says', async (t) => {
+  test('is decided by the trace id, so that all services agree, and matches the ratio', async (t) => {
     const sampling = { ratio: 0.25, followsParent: true }
     const [one, other] = [tracerFor('http://localhost', sampling), tracerFor('http://x', sampling)]
     t.after(() => Promise.all([one.close(), other.close()]))
@@ -113,7 +113,7 @@ describe('a receiver that refuses', () => {
 })
 
 describe('a tracer that closes', () => {
-  test('sends what is left', async (t) => {
+  test('sends the remaining spans', async (t) => {
     let received = 0
     const endpoint = await startReceiver(t, (answer) => {
       received += 1

@@ -10,18 +10,18 @@ import {
   type Tracer,
 } from './trace-context.ts'
 
-/** The numbers of OTLP. */
+/** Span kinds as OTLP numbers them. */
 const KINDS: Record<SpanKind, number> = { internal: 1, server: 2, client: 3 }
 
-const MOST_WAITING = 2_048
+const MAX_WAITING = 2_048
 const BATCH = 512
 const EVERY_MS = 1_000
 const PAUSE_MS = 5_000
 const LONGEST_CLOSE_MS = 2_000
 
 /**
- * Collects the spans of one service and sends them in batches. Requests never wait for it: what does
- * not fit in the queue is dropped and counted.
+ * Collects the spans of one service and sends them in batches. Requests never wait for it: spans that
+ * do not fit in the queue are dropped and counted.
  */
 export function createTracer(
   settings: TracingSettings,
@@ -31,9 +31,9 @@ export function createTracer(
 ): Tracer {
   const queue = createQueue(settings, service, metrics, nowMs)
   return {
-    isSampled: (traceId, believed) =>
-      believed !== undefined && settings.followsParent
-        ? believed
+    isSampled: (traceId, callerSampled) =>
+      callerSampled !== undefined && settings.followsParent
+        ? callerSampled
         : Number.parseInt(traceId.slice(-14), 16) < settings.ratio * 2 ** 56,
 
     start(kind, parent) {
@@ -78,7 +78,7 @@ function createQueue(
       waiting = waiting.slice(BATCH)
       if (await sendSpans(settings, service, batch)) continue
       countDropped({}, batch.length)
-      // A receiver that is gone refuses at once: without a pause every batch would be an attempt.
+      // A receiver that is down fails at once: without a pause every batch would try it again.
       pausedUntilMs = nowMs() + PAUSE_MS
       if (!closing) return
     }
@@ -96,14 +96,14 @@ function createQueue(
 
   return {
     add(span: FinishedSpan) {
-      if (waiting.length >= MOST_WAITING) return countDropped({})
+      if (waiting.length >= MAX_WAITING) return countDropped({})
       waiting.push(span)
       if (waiting.length >= BATCH) flushUnlessPaused()
     },
     async close(): Promise<void> {
       closing = true
       clearInterval(timer)
-      // A receiver that hangs must not hold up the stop.
+      // A receiver that hangs must not delay the shutdown.
       await Promise.race([flush(), setTimeout(LONGEST_CLOSE_MS, undefined, { ref: false })])
     },
   }
@@ -112,7 +112,7 @@ function createQueue(
 const pool = Buffer.alloc(4096)
 let used = pool.length
 
-/** One call of the generator for many ids: each call costs more than all else about a span. */
+/** Generates bytes for many ids at once: one call costs more than everything else about a span. */
 function randomHex(bytes: number): string {
   if (used + bytes > pool.length) {
     randomFillSync(pool)
@@ -122,12 +122,12 @@ function randomHex(bytes: number): string {
   return pool.toString('hex', used - bytes, used)
 }
 
-/** Unlike a clock that is set, it never makes a child begin before its parent. */
+/** Monotonic: setting the system clock never makes a child start before its parent. */
 function sinceEpochMs(): number {
   return performance.timeOrigin + performance.now()
 }
 
-/** Runs work as a span of the trace at hand; outside of a trace it just runs it. */
+/** Runs work as a span of the current trace; outside a trace it just runs it. */
 export async function withSpan<R>(
   name: string,
   attributes: Attributes,

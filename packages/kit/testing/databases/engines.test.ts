@@ -24,7 +24,7 @@ const things: Migration = {
 const migrations = [things]
 
 for (const engine of engines)
-  test(`${engine.name}: databases of the same migrations are alike and apart`, {
+  test(`${engine.name}: databases with the same migrations are alike but separate`, {
     skip: engine.skip,
   }, async (t) => {
     const [one, other] = [
@@ -61,7 +61,7 @@ describe('postgres', { skip: postgres.skip }, () => {
     assert.equal(tables.rowCount, 0)
   })
 
-  test('a database that still has connections is not lent again', async (t) => {
+  test('a database that still has connections is not reused', async (t) => {
     const ends: (() => void)[] = []
     const held = await postgres.freshUrl({ after: (end: () => void) => ends.push(end) } as never)
     for (const end of ends) end()

@@ -8,7 +8,7 @@ import { startPostgres } from './postgres.ts'
 import { findPostgresPrograms } from './postgres-programs.ts'
 import { openTestDatabases, type TestDatabases } from './test-databases.ts'
 
-/** One of the two databases every repository must work on. `skip` is false, or why it cannot run. */
+/** One of the two databases every repository must work on. `skip` is false, or the reason it cannot run. */
 export type TestEngine = {
   name: 'sqlite' | 'postgres'
   skip: string | false
@@ -28,21 +28,21 @@ export const sqlite: TestEngine = {
 
 export const postgres: TestEngine = {
   name: 'postgres',
-  skip: whyNoPostgres(),
+  skip: postgresSkipReason(),
   freshUrl: async (t, migrations = []) =>
     throughPooler(await (await databases()).fresh(t, migrations)),
 }
 
-/** Why a test of what a pooler hides or does by itself cannot run, or `false`. */
+/** Why to skip a test of something that a pooler hides or does itself, or `false`. */
 export const pooled = process.env.TEST_POSTGRES_POOLER ? 'not behind a pooler' : false
 
 /**
  * `for (const engine of engines) describe(`on ${engine.name}`, { skip: engine.skip }, …)`. With a
- * pooler only the one behind it.
+ * pooler, only the engine behind it.
  */
 export const engines = pooled ? [postgres] : [sqlite, postgres]
 
-/** The same with databases that have the tables of these migrations. */
+/** The same engines, with databases that have the tables of these migrations. */
 export function enginesWith(migrations: Migration[]): TestEngine[] {
   return engines.map((engine) => ({
     ...engine,
@@ -50,7 +50,7 @@ export function enginesWith(migrations: Migration[]): TestEngine[] {
   }))
 }
 
-function whyNoPostgres(env = process.env): string | false {
+function postgresSkipReason(env = process.env): string | false {
   if (env.TEST_POSTGRES_MISSING) return env.TEST_POSTGRES_MISSING
   if (env.TEST_POSTGRES_URL || findPostgresPrograms()) return false
   return 'no PostgreSQL: set TEST_POSTGRES_URL, or install one'
@@ -66,13 +66,13 @@ function databases(url = process.env.TEST_POSTGRES_URL): Promise<TestDatabases> 
   return opening
 }
 
-/** With TEST_POSTGRES_POOLER, host and port, services connect to that and not to the server. */
+/** With TEST_POSTGRES_POOLER (host and port), services connect to that instead of the server. */
 function throughPooler(url: string, pooler = process.env.TEST_POSTGRES_POOLER): string {
   return pooler ? Object.assign(new URL(url), { host: pooler }).href : url
 }
 
-// Removed when the process ends and not when the test does: a test's own clean-up, which still
-// writes to the database while closing it, runs after ours.
+// Removed when the process exits, not when the test ends: a test's own clean-up, which still writes to
+// the database while closing it, runs after ours.
 let folder: string | undefined
 
 function sqliteFolder(): string {

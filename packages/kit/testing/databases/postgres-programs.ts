@@ -11,7 +11,7 @@ export type PostgresPrograms = {
   prepare(temporaryFolder: string): Record<string, string>
 }
 
-/** The newest PostgreSQL within reach: the one npm installed, otherwise the machine's own. */
+/** The newest PostgreSQL available: the one npm installed, otherwise the machine's own. */
 export function findPostgresPrograms(): PostgresPrograms | undefined {
   return fromPackage() ?? fromMachine()
 }

@@ -22,7 +22,7 @@ const SERVER_SETTINGS = {
   max_wal_size: '512MB',
   checkpoint_timeout: '30min',
   jit: 'off',
-  log_min_messages: 'log', // Not the errors that clients receive, but that it is ready.
+  log_min_messages: 'log', // Leaves out errors, which clients receive, but not the ready message.
 }
 
 // The shell outlives us by a moment: when it is told to stop, or we die in any way, it stops the
@@ -121,7 +121,7 @@ async function readyToAccept(child: ChildProcess): Promise<void> {
   errors.on('data', listen)
   errors.once('close', () => reject(new Error(`PostgreSQL did not start:\n${output}`)))
   await ready
-  // What is not read fills the pipe, and then the server stops in the middle of a statement.
+  // Unread output would fill the pipe and block the server in the middle of a statement.
   errors
     .off('data', listen)
     .on('data', () => {})

@@ -5,15 +5,15 @@ type Scope = { after(work: () => Promise<void> | void): void }
 
 export type CountedDatabase = {
   url: string
-  /** How often `work` waited for an answer of the database before it could ask the next thing. */
+  /** How often `work` waited for an answer of the database before it could send more. */
   roundTripsOf(work: () => Promise<unknown>): Promise<number>
-  /** The fewest of ten counts: jobs in the background ask the database too, but not every time. */
+  /** The lowest of ten counts: background jobs use the database too, but not every time. */
   fewestRoundTripsOf(work: () => Promise<unknown>): Promise<number>
 }
 
 /**
- * A PostgreSQL database behind a port that counts round trips. What is sent before anything was heard
- * is the first one, on however many connections; what is sent after an answer to it is the second.
+ * A PostgreSQL database behind a proxy that counts round trips. Everything sent before the first
+ * answer is one round trip, on however many connections; anything sent after that answer is the next.
  */
 export async function countRoundTrips(t: Scope, databaseUrl: string): Promise<CountedDatabase> {
   const target = new URL(databaseUrl)

@@ -9,7 +9,7 @@ export type TestDatabases = {
   fresh(t: Pick<TestContext, 'after'>, migrations: Migration[]): Promise<string>
 }
 
-// Both exist since pg 8, the types have not heard of them.
+// Both exist since pg 8, but its types lack them.
 type Client = pg.Client & { ref(): void; unref(): void }
 
 type Lent = { name: string; url: string; ended: boolean }
@@ -17,13 +17,13 @@ type Lent = { name: string; url: string; ended: boolean }
 const NAME = 'plinth_test_'
 
 /**
- * Databases are copies: that takes 20 ms, and the migrations of a service take 300. A number is
- * claimed with an advisory lock: test processes share one server without meeting, and what a killed
- * process held is free at once.
+ * Databases are copies, which take 20 ms; the migrations of a service take 300. Each database has a
+ * number that is claimed with an advisory lock: test processes share one server without collisions,
+ * and the numbers of a killed process are free at once.
  */
 export async function openTestDatabases(serverUrl: string): Promise<TestDatabases> {
   const admin = new pg.Client(serverUrl) as Client
-  admin.on('error', () => {}) // The server is stopped before the last test process has gone.
+  admin.on('error', () => {}) // The server stops before the last test process ends.
   await admin.connect()
   admin.unref()
   const lent: Lent[] = []
@@ -50,7 +50,7 @@ export async function openTestDatabases(serverUrl: string): Promise<TestDatabase
   return { fresh }
 }
 
-/** Removes what test runs left on a server that is not ours. */
+/** Removes the databases that test runs left on a server we did not start. */
 export async function dropTestDatabases(serverUrl: string): Promise<void> {
   const admin = new pg.Client(serverUrl)
   await admin.connect()
@@ -66,7 +66,7 @@ export async function dropTestDatabases(serverUrl: string): Promise<void> {
   await admin.end()
 }
 
-/** The database with these migrations that others are copied from; the first who asks makes it. */
+/** The database with these migrations that others are copied from; created on first use. */
 async function migrated(admin: pg.Client, serverUrl: string, migrations: Migration[]) {
   const text = migrations.map(({ name, up }) => `${name} ${up}`).join()
   const name = `${NAME}of_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
@@ -76,7 +76,7 @@ async function migrated(admin: pg.Client, serverUrl: string, migrations: Migrati
   await admin.query('select pg_advisory_lock(hashtext($1))', [name])
   try {
     if (await isThere()) return name
-    // It gets its name when it is whole: a killed process must not leave half of it.
+    // It gets its name when it is complete: a killed process must not leave half a database.
     const draft = `${name}_draft`
     await drop(admin, draft)
     await admin.query(`create database ${draft}`)
@@ -97,7 +97,7 @@ function urlOf(serverUrl: string, name: string): string {
   return Object.assign(new URL(serverUrl), { pathname: name }).href
 }
 
-// An idle connection must not keep a finished test file alive, a working one must.
+// An idle connection must not keep a finished test file alive, but a busy one must.
 async function whileRunning<T>(client: Client, work: () => Promise<T>): Promise<T> {
   client.ref()
   try {

@@ -1,4 +1,4 @@
-/** Writes pairs of rows as fast as it can, four at a time, and says which pairs were committed. */
+/** Writes pairs of rows as fast as it can, four at a time, and prints which pairs were committed. */
 
 import type { Migration } from '../../src/database/migrate.ts'
 import { type Database, openDatabase } from '../../src/database/open.ts'

@@ -17,7 +17,7 @@ export type SpawnedService = {
   ended: Promise<void>
 }
 
-/** No load balancer has to notice that a test ends a service. */
+/** In tests there is no load balancer that must notice a shutdown first. */
 export const NO_DRAIN = Object.fromEntries(
   ['SUITE', 'IDENTITY', 'STORAGE_FULL', 'STORAGE_KEY', 'PAYMENTS', 'SANDBOX', 'SMALL'].map(
     (name) => [`${name}_DRAIN_SECONDS`, '0'],
@@ -25,8 +25,8 @@ export const NO_DRAIN = Object.fromEntries(
 )
 
 /**
- * Runs a `main.ts` as a process of its own, for tests that kill it. What `api` gets from it must be what
- * the service's API document says.
+ * Runs a `main.ts` as a process of its own, for tests that kill it. Its replies to `api` must match the
+ * service's API document.
  */
 export async function spawnService(
   t: TestScope,
@@ -51,7 +51,7 @@ export async function spawnService(
   return { baseUrl, api, process: child, kill, ended }
 }
 
-/** What `npm test` has every process load first, to start it sooner. */
+/** The module that `npm test` preloads into every process, so that it starts faster. */
 export function preloads(module = process.env.TEST_PRELOAD): string[] {
   return module ? ['--import', module] : []
 }

@@ -1,4 +1,4 @@
-// Preloaded into a service by `mayDropPrivileges`. Only rights are given up: what the service has
+// Preloaded into a service by `mayDropPrivileges`. Only privileges are dropped: what the service has
 // opened and loaded by then stays, so it does not matter who may read the checkout.
 process.once('SIGUSR2', () => {
   if (process.getuid?.() === 0) {

@@ -1,14 +1,14 @@
 import { createInterface } from 'node:readline'
 import type { SpawnedService } from './spawn.ts'
 
-/** Environment of a service that `dropPrivileges` is called for. */
+/** Environment of a service that `dropPrivileges` will be called for. */
 export const mayDropPrivileges = {
   NODE_OPTIONS: `--import=${import.meta.resolve('./unprivileged-signal.ts')}`,
 }
 
 /**
- * Permissions do not bind the superuser, and tests may run as one: a test that takes permissions
- * away first takes the service's special rights away.
+ * The superuser bypasses file permissions, and tests may run as root: a test that removes permissions
+ * must first make the service drop its privileges.
  */
 export async function dropPrivileges(service: SpawnedService): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()

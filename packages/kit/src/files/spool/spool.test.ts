@@ -22,7 +22,7 @@ test('bytes that arrive one by one and then in bulk are all stored, in order', a
   assert.ok(readFileSync(spool.path).equals(content))
 })
 
-test('a file goes to the disk when it has the 256 KiB of a batch', async (t) => {
+test('a file goes to disk once it reaches the 256 KiB of a batch', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const filesAfter = async (bytes: number) => {
@@ -37,7 +37,7 @@ test('a file goes to the disk when it has the 256 KiB of a batch', async (t) => 
   assert.deepEqual(counts, [0, 1])
 })
 
-test('many files are stored at once, although one is given up', async (t) => {
+test('many files are stored at once although one is abandoned', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const content = randomBytes(5 * 2 ** 20 + 1)
@@ -46,10 +46,10 @@ test('many files are stored at once, although one is given up', async (t) => {
       await spool.write(Buffer.from(content.subarray(at, at + 60_000)))
     await spool.finish()
   }
-  const [givenUp, ...kept] = Array.from({ length: 12 }, () => new Spool(folder, { sha256: true }))
+  const [abandoned, ...kept] = Array.from({ length: 12 }, () => new Spool(folder, { sha256: true }))
 
-  givenUp?.write(Buffer.from(content.subarray(0, 3 * 2 ** 20)))
-  await Promise.all([givenUp?.[Symbol.asyncDispose](), ...kept.map(store)])
+  abandoned?.write(Buffer.from(content.subarray(0, 3 * 2 ** 20)))
+  await Promise.all([abandoned?.[Symbol.asyncDispose](), ...kept.map(store)])
 
   for (const spool of kept) {
     assert.equal(spool.sha256, hash('sha256', content))
@@ -59,7 +59,7 @@ test('many files are stored at once, although one is given up', async (t) => {
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('a large file that is given up leaves neither name nor descriptor', async (t) => {
+test('an abandoned large file leaves neither a name nor a descriptor', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const spool = new Spool(folder, { sha256: true })
@@ -74,7 +74,7 @@ test('a large file that is given up leaves neither name nor descriptor', async (
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('thousands of single bytes do not stay thousands of pieces', async (t) => {
+test('thousands of single bytes are joined into fewer pieces', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   await using spool = new Spool(folder, { sha256: true })
@@ -91,7 +91,7 @@ test('thousands of single bytes do not stay thousands of pieces', async (t) => {
   assert.equal(spool.sha256, hash('sha256', text))
 })
 
-test('the memory of written bytes is free at once, unless others share it', async (t) => {
+test('the memory of written bytes is freed at once unless it is shared', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-spool-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const [alone, shared] = [Buffer.alloc(300_000, 'a'), Buffer.alloc(100_000, 'b')]

@@ -18,11 +18,11 @@ import {
 } from '../disk.ts'
 import { openRegularFile, readRange } from '../open-file.ts'
 
-/** Collected before it is written. A file that ends before it stays in memory. */
+/** How much is collected before it is written. A smaller file stays in memory. */
 const BATCH_BYTES = 256 * 1024
 
-/** Single bytes are joined before their bookkeeping takes more memory than they do. */
-const MOST_PIECES = 1024
+/** Tiny pieces are joined before their overhead takes more memory than their content. */
+const MAX_PIECES = 1024
 
 const NOTHING = Buffer.alloc(0)
 
@@ -31,17 +31,17 @@ export const HOST_NAME = hostname().replace(/[^\w.-]/g, '_') || 'host'
 
 export type SpoolOptions = {
   sha256: boolean
-  /** Write even a small file to its path. */
+  /** Write even a small file to disk. */
   onDisk?: boolean
 }
 
-/** `bytesRead` shows whether its reader is stuck. */
+/** `bytesRead` shows whether its consumer is stuck. */
 export type SpoolReading = Readable & { readonly bytesRead: number }
 
 /**
- * A file that is being received: in memory while it is small, in a temporary file once it is not.
- * One batch is written while the next arrives. Dispose of it (`await using`): unless it was
- * published, nothing of it stays.
+ * A file that is being received: in memory while it is small, then in a temporary file. One batch is
+ * written while the next arrives. Dispose of it (`await using`): unless it was published, that removes
+ * it.
  */
 export class Spool implements AsyncDisposable {
   readonly path: string
@@ -58,26 +58,26 @@ export class Spool implements AsyncDisposable {
   #published = false
 
   constructor(folder: string, options: SpoolOptions) {
-    // A sweep finds the writing process in the name.
+    // The name tells a sweep which process writes the file.
     this.path = join(folder, `${process.pid}.${HOST_NAME}.${randomUUID()}.part`)
     this.#options = options
     if (options.sha256) this.#hash = createHash('sha256')
   }
 
-  /** Takes the bytes over. A promise when the caller has to wait before the next ones. */
+  /** Takes ownership of the bytes. Returns a promise when the caller must wait before writing more. */
   write(bytes: Buffer): Promise<void> | undefined {
     if (bytes.length === 0) return undefined
     if (this.sizeBytes === 0) this.#head = Buffer.from(bytes.subarray(0, HEAD_BYTES))
     this.sizeBytes += bytes.length
     this.#batchBytes += bytes.length
-    if (this.#pieces.push(bytes) === MOST_PIECES) this.#pieces = [joined(this.#pieces)]
+    if (this.#pieces.push(bytes) === MAX_PIECES) this.#pieces = [joined(this.#pieces)]
     if (this.#batchBytes < BATCH_BYTES) return undefined
     const before = this.#written
     this.#writeBatch()
     return before
   }
 
-  /** All has been received. */
+  /** To be called when everything has been received. */
   async finish(): Promise<void> {
     if (!this.#descriptor && !this.#options.onDisk) return this.#keepInMemory()
     this.#writeBatch()
@@ -101,7 +101,7 @@ export class Spool implements AsyncDisposable {
       await writeBytes(await descriptor, pieces, position)
       for (const piece of pieces) release(piece)
     })
-    // A failure is reported to the next caller that waits; until then it is not an unhandled one.
+    // The next caller that awaits this gets the failure; until then it must not count as unhandled.
     this.#written.catch(() => {})
   }
 
@@ -112,16 +112,16 @@ export class Spool implements AsyncDisposable {
     return fileBytes(descriptor, this.sizeBytes, this.#head)
   }
 
-  /** All of it from the beginning, as often as needed until it is published. */
+  /** Reads the whole content, any number of times until it is published. */
   async read(): Promise<SpoolReading> {
     if (!this.#descriptor)
       return Object.assign(Readable.from([this.#content]), { bytesRead: this.sizeBytes })
     const file = await openRegularFile(this.path)
-    if (!file) throw new Error('A temporary file is gone.')
+    if (!file) throw new Error('The temporary file no longer exists.')
     return readRange(file, 0, this.sizeBytes - 1)
   }
 
-  /** Makes the content durable under its final name: one that nothing else can have. */
+  /** Makes the content durable under its final name, which nothing else may have. */
   async publish(target: string): Promise<void> {
     const descriptor = await this.#descriptor
     if (descriptor === undefined) await storeDurably(this.#content, this.path, target)
@@ -143,7 +143,7 @@ export class Spool implements AsyncDisposable {
     const descriptor = await this.#descriptor?.catch(() => undefined)
     if (descriptor === undefined) return
     await closeDescriptor(descriptor).catch(() => {})
-    // What cannot be removed now is swept away at the next start.
+    // A file that cannot be removed now is swept at the next start.
     if (!this.#published) await removeTemporaryFile(this.path).catch(() => {})
   }
 }
@@ -155,8 +155,8 @@ function joined(pieces: Buffer[]): Buffer<ArrayBuffer> {
 }
 
 /**
- * Frees the memory of received bytes at once. V8 would let many megabytes of them pile up and then
- * go through the whole heap for them. A part of a larger buffer is left to it all the same.
+ * Frees the memory of received bytes at once. The garbage collector would let many megabytes of them
+ * pile up and then scan the whole heap. A slice of a larger buffer is still left to it.
  */
 function release({ buffer, byteLength }: Buffer): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)

@@ -23,7 +23,7 @@ test('the files of ended processes are removed, not those of a running one', asy
   assert.deepEqual(readdirSync(folder), [living])
 })
 
-test('a file of another machine is spared, even when its process number is ours or free', async (t) => {
+test('a file of another machine is kept, even when its process id is ours or unused', async (t) => {
   const names = [`${process.pid}.c.part`, `999999999.other.b.part`, `${process.pid}.other.a.part`]
   const folder = folderWith(t, names)
 

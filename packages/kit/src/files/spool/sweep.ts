@@ -6,17 +6,17 @@ import { HOST_NAME } from './spool.ts'
 const ABANDONED_SECONDS = 86_400
 const OWNER_ONLY = 0o700
 
-/** Removes the temporary files of this machine's processes that have ended. */
+/** Removes the temporary files left by processes of this machine that have ended. */
 export async function sweepSpools(folder: string): Promise<number> {
   await mkdir(folder, { recursive: true, mode: OWNER_ONLY })
   const entries = await readdir(folder, { withFileTypes: true })
   const leftovers = entries.filter((entry) => entry.isFile() && isLeftover(entry.name))
-  // Another process that starts now may remove them first.
+  // Another process that is starting may remove them first.
   await Promise.all(leftovers.map(({ name }) => rm(join(folder, name), { force: true })))
   return leftovers.length
 }
 
-/** Process numbers of another machine mean nothing here. */
+/** Process ids of another machine mean nothing here. */
 function isLeftover(name: string): boolean {
   const [, digits, host] = /^(\d+)\.(.+)\.[^.]+\.part$/.exec(name) ?? []
   const pid = Number(digits)

@@ -1,20 +1,20 @@
 import type { FileBytes } from '../disk.ts'
 import { isJson, isOfficeFile, isPlainText, isSvg } from './content.ts'
 
-/** A kind of file that is known well enough to be accepted. */
+/** A type of file that can be recognised, and so accepted. */
 export type FileType = {
   name: FileTypeName
   mediaType: string
   extensions: readonly string[]
-  /** Other names clients give the type. */
+  /** Other media types that clients declare for it. */
   alsoDeclared?: readonly string[]
-  /** Whether the first bytes are those of this type and no other. */
+  /** Whether the first bytes identify this type and no other. */
   signature?: (head: Buffer) => boolean
-  /** Where the first bytes do not decide: whether the content is of this type. */
+  /** For types that the first bytes do not identify: whether the content is of this type. */
   content?: (bytes: FileBytes) => Promise<boolean>
-  /** Taken only where a setting names it. */
+  /** Accepted only when a setting names it. */
   onRequest?: true
-  /** A browser that shows it runs its scripts, so it is saved and never shown. */
+  /** A browser that displays it runs its scripts, so it is always sent as an attachment. */
   attachmentOnly?: true
 }
 
@@ -86,7 +86,7 @@ export const FILE_TYPES: readonly FileType[] = [
     name: 'csv',
     mediaType: 'text/csv',
     extensions: ['.csv'],
-    // What Windows calls it once Excel is installed.
+    // The type Windows declares once Excel is installed.
     alsoDeclared: [...inUtf8('text/csv'), 'application/vnd.ms-excel'],
     content: isPlainText,
     onRequest: true,
@@ -136,14 +136,14 @@ export function fileTypes(names: readonly FileTypeName[]): FileType[] {
   return FILE_TYPES.filter(({ name }) => names.includes(name))
 }
 
-/** From the last dot on, lower-cased; empty when the last part of the name has none. */
+/** From the last dot on, lower-cased; empty when the last part of the path has no dot. */
 export function extensionOf(filename: string): string {
   const last = filename.split(/[/\\]/).at(-1) ?? ''
   const dot = last.lastIndexOf('.')
   return dot < 0 ? '' : last.slice(dot).toLowerCase()
 }
 
-/** Browsers and libraries add the encoding by themselves, and it is the one that is asked for. */
+/** Browsers and libraries add the charset on their own, and UTF-8 is the one we require. */
 function inUtf8(mediaType: string): string[] {
   return [`${mediaType};charset=utf-8`, `${mediaType}; charset=utf-8`]
 }
@@ -152,7 +152,7 @@ function begins(text: string, at = 0): (head: Buffer) => boolean {
   return (head) => head.toString('latin1', at, at + text.length) === text
 }
 
-/** An MPEG audio frame of layer III: eleven bits set, then no reserved version, rate or pitch. */
+/** An MPEG layer III frame: eleven sync bits, then no reserved version, bit rate or sample rate. */
 function isMp3Frame(head: Buffer): boolean {
   const [first = 0, second = 0, third = 0] = head
   const layer3 = first === 0xff && (second & 0xe6) === 0xe2 && (second & 0x18) !== 0x08

@@ -14,17 +14,17 @@ export async function isPlainText(bytes: FileBytes): Promise<boolean> {
     decoder.decode()
     return true
   } catch (error) {
-    if (error instanceof TypeError) return false // What the decoder throws; a disk throws others.
+    if (error instanceof TypeError) return false // From the decoder; disk errors have other types.
     throw error
   }
 }
 
-/** Text that begins with a value. It is not parsed, because it may be larger than the memory. */
+/** Text that begins like a JSON value. It is not parsed, because it may not fit in memory. */
 export async function isJson(bytes: FileBytes): Promise<boolean> {
   return /^\s*[[{"\d\-tfn]/.test(await beginningOf(bytes)) && isPlainText(bytes)
 }
 
-/** Text whose first element is `svg`: a page that contains a drawing is none. */
+/** Text whose root element is `svg`: a page that contains a drawing does not count. */
 export async function isSvg(bytes: FileBytes): Promise<boolean> {
   return /^<svg[\s/>]/.test(withoutProlog(await beginningOf(bytes))) && isPlainText(bytes)
 }
@@ -39,7 +39,7 @@ const PROLOG = [
   ['<!DOCTYPE', '>'],
 ] as const
 
-/** Without the declaration, the comments and the document type before the first element. */
+/** Strips the XML declaration, comments and document type before the root element. */
 function withoutProlog(text: string): string {
   let rest = text.trimStart()
   for (;;) {
@@ -64,7 +64,7 @@ const LONGEST_COMMENT_BYTES = 65_535
 const LONGEST_DIRECTORY_BYTES = 1024 * 1024
 const ENTRY_BYTES = 46
 
-/** The names in the directory at the end of a ZIP archive; none where it is broken or very long. */
+/** The names in the central directory of a ZIP archive; none if it is broken or very long. */
 async function namesInArchive(bytes: FileBytes): Promise<string[]> {
   const tailStart = Math.max(0, bytes.sizeBytes - END_BYTES - LONGEST_COMMENT_BYTES)
   const tail = await bytes.read(tailStart, END_BYTES + LONGEST_COMMENT_BYTES)

@@ -27,9 +27,9 @@ function examine(
 
 const NAMES = FILE_TYPES.map(({ name }) => name)
 const BY_DEFAULT = FILE_TYPES.filter(({ onRequest }) => !onRequest)
-/** What plain text is taken as depends on the name alone. */
+/** Which of these a plain text is depends on its file name alone. */
 const TEXTS: FileTypeName[] = ['txt', 'csv', 'json', 'md', 'svg']
-/** Each is a ZIP archive, too. */
+/** Each of these is also a ZIP archive. */
 const ARCHIVES: FileTypeName[] = ['docx', 'xlsx']
 const isAlso = (name: FileTypeName, other: FileTypeName) =>
   (TEXTS.includes(name) && TEXTS.includes(other)) || (name === 'zip' && ARCHIVES.includes(other))
@@ -46,19 +46,19 @@ describe('a file whose extension, declared type and content agree', () => {
       assert.equal(type.name, name)
     })
 
-  test('keeps its own spelling of the extension, lower-cased', async () => {
+  test('keeps its own extension, lower-cased', async () => {
     const { extension } = await examine('A.JPEG', 'IMAGE/JPEG', sampleFiles.jpg)
 
     assert.equal(extension, '.jpeg')
   })
 
-  test('may be declared by the name Windows gives it', async () => {
+  test('may be declared with the media type that Windows uses', async () => {
     await examine('a.zip', 'application/x-zip-compressed', sampleFiles.zip)
     await examine('a.mp3', 'audio/mp3', sampleFiles.mp3)
   })
 })
 
-describe('a disagreement is refused and names the type of each of the three', () => {
+describe('a mismatch is refused with the type that each of the three implies', () => {
   for (const name of NAMES)
     for (const other of NAMES.filter((each) => each !== name)) {
       if (!isAlso(name, other))
@@ -92,7 +92,7 @@ describe('a disagreement is refused and names the type of each of the three', ()
       })
     })
 
-  test('a declared type is shown, but not all of a very long one', async () => {
+  test('the message shows the declared type, but cuts off a very long one', async () => {
     await assert.rejects(examine('a.png', 'x'.repeat(8000), sampleFiles.png), {
       message: `declared ${'x'.repeat(100)}, expected image/png: send type=image/png`,
     })
@@ -116,7 +116,7 @@ describe('an extension that is not accepted', () => {
       })
     })
 
-  test('is one the list has been narrowed to leave out', async () => {
+  test('may be one that a shorter list leaves out', async () => {
     const accepted = fileTypes(['png', 'pdf'])
 
     await examine('a.pdf', 'application/pdf', sampleFiles.pdf, accepted)
@@ -133,13 +133,13 @@ describe('only the first bytes count', () => {
       await examine(`a.${name}`, mediaType(name), sampleFiles[name].subarray(0, 12))
     })
 
-  test('a PDF whose header is not at the first byte is none', async () => {
+  test('a PDF whose header is not at the first byte is refused', async () => {
     const late = Buffer.concat([Buffer.from('\n'), sampleFiles.pdf])
 
     await assert.rejects(examine('a.pdf', 'application/pdf', late), { code: 'FILE_TYPE_MISMATCH' })
   })
 
-  test('an empty one is refused as that', async () => {
+  test('an empty file is refused as empty', async () => {
     await assert.rejects(examine('a.png', 'image/png', Buffer.alloc(0)), { code: 'EMPTY_FILE' })
   })
 })
@@ -161,13 +161,13 @@ describe('plain text', () => {
       assert.equal(type.name, 'txt')
     })
 
-  test('is not what a PDF is, though it may be made of nothing else', async () => {
+  test('does not include a PDF, even one that consists of text alone', async () => {
     const content = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\n')
 
     await assert.rejects(examine('a.txt', 'text/plain', content), { code: 'FILE_TYPE_MISMATCH' })
   })
 
-  test('that the disk fails to read is a failure, not another type', async () => {
+  test('that the disk fails to read is an error, not a mismatch', async () => {
     const broken = { sizeBytes: 100, read: () => Promise.reject(new Error('EIO')) }
     const head = bytesOf(Buffer.from('text'))
     const bytes = {
@@ -181,12 +181,12 @@ describe('plain text', () => {
     )
   })
 
-  test('may have a character across the border of two reads', async () => {
+  test('may have a character that spans two reads', async () => {
     await examine('a.txt', 'text/plain', Buffer.from(`x${'ä'.repeat(70_000)}`))
   })
 })
 
-describe('what only a setting adds is looked into as well', () => {
+describe('types that only a setting adds are checked by content too', () => {
   const accepted = async (name: FileTypeName, content: string | Buffer) => {
     try {
       return (await examine(`a.${name}`, mediaType(name), Buffer.from(content))).type.name === name
@@ -196,7 +196,7 @@ describe('what only a setting adds is looked into as well', () => {
     }
   }
 
-  test('an SVG is a drawing, not a page that has one', async () => {
+  test('an SVG has an svg root element, unlike a page that contains one', async () => {
     const drawing = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
     for (const prolog of [
@@ -223,7 +223,7 @@ describe('what only a setting adds is looked into as well', () => {
       assert.equal(await accepted('json', other), false, other)
   })
 
-  test('a Word document has its parts, a whole directory and no macros', async () => {
+  test('a Word document has its parts, a complete directory and no macros', async () => {
     const { docx } = sampleFiles
     const macros = Buffer.from(
       docx.toString('latin1').replaceAll('word/numberings.xml', 'word/vbaProject.bin'),
@@ -250,7 +250,7 @@ describe('names', () => {
   })
 })
 
-test('no content makes the check fail with anything but a problem', async () => {
+test('the check fails with nothing but a problem, whatever the content', async () => {
   await check(
     asyncProperty(constantFrom(...NAMES), uint8Array({ maxLength: 300 }), async (name, noise) => {
       const content = Buffer.concat([sampleFiles[name].subarray(0, 12), noise])

@@ -1,12 +1,12 @@
 import { type FileBytes, HEAD_BYTES } from '../disk.ts'
-import { fileEmpty, fileTypeDisagrees, fileTypeUnsupported } from '../problems.ts'
+import { fileEmpty, fileTypeMismatch, fileTypeUnsupported } from '../problems.ts'
 import { extensionOf, FILE_TYPES, type FileType, type FileTypeName } from './catalogue.ts'
 
 export type TypedFile = { filename: string; declaredType: string; bytes: FileBytes }
 
 /**
- * The type on which extension, declared type and content agree; otherwise a refusal whose `claims`
- * name the type that each of the three stands for.
+ * Returns the type on which extension, declared type and content agree. Otherwise throws a problem
+ * whose `claims` give the type that each of the three implies.
  */
 export async function requireFileType(
   file: TypedFile,
@@ -23,9 +23,9 @@ export async function requireFileType(
     content: await typeOfContent(file.bytes, type),
   }
   if (claims.content !== type.name)
-    throw fileTypeDisagrees({ detail: explain(claims), extra: { claims } })
+    throw fileTypeMismatch({ detail: explain(claims), extra: { claims } })
   if (claims.declaredType !== type.name)
-    throw fileTypeDisagrees({ detail: correction(file.declaredType, type), extra: { claims } })
+    throw fileTypeMismatch({ detail: correction(file.declaredType, type), extra: { claims } })
   return { type, extension }
 }
 
@@ -38,7 +38,7 @@ function explain({ extension, declaredType, content }: Claims): string {
   )
 }
 
-/** In the words of curl's `-F file=@a.webp;type=image/webp`. */
+/** Worded like curl's `-F file=@a.webp;type=image/webp`. */
 function correction(declared: string, { mediaType }: FileType): string {
   const shown = declared === '' ? 'no type' : declared.slice(0, 100)
   return `declared ${shown}, expected ${mediaType}: send type=${mediaType}`
@@ -53,7 +53,7 @@ function unsupported(extension: string, types: readonly FileType[]) {
   return fileTypeUnsupported({ detail, extra: { extension, accepted } })
 }
 
-/** Case does not matter; a parameter makes it another type. */
+/** Ignores case; a parameter makes it another type. */
 function typeDeclared(declaredType: string): FileType | undefined {
   const declared = declaredType.toLowerCase()
   return FILE_TYPES.find(
@@ -64,8 +64,8 @@ function typeDeclared(declaredType: string): FileType | undefined {
 async function typeOfContent(bytes: FileBytes, expected: FileType): Promise<FileTypeName | null> {
   const head = await bytes.read(0, HEAD_BYTES)
   const signed = FILE_TYPES.find(({ signature }) => signature?.(head))?.name ?? null
-  // Proving text costs a pass over the whole file. It may begin with any words, such as ID3; of the
-  // types with a signature only a PDF can consist of nothing but text.
+  // Only the expected type is checked, because checking text reads the whole file. Text may begin like
+  // a signature, such as ID3; but of the types with a signature only a PDF can be nothing but text.
   if (signed !== 'pdf' && (await expected.content?.(bytes))) return expected.name
   return signed
 }
