@@ -104,7 +104,7 @@ const API: ApiDescription = {
 const FILE_SCOPES = ['files:read', 'files:write', 'links:write'] as const
 const SCOPES = [...FILE_SCOPES, 'users:read', 'users:write', ...EVENT_SCOPES]
 
-/** The wiring of the service, and every route it has. */
+/** Wires up the service and all its routes. */
 export async function createStorageFull(
   config: StorageFullConfig,
   { clock = systemClock }: { clock?: Clock } = {},
@@ -167,7 +167,7 @@ export async function createStorageFull(
 
 type OpenStorage = { storage: Storage; database: Database<StorageTables>; keys: ServiceKeys }
 
-/** Everything but HTTP: for the service, and for the command line beside it. */
+/** Everything except HTTP, for the service and for the command line. */
 export async function openStorage(
   config: StorageFullConfig,
   { clock, log, introspection }: { clock: Clock; log: Logger; introspection?: Introspection },
@@ -220,7 +220,7 @@ type OperatorDesk = {
   close(): Promise<void>
 }
 
-/** For the command line: database and files of the service, whether or not it runs. */
+/** For the command line: the database and files of the service, whether or not it is running. */
 export async function openForOperator(config: StorageFullConfig): Promise<OperatorDesk> {
   const log = createLogger(NAME, 'error')
   const { storage, database, keys } = await openStorage(config, { clock: systemClock, log })
@@ -238,8 +238,8 @@ export async function openForOperator(config: StorageFullConfig): Promise<Operat
 export const storageFullData = dataOpenedBy(openStorage)
 
 /**
- * Creates the root as long as it holds no files. Later a missing root is a disk that is not
- * mounted: the service starts, and refuses uploads until the disk is back.
+ * Creates the root as long as it holds no files. Later, a missing root means that its disk is not
+ * mounted: the service starts, but refuses uploads until the disk is back.
  */
 async function prepareRoot({ db, log, spoolFolder }: Storage, root: string): Promise<void> {
   const active = await findActiveLocation(db)

@@ -33,7 +33,7 @@ export function loadConfig(env: Env = process.env) {
       databaseUrl: databaseUrl(settings, PREFIX, dataFolder, 'storage-full'),
       database: databaseOptions(settings, PREFIX),
       root,
-      // Several machines may share a root; each finds its own spools again.
+      // Several machines may share a root; each has a spool folder of its own.
       spoolFolder: join(root, '.incoming', HOST_NAME),
       storeTimeouts: {
         connectMs: 2_000,
@@ -76,7 +76,7 @@ function trustedIssuer(settings: Settings) {
   if (settings.optional(name) === undefined) return undefined
   const address = settings.optional(`${name}_ADDRESS`) && settings.trustedUrl(`${name}_ADDRESS`, '')
   return {
-    // Believed for its keys: where those come from another address, the issuer is only a name.
+    // The URL must be trusted if the keys are read from it; with a separate address it is only a name.
     issuer: address ? settings.url(name, '') : settings.trustedUrl(name, 'http://localhost:8081'),
     address,
     plainJwt: settings.flag('STORAGE_FULL_TRUSTED_ISSUER_PLAIN_JWT', false),
@@ -84,7 +84,7 @@ function trustedIssuer(settings: Settings) {
   }
 }
 
-/** An endpoint is compared as it is saved: without a slash at its end. */
+/** Without trailing slashes, because endpoints are saved and compared without them. */
 function objectEndpoints(settings: Settings) {
   const named = settings.list('STORAGE_FULL_OBJECT_ENDPOINTS', [])
   return {
@@ -93,7 +93,7 @@ function objectEndpoints(settings: Settings) {
   }
 }
 
-/** 0 is no limit. */
+/** 0 means no limit. */
 function quota(settings: Settings) {
   return {
     bytes: settings.size('STORAGE_FULL_USER_BYTES', 0, { min: 0 }) || undefined,
@@ -101,13 +101,13 @@ function quota(settings: Settings) {
   }
 }
 
-/** Longer than any upload takes from its bytes to its row; shorter only for tests. */
+/** Longer than any upload takes between storing its bytes and inserting its row; shorter only in tests. */
 function orphanAgeSeconds(settings: Settings): number {
   const min = settings.production ? HOUR_SECONDS : 0
   return settings.integer('STORAGE_FULL_ORPHAN_AGE_SECONDS', DAY_SECONDS, { min })
 }
 
-/** Exactly the types that are named; `default` stands for those taken without the setting. */
+/** Exactly the listed types; `default` stands for those accepted without the setting. */
 function acceptedTypes(settings: Settings) {
   const name = 'STORAGE_FULL_ALLOWED_TYPES'
   const known = FILE_TYPES.map((type) => type.name)

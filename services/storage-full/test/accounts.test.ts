@@ -26,7 +26,7 @@ for (const engine of engines)
       assert.equal(short.status, 400)
     })
 
-    test('in production are refused at start while a demo account has the known password', async (t) => {
+    test('in production prevent the start while a demo account has the known password', async (t) => {
       const { env } = await start(t)
       const production = {
         ...env,
@@ -96,7 +96,7 @@ for (const engine of engines)
       assert.equal(await isAlive(last), false)
     })
 
-    test('a session that an administrator ends reads no files with its access token', async (t) => {
+    test('an access token reads no files after an administrator has ended its session', async (t) => {
       const { api, admin, user } = await start(t)
       const list = async () => (await api.get('/file/list', { token: user })).status
       assert.equal(await list(), 200)
@@ -121,7 +121,7 @@ for (const engine of engines)
       assert.equal((await api.get('/api/users')).status, 401)
     })
 
-    test('GET /api-test is public and leads to the workbench', async (t) => {
+    test('GET /api-test is public and redirects to the workbench', async (t) => {
       const { api } = await start(t)
 
       const reply = await api.get('/api-test')

@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib'
 import { sampleFiles } from '@plinth/kit/testing'
 
-/** A small file that asks its decoder for a great deal. */
+/** A small file that demands a lot of its decoder. */
 export type Bomb = { name: string; type: string; bytes: Buffer }
 
 const MANY_FRAMES = 10_000
@@ -106,15 +106,15 @@ export const impossible: Record<string, Bomb> = {
     disposal: 3,
   }),
   'a WebP of 10,000 frames, 7,000 pixels a side': webp(7000, MANY_FRAMES),
-  'a PDF that is none': pdf({ kids: '' }),
-  'a PDF whose pages run in circles': pdf({ kids: '2 0 R', count: MANY_PAGES }),
+  'a PDF without pages': pdf({ kids: '' }),
+  'a PDF with a circular page tree': pdf({ kids: '2 0 R', count: MANY_PAGES }),
   'a PDF whose page unpacks to gigabytes': pdf({
     page: '/Contents 4 0 R',
     objects: [pdfStream(4, '/Filter[/FlateDecode/FlateDecode]', deflateSync(zeros(400)))],
   }),
 }
 
-/** These need much, and can still be shown. */
+/** These need a lot, but can still be shown. */
 export const possible: Record<string, Bomb> = {
   'a PNG with more data than pixels': png(10, 10, ['IDAT', zeros(200)]),
   'a PNG whose colour profile unpacks to megabytes': png(
@@ -130,7 +130,7 @@ export const possible: Record<string, Bomb> = {
   'a PDF of a million pages': pdf({ kids: '3 0 R '.repeat(MANY_PAGES), count: MANY_PAGES }),
 }
 
-/** Five forms, each of which draws the next one so many times; the last one blends colours slowly. */
+/** Five forms, each of which draws the next one `times` times; the last one blends colours, which is slow. */
 export function slowPdf(times: number): Bomb {
   const forms = Array.from({ length: FORMS }, (_, level) => {
     const id = level + 5

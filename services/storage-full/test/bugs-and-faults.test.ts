@@ -31,7 +31,7 @@ const NOWHERE = { region: 'r', bucket: 'bucket', pathStyleAccess: true, ...KEYS 
 const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 
-/** The rules beside a running service, with what they log. */
+/** Opens the storage beside a running service; `lines` is what it logs. */
 async function openBeside(t: TestContext, { config, clock }: TestStorage) {
   const lines: string[] = []
   const log = createLogger('beside', 'info', { write: (line) => void lines.push(line) })
@@ -55,7 +55,7 @@ for (const engine of engines)
     const start = async (t: TestContext) =>
       startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t) })
 
-    test('one while a file gets its name: the upload is 500', async (t) => {
+    test('a bug while a file is published: the upload is 500', async (t) => {
       const { api, user } = await newcomer()
       failAt(t, 'publish:named')
 
@@ -64,7 +64,7 @@ for (const engine of engines)
       assert.deepEqual([status, body.code], [500, 'INTERNAL_ERROR'])
     })
 
-    test('one while an original is copied: its thumbnail is 500', async (t) => {
+    test('a bug while an original is copied: its thumbnail is 500', async (t) => {
       const { api, user } = await newcomer()
       const { body: file } = await upload(api, user)
       failAt(t, 'upload:write')
@@ -74,7 +74,7 @@ for (const engine of engines)
       assert.deepEqual([status, body.code], [500, 'INTERNAL_ERROR'])
     })
 
-    test('settings that no client can be made from: the status is 500', async (t) => {
+    test('settings that no client can be created from: the status is 500', async (t) => {
       const service = await start(t)
       const { storage } = await openBeside(t, service)
       const object = { endpoint: 'no address', ...NOWHERE }
@@ -86,7 +86,7 @@ for (const engine of engines)
       assert.equal(status, 500)
     })
 
-    test('a location that cannot be opened ends verification with its cause', async (t) => {
+    test('settings that cannot be unsealed end verification with that error', async (t) => {
       const service = await start(t)
       await upload(service.api, service.user)
       const { storage } = await openBeside(t, service)
@@ -95,7 +95,7 @@ for (const engine of engines)
       await assert.rejects(verifyFiles(storage).next(), { name: 'SealBrokenError' })
     })
 
-    test('a store that is down is unreachable, and the log says why', async (t) => {
+    test('a store that is down is reported as unreachable, and the log says why', async (t) => {
       const service = await start(t)
       await upload(service.api, service.user)
       const { storage, lines } = await openBeside(t, service)
@@ -113,7 +113,7 @@ for (const engine of engines)
       assert.equal(lines.filter((line) => line.includes('ECONNREFUSED')).length, 2)
     })
 
-    test('a move that stops, and cannot record why, still says why', { skip: noS3 }, async (t) => {
+    test('a move that cannot record why it stopped still throws it', { skip: noS3 }, async (t) => {
       const gate = await startGate(t, s3.settings)
       const service = await start(t)
       const { api, admin, user } = service

@@ -8,11 +8,11 @@ import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 const CONNECTIONS = 500
 const FILES = 600
-const ASKED = 5
-// Before each kind of work had a share of a turn of the event loop, an answer took two minutes.
-const PATIENCE_MS = 20_000
+const ROUNDS = 5
+// Before each kind of work had a share of an event loop turn, a reply took two minutes.
+const TIMEOUT_MS = 20_000
 
-test(`health is heard while ${CONNECTIONS} connections are busy`, async (t) => {
+test(`health checks are answered while ${CONNECTIONS} connections are busy`, async (t) => {
   const service = await spawnService(t, MAIN, {
     ...storageEnv(await temporaryFolder(t)),
     LOG_LEVEL: 'info',
@@ -20,23 +20,23 @@ test(`health is heard while ${CONNECTIONS} connections are busy`, async (t) => {
   const token = await logIn(service.api, 'user')
   for (let count = 0; count < FILES; count += 50)
     await Promise.all(Array.from({ length: 50 }, () => upload(service.api, token)))
-  // As a load balancer does: it has asked before.
+  // A load balancer would also have asked before.
   await timed(service, '/readiness')
   const load = keepBusy(t, service, token)
   await load.allConnected
 
   const waits: number[] = []
-  for (let asked = 0; asked < ASKED; asked++)
+  for (let round = 0; round < ROUNDS; round++)
     for (const path of ['/liveness', '/readiness', '']) waits.push(await timed(service, path))
 
-  t.diagnostic(`the longest answer took ${Math.max(...waits)} ms`)
+  t.diagnostic(`the slowest reply took ${Math.max(...waits)} ms`)
   assert.ok(load.answered() > 0)
 })
 
-/** How long the answer took; fails when it does not come. */
+/** How long the reply took; fails when it times out. */
 async function timed({ baseUrl }: SpawnedService, path: string): Promise<number> {
   const begun = performance.now()
-  const signal = AbortSignal.timeout(PATIENCE_MS)
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
   const status = await new Promise((resolve, reject) => {
     get(`${baseUrl}/actuator/health${path}`, { agent: false, signal }, (reply) => {
       reply.resume().once('end', () => resolve(reply.statusCode))
@@ -53,7 +53,7 @@ const MEGABYTE = Buffer.concat([
   Buffer.from('\r\n--b--\r\n'),
 ])
 
-/** Each connection asks for the whole list again and again, every fifth sends a megabyte. */
+/** Each connection requests the whole list again and again; every fifth uploads a megabyte instead. */
 function keepBusy(t: TestContext, { baseUrl }: SpawnedService, token: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   const authorization = `Bearer ${token}`

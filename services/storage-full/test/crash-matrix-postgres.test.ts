@@ -1,5 +1,5 @@
 import { crashMatrix } from './crash-matrix.ts'
 import { engines } from './start-storage.ts'
 
-// In a file of its own for each engine, so that they run side by side.
+// One file for each engine, so that they run in parallel.
 for (const engine of engines) if (engine.name === 'postgres') await crashMatrix(engine)

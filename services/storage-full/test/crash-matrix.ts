@@ -23,7 +23,7 @@ import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 
-/** Where the process is killed, and how many objects without a file that leaves. */
+/** Where the process is killed, and how many orphaned objects that leaves. */
 type Step = [name: string, orphans: number]
 
 const UPLOAD_STEPS: Step[] = [
@@ -38,7 +38,7 @@ const LOCAL_STEPS: Step[] = [
   ['upload:after-fsync', 0],
   ['publish:named', 1],
 ]
-/** Of a file that is too large for memory. */
+/** For a file that is too large to be buffered in memory. */
 const LARGE_STEPS: Step[] = [
   ['upload:write', 0],
   ['upload:received', 0],
@@ -50,13 +50,13 @@ const LARGE_LOCAL_STEPS: Step[] = [
 const LARGE = { name: 'a.txt', type: 'text/plain', bytes: Buffer.alloc(1_000_000, 'a') }
 const OBJECT_STEPS: Step[] = [['object-put:stored', 1]]
 const DELETE_STEPS = ['delete:marked', 'delete:object', 'delete:thumbnail']
-/** Of a deletion that is undone; whether the file is there afterwards. */
+/** For a deletion that is undone; with the state of the file afterwards. */
 const RESTORE_STEPS = [
   ['delete:marked', 'restorable'],
   ['restore:row', 'stored'],
 ] as const
 const THUMBNAIL_STEPS = ['thumbnail:read', 'thumbnail:put', 'thumbnail:row']
-/** Of the files of a user whom the issuer has erased. */
+/** For the files of a user whom the issuer has erased. */
 const ERASURE_STEPS = ['delete:object', 'erased-user:data', 'erased-user:name']
 const MOVE_STEPS: Step[] = [
   ['move:read', 0],
@@ -69,24 +69,25 @@ const MOVE_STEPS: Step[] = [
 type ProviderName = 'LOCAL' | 'OBJECT'
 type Scope = { after(work: () => Promise<void> | void): void }
 type Victim = { api: Api; token: string; admin: string }
-type House = Awaited<ReturnType<typeof openHouse>>
+type Installation = Awaited<ReturnType<typeof openInstallation>>
 
 const noS3 = await s3Missing()
 
-/** Kills a service at every step of its work, and compares what is left with what was promised. */
+/** Kills a service at every step of its work, and compares what is left with what was acknowledged. */
 export async function crashMatrix(engine: TestEngine): Promise<void> {
   if (engine.skip) return test('the crash matrix', { skip: engine.skip })
   const s3 = noS3 ? undefined : await startS3({ after })
-  const house = (provider: ProviderName) => openHouse({ after }, { engine, provider, s3 })
+  const installation = (provider: ProviderName) =>
+    openInstallation({ after }, { engine, provider, s3 })
 
-  transfers(engine, 'LOCAL', await house('LOCAL'))
+  transfers(engine, 'LOCAL', await installation('LOCAL'))
   await erasures(engine)
-  if (s3) transfers(engine, 'OBJECT', await house('OBJECT'))
-  if (s3) moves(engine, await house('LOCAL'))
+  if (s3) transfers(engine, 'OBJECT', await installation('OBJECT'))
+  if (s3) moves(engine, await installation('LOCAL'))
   else test('the crash matrix with OBJECT', { skip: noS3 })
 }
 
-function transfers(engine: TestEngine, provider: ProviderName, house: House): void {
+function transfers(engine: TestEngine, provider: ProviderName, installation: Installation): void {
   const local = provider === 'LOCAL'
   const uploads = [
     { what: 'upload', steps: [...UPLOAD_STEPS, ...(local ? LOCAL_STEPS : OBJECT_STEPS)] },
@@ -101,36 +102,36 @@ function transfers(engine: TestEngine, provider: ProviderName, house: House): vo
     for (const { what, file, steps } of uploads)
       for (const [step, orphans] of steps)
         test(`${what}, killed at ${step}`, async (t) => {
-          await house.crash(t, step, ({ api, token }) => upload(api, token, file))
+          await installation.crash(t, step, ({ api, token }) => upload(api, token, file))
 
-          assert.equal((await house.recover()).swept, orphans)
+          assert.equal((await installation.recover()).swept, orphans)
         })
 
     for (const step of DELETE_STEPS)
       test(`delete, killed at ${step}`, async (t) => {
         let id = 0
-        await house.crash(t, step, async ({ api, token }) => {
+        await installation.crash(t, step, async ({ api, token }) => {
           id = (await upload(api, token)).body.id
           await api.get(`/file/thumbnail/${id}`, { token })
           await api.delete(`/file/${id}`, { token })
         })
 
-        const { files } = await house.recover()
+        const { files } = await installation.recover()
 
         assert.ok(!files.some((file) => file.id === id))
       })
 
-    // No step of it touches the bytes.
+    // LOCAL is enough: none of these steps touches the bytes.
     for (const [step, state] of local ? RESTORE_STEPS : [])
       test(`restorable delete and restore, killed at ${step}`, async (t) => {
         let id = 0
-        await house.crash(t, step, async ({ api, token }) => {
+        await installation.crash(t, step, async ({ api, token }) => {
           id = (await upload(api, token)).body.id
           await api.delete(`/file/${id}?restorable=true`, { token })
           await api.post(`/file/${id}/restore`, undefined, { token })
         })
 
-        const { files } = await house.recover()
+        const { files } = await installation.recover()
 
         assert.equal(files.find((file) => file.id === id)?.state, state)
       })
@@ -138,12 +139,12 @@ function transfers(engine: TestEngine, provider: ProviderName, house: House): vo
     for (const step of THUMBNAIL_STEPS)
       test(`thumbnail, killed at ${step}`, async (t) => {
         let id = 0
-        await house.crash(t, step, async ({ api, token }) => {
+        await installation.crash(t, step, async ({ api, token }) => {
           id = (await upload(api, token)).body.id
           await api.get(`/file/thumbnail/${id}`, { token })
         })
 
-        const { files } = await house.recover()
+        const { files } = await installation.recover()
 
         assert.ok(files.some((file) => file.id === id))
       })
@@ -152,7 +153,7 @@ function transfers(engine: TestEngine, provider: ProviderName, house: House): vo
 
 async function erasures(engine: TestEngine): Promise<void> {
   const { issuer, sign, deleted } = await startIssuer({ after })
-  const house = await openHouse({ after }, { engine, provider: 'LOCAL', issuer })
+  const installation = await openInstallation({ after }, { engine, provider: 'LOCAL', issuer })
 
   describe(`kill -9 while files of an erased user are erased, on ${engine.name}`, () => {
     for (const step of ERASURE_STEPS)
@@ -160,14 +161,14 @@ async function erasures(engine: TestEngine): Promise<void> {
         const uploaded = Promise.withResolvers<void>()
         deleted.asked = () => uploaded.promise
         const ids: number[] = []
-        await house.crash(t, step, async ({ api }) => {
+        await installation.crash(t, step, async ({ api }) => {
           const token = await sign(systemClock(), {})
           for (const _ of [1, 2]) ids.push((await upload(api, token)).body.id)
           deleted.users.push({ id: 2, deletedAt: '2020-01-01T00:00:00.000Z' })
           uploaded.resolve()
         })
 
-        const { files } = await house.recover()
+        const { files } = await installation.recover()
 
         assert.equal(ids.length, 2)
         assert.ok(!files.some(({ id }) => ids.includes(id)))
@@ -175,16 +176,16 @@ async function erasures(engine: TestEngine): Promise<void> {
   })
 }
 
-function moves(engine: TestEngine, house: House): void {
+function moves(engine: TestEngine, installation: Installation): void {
   describe(`kill -9 at every step of a move, on ${engine.name}`, () => {
     for (const [step, orphans] of MOVE_STEPS)
       for (const to of ['OBJECT', 'LOCAL'] as const)
         test(`to ${to}, killed at ${step}`, async (t) => {
-          await house.crash(t, step, ({ api, admin }) =>
+          await installation.crash(t, step, ({ api, admin }) =>
             api.post('/api/storage/moves', { to }, { token: admin }),
           )
 
-          const { swept, files } = await house.recover()
+          const { swept, files } = await installation.recover()
 
           assert.ok(files.length > 0 && files.every(({ provider }) => provider === to))
           assert.equal(swept, orphans)
@@ -192,15 +193,18 @@ function moves(engine: TestEngine, house: House): void {
   })
 }
 
-type Furnishing = {
+type InstallationOptions = {
   engine: TestEngine
   provider: ProviderName
   s3?: S3Server | undefined
   issuer?: string
 }
 
-/** A data folder in which one file was acknowledged before anything goes wrong. */
-async function openHouse(scope: Scope, { engine, provider, s3, issuer }: Furnishing) {
+/** An installation in which one file was acknowledged before anything goes wrong. */
+async function openInstallation(
+  scope: Scope,
+  { engine, provider, s3, issuer }: InstallationOptions,
+) {
   const folder = await temporaryFolder(scope)
   const env = {
     ...storageEnv(folder, await engine.freshUrl(scope)),
@@ -218,7 +222,7 @@ async function openHouse(scope: Scope, { engine, provider, s3, issuer }: Furnish
   if (s3) await api.put('/api/storage/config/object', s3.settings, { token: admin })
   await api.put('/api/storage/provider', { provider }, { token: admin })
   const kept = await upload(api, admin)
-  // What it compiled is kept only when it ends by itself; it makes its many successors start sooner.
+  // The compile cache is written only on a clean exit; it makes the many later starts faster.
   await service.kill('SIGTERM')
   assert.deepEqual([kept.status, kept.body.provider], [201, provider])
 
@@ -240,7 +244,7 @@ async function openHouse(scope: Scope, { engine, provider, s3, issuer }: Furnish
   }
 }
 
-/** Starts again, finishes, sweeps, and proves that both sides agree to the last byte. */
+/** Reopens the storage, finishes what was interrupted, sweeps, and verifies that rows and objects agree. */
 async function recover(env: Record<string, string>) {
   const config = loadConfig(env)
   const log = createLogger('recovery', 'silent')
@@ -267,7 +271,10 @@ async function recover(env: Record<string, string>) {
       .execute()
     assert.ok(files.every(({ state }) => state !== 'deleting'))
     const stored = files.filter(({ state }) => state === 'stored')
-    assert.deepEqual(await toldOf(storage), new Map(stored.map((file) => [file.id, file.provider])))
+    assert.deepEqual(
+      await filesInEvents(storage),
+      new Map(stored.map((file) => [file.id, file.provider])),
+    )
     return { swept, files }
   } finally {
     storage.providers.close()
@@ -275,8 +282,8 @@ async function recover(env: Record<string, string>) {
   }
 }
 
-/** The files that there are by the events alone, and where: what happened is told, and nothing else. */
-async function toldOf({ db }: Storage): Promise<Map<number, string>> {
+/** The files that exist according to the events alone, with their provider. */
+async function filesInEvents({ db }: Storage): Promise<Map<number, string>> {
   const placed = await db.selectFrom('events').select(['type', 'body']).orderBy('serial').execute()
   const waiting = await db
     .selectFrom('event_outbox')
@@ -284,14 +291,14 @@ async function toldOf({ db }: Storage): Promise<Map<number, string>> {
     .orderBy('n')
     .execute()
   const rows = [...placed, ...waiting.map(({ type, data }) => ({ type, body: `{"data":${data}}` }))]
-  const told = new Map<number, string>()
+  const files = new Map<number, string>()
   for (const { type, body } of rows.filter((row) => row.type.startsWith('file.'))) {
     const { fileId, provider } = JSON.parse(body).data
-    assert.equal(told.has(fileId), !/uploaded|restored/.test(type), body)
-    if (type === 'file.deleted') told.delete(fileId)
-    else told.set(fileId, provider)
+    assert.equal(files.has(fileId), !/uploaded|restored/.test(type), body)
+    if (type === 'file.deleted') files.delete(fileId)
+    else files.set(fileId, provider)
   }
-  return told
+  return files
 }
 
 async function temporaryFiles(root: string): Promise<string[]> {

@@ -51,7 +51,9 @@ for (const engine of engines)
       assert.deepEqual([left.length, new Set(left)], [MANY, new Set([lost.id])])
     })
 
-    test('a service that stops waits only for the one in flight', { skip: noS3 }, async (t) => {
+    test('a service that stops waits only for the deletion in flight', {
+      skip: noS3,
+    }, async (t) => {
       const gate = await startGate(t, s3.settings)
       const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
       const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL })
@@ -102,7 +104,7 @@ for (const engine of engines)
     })
   })
 
-/** Files whose deletion has begun, one at each of these locations. */
+/** Inserts files whose deletion has begun, one at each of these locations. */
 async function insertMarked({ db }: Storage, locationIds: number[]): Promise<void> {
   const rows = locationIds.map((location_id, index) => ({
     owner_id: '1',

@@ -11,7 +11,7 @@ const postgres = engines.find(({ name }) => name === 'postgres')
 const UPLOADS = 300
 const CLIENTS = 12
 
-test('uploads while the server ends connections: what was acknowledged is there, once', {
+test('uploads acknowledged while the server ends connections are stored and counted once', {
   skip: postgres?.skip,
 }, async (t) => {
   const STORAGE_FULL_DATABASE_URL = (await postgres?.freshUrl(t)) ?? ''
@@ -38,7 +38,7 @@ test('uploads while the server ends connections: what was acknowledged is there,
   const end = async () => {
     while (left > 0)
       await endSome().catch((error) => {
-        // Behind a pooler its own connection may be among them.
+        // Behind a pooler, our own connection may be among them.
         if (!pooled) throw error
       })
   }

@@ -7,12 +7,12 @@ import { until } from '../../../test/until.ts'
 import { STORAGE_EVENTS } from '../src/files/events.ts'
 import { engines, register, startStorage, type TestStorage, upload } from './start-storage.ts'
 
-type Told = { id: string; type: string; subject: string; sequence: number; data: object }
+type EventItem = { id: string; type: string; subject: string; sequence: number; data: object }
 
-/** The events about files and links, once there are so many. */
-function fileEvents({ api, admin }: TestStorage, count: number): Promise<Told[]> {
+/** The events about files and links, once there are at least `count`. */
+function fileEvents({ api, admin }: TestStorage, count: number): Promise<EventItem[]> {
   const types = Object.keys(STORAGE_EVENTS).filter((type) => /^(file|link)\./.test(type))
-  return until<Told[]>(
+  return until<EventItem[]>(
     async () => (await api.get(`/api/events?types=${types}`, { token: admin })).body.items,
     ({ length }) => length >= count,
   )
@@ -25,7 +25,7 @@ for (const engine of engines)
       return startStorage(t, { STORAGE_FULL_DATABASE_URL, ...env }, testClock(), { delivers: true })
     }
 
-    test('an upload, a link, its use, a deletion and what undoes it are told once each, without names', async (t) => {
+    test('an upload, a link, its use, a deletion and a restore have one event each, without names', async (t) => {
       const service = await start(t)
       const { api, user } = service
       const receiver = await startReceiver(t)
@@ -66,7 +66,7 @@ for (const engine of engines)
       assert.deepEqual(ids.toSorted(), events.map(({ id }) => id).toSorted())
     })
 
-    test('an upload that just fits the quota is told, one that does not is not', async (t) => {
+    test('an upload that just fits the quota has an event, one that exceeds it has none', async (t) => {
       const service = await start(t, { STORAGE_FULL_USER_FILES: '2' })
       const { api, user } = service
       const first = await upload(api, user)
@@ -84,7 +84,7 @@ for (const engine of engines)
       assert.equal(new Set(events.map(({ id }) => id)).size, 3)
     })
 
-    test('are for administrators and keys with the scope; accounts are told of too', async (t) => {
+    test('are for administrators and keys with the scope, and include those about accounts', async (t) => {
       const { api, admin, user } = await start(t)
       await register(api, 'newcomer')
       const scopes = ['events:read']
@@ -94,7 +94,7 @@ for (const engine of engines)
         { token: admin },
       )
 
-      const events = await until<Told[]>(
+      const events = await until<EventItem[]>(
         async () => (await api.get('/api/events', { token: key.secret })).body.items,
         ({ length }) => length >= 2,
       )

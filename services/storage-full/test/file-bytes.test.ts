@@ -127,7 +127,7 @@ for (const engine of engines)
       }
     })
 
-    test('give a large file back whole', async () => {
+    test('return a large file complete', async () => {
       const { api, user } = await newcomer()
       const bytes = Buffer.concat([sampleFiles.mp3, randomBytes(5_000_000)])
       const { body } = await upload(api, user, { name: 'song.mp3', type: 'audio/mpeg', bytes })

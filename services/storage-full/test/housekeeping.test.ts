@@ -126,7 +126,7 @@ describe('the command line', () => {
     assert.equal((await api.get('/api/storage/status', { token })).status, 200)
   })
 
-  test('reads .env in the working directory, and ends with 78 when a setting in it is faulty', async (t) => {
+  test('reads .env in the working directory, and exits 78 when a setting in it is invalid', async (t) => {
     const env = storageEnv(await temporaryFolder(t))
     await writeFile(join(env.SUITE_DATA, '.env'), 'STORAGE_FULL_MAX_FILE_SIZE=large\n')
 
@@ -155,8 +155,8 @@ describe('the command line', () => {
   })
 })
 
-describe('the start', () => {
-  test('a wrong master key is refused in plain words', async (t) => {
+describe('at startup', () => {
+  test('a wrong master key is refused with a clear message', async (t) => {
     const folder = await temporaryFolder(t)
     await startStorage(t, { SUITE_DATA: folder })
 

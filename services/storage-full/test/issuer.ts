@@ -5,7 +5,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 
 type Scope = { after(work: () => Promise<void> | void): void }
 
-/** Another service that signs tokens, publishes its key, and says what it knows of users. */
+/** Another service that signs tokens, publishes its key, and reports on its users. */
 export async function startIssuer(t: Scope, alg = 'ES256') {
   const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
   const key = { ...(await exportJWK(publicKey)), kid: 'one', alg, use: 'sig' }
@@ -13,11 +13,11 @@ export async function startIssuer(t: Scope, alg = 'ES256') {
   const owner = { status: 200, body: { enabled: true } as object, asked: async () => {} }
   const deleted = {
     users: [] as { id: number; deletedAt: string }[],
-    /** The places in the list that were asked for. */
+    /** The positions in the list that were requested. */
     after: [] as (string | null)[],
     asked: async () => {},
   }
-  /** One at a time, as if there were many. */
+  /** One per page, as if there were many. */
   const deletedAfter = (after: string | null) => {
     const items = deleted.users.slice(Number(after), Number(after) + 1)
     return { items, next: items.length > 0 ? String(Number(after) + 1) : after }

@@ -48,7 +48,7 @@ for (const engine of engines)
         assert.equal((await upload(api, user)).status, 201)
       })
 
-    test('the test takes the way of an upload: it fails where the spool folder is unusable', async () => {
+    test('the storage test takes the path of an upload: it fails when the spool folder is unusable', async () => {
       const { api, user, admin, root } = await newcomer()
       await rename(`${root}/.incoming`, `${root}/away`)
       await writeFile(`${root}/.incoming`, '')
@@ -63,7 +63,7 @@ for (const engine of engines)
       assert.equal((await upload(api, user)).status, 201)
     })
 
-    test('the test needs no other folder than uploads do', async (t) => {
+    test('the storage test needs only the folders that uploads need', async (t) => {
       const { api, admin, root } = await newcomer()
       const before = process.env.TMPDIR
       t.after(() => {
@@ -93,7 +93,7 @@ for (const engine of engines)
   })
 
 describe('a disk that fails', () => {
-  test('a folder that may not be written: 503, and the test says why', async (t) => {
+  test('a folder that is not writable: 503, and the storage test says why', async (t) => {
     const folder = await temporaryFolder(t)
     const env = { ...storageEnv(folder), ...mayDropPrivileges, LOG_LEVEL: 'info' }
     const service = await spawnService(t, MAIN, env)
@@ -113,7 +113,7 @@ describe('a disk that fails', () => {
     assert.match((await readinessIs(service.api, 503)).body.reason, /written/)
   })
 
-  test('a real disk that fills up: 507 to what does not fit, and room again after a delete', async (t) => {
+  test('a real disk that fills up: 507 for files that do not fit, and room again after a delete', async (t) => {
     const service = await startOnSmallDisk(t)
     if (!service) return t.skip('this machine does not let a user mount a memory disk')
     const token = await logIn(service, 'user')
@@ -150,7 +150,7 @@ describe('a disk that fails', () => {
     await readinessIs(service, 200)
   })
 
-  test('a start on a full disk says so', async (t) => {
+  test('a start on a full disk fails with a message that says so', async (t) => {
     const folder = await temporaryFolder(t)
     const env = { ...storageEnv(folder), PATH: process.env.PATH }
     const child = spawnOnDisk(folder, env, 'head -c 9000000 /dev/zero >"$0/filler" 2>/dev/null')
@@ -194,7 +194,7 @@ describe('a disk that fails', () => {
   })
 })
 
-/** The reply once it has this status: what health found out is kept for a second. */
+/** The reply once it has this status: the result of a health check is cached for a second. */
 async function readinessIs(api: Api, status: number): Promise<ApiReply> {
   const deadline = performance.now() + 10_000
   for (;;) {
@@ -217,7 +217,7 @@ async function filesIn(root: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
 }
 
-/** A service with a small memory disk that only it sees. Does what `first` says before it starts. */
+/** A service with a small memory disk that only it sees. Runs the shell command `first` before it starts. */
 function spawnOnDisk(disk: string, env: NodeJS.ProcessEnv, first = ':') {
   const mount = `mount -t tmpfs -o size=${SMALL_DISK_BYTES} tmpfs "$0"`
   const alone = ['--user', '--map-root-user', '--mount', 'sh', '-c']
@@ -228,7 +228,7 @@ function spawnOnDisk(disk: string, env: NodeJS.ProcessEnv, first = ':') {
   })
 }
 
-/** The storage root, or all data, is on that disk. */
+/** Puts the storage root, or all data, on that disk. */
 async function startOnSmallDisk(t: TestContext, { withDatabase = false } = {}) {
   const folder = await temporaryFolder(t)
   const env = { ...storageEnv(folder), LOG_LEVEL: 'info', PATH: process.env.PATH }

@@ -21,8 +21,8 @@ providerSuite('a folder', {
 
 describe('a folder that fails', () => {
   for (const [what, root] of [
-    ['its root is gone', 'no-root'],
-    ['it is the empty place its disk is mounted at', 'mount-point'],
+    ['its root is missing', 'no-root'],
+    ['it is the empty mount point of its disk', 'mount-point'],
   ] as const)
     test(`is unavailable when ${what}, and nothing is created in its place`, async () => {
       await mkdir(join(folder, 'mount-point/store'), { recursive: true })
@@ -54,7 +54,7 @@ describe('a folder that fails', () => {
     assert.doesNotMatch(`${error.message} ${error.cause.message}`, /unmounted|tmp/)
   })
 
-  test('is not prepared below a root that is gone', async () => {
+  test('is not created below a missing root', async () => {
     const provider = createLocalProvider({
       root: join(folder, 'no-root'),
       path: 'store',

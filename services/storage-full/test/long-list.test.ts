@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import { openStorage } from '../src/app.ts'
 import { engines, startStorage, type TestStorage } from './start-storage.ts'
 
-const PART = 10_000
+const BATCH = 10_000
 const FILES = 100_000
 const CLIENT = `
   const [url, token] = process.argv.slice(1)
@@ -16,11 +16,11 @@ const CLIENT = `
   for await (const chunk of reply.body) files += Buffer.from(chunk).toString().split('}').length - 1
   console.log(files)`
 const LONGEST_TURN_MS = 50
-/** A virtual machine counts time that its host took away as ours, but not each time. */
+/** On a virtual machine, time stolen by the host may count as ours, but not in every reading. */
 const READINGS = 5
 
 for (const engine of engines)
-  test(`a list of ${FILES} files never holds up other requests, on ${engine.name}`, {
+  test(`a list of ${FILES} files never blocks other requests, on ${engine.name}`, {
     skip: engine.skip,
   }, async (t) => {
     const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t) })
@@ -42,7 +42,7 @@ for (const engine of engines)
     }
   })
 
-/** How much of the processor one turn of the event loop takes: other programs do not count. */
+/** The processor time of one event loop turn; other programs do not count. */
 function watchTurns(t: TestContext) {
   let [longest, before, watching] = [0, process.threadCpuUsage(), true]
   const turn = () => {
@@ -64,7 +64,7 @@ function watchTurns(t: TestContext) {
   }
 }
 
-/** In a process of its own: what the client does must not count. */
+/** Runs in a process of its own, so that the client's work does not count. */
 async function readList({ baseUrl, user }: TestStorage, query = ''): Promise<number> {
   const child = spawn(process.execPath, ['-e', CLIENT, `${baseUrl}/file/list${query}`, user], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -76,9 +76,9 @@ async function insertFiles({ config, clock }: TestStorage): Promise<void> {
   const log = createLogger('list', 'silent')
   const { storage, database } = await openStorage(config, { clock, log })
   const isSqlite = config.databaseUrl.startsWith('sqlite:')
-  // In parts: a statement has ten seconds.
-  for (let first = 1; first <= FILES; first += PART) {
-    const [from, to] = [sql.lit(first), sql.lit(Math.min(first + PART - 1, FILES))]
+  // In batches, because a statement times out after ten seconds.
+  for (let first = 1; first <= FILES; first += BATCH) {
+    const [from, to] = [sql.lit(first), sql.lit(Math.min(first + BATCH - 1, FILES))]
     const numbers = isSqlite
       ? sql`with recursive numbers(n) as (select ${from} union all select n + 1 from numbers where n < ${to})`
       : sql`with numbers as (select n from generate_series(${from}, ${to}) as n)`

@@ -37,7 +37,7 @@ for (const engine of engines)
       }
     })
 
-    test('a file that is gone gets no link', async (t) => {
+    test('no link is created for a file that does not exist', async (t) => {
       const { db, clock } = await open(t)
       const now = clock()
 

@@ -22,7 +22,7 @@ const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 
 for (const engine of engines)
-  describe(`a move with obstacles, on ${engine.name}`, { skip: engine.skip || noS3 }, () => {
+  describe(`a move with failures, on ${engine.name}`, { skip: engine.skip || noS3 }, () => {
     const start = async (t: TestContext) => {
       const gate = await startGate(t, s3.settings)
       const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
@@ -45,7 +45,7 @@ for (const engine of engines)
       assert.deepEqual(await providersOf(service), ['OBJECT', 'LOCAL'])
     })
 
-    test('a refusal that does not repeat is no failure', async (t) => {
+    test('a file that is refused only once does not fail', async (t) => {
       const { service, gate, api, user } = await start(t)
       await upload(api, user)
       let refused = 0
@@ -70,7 +70,7 @@ for (const engine of engines)
       assert.deepEqual(await providersOf(service), ['LOCAL', 'OBJECT'])
     })
 
-    test('files of a bucket that is gone are skipped; a new move takes them when it is back', async (t) => {
+    test('files of a bucket that is down are skipped; a new move takes them when it is back', async (t) => {
       const { service, gate, api, user } = await start(t)
       await activateObject(service, gate.settings)
       await upload(api, user)
@@ -116,7 +116,7 @@ for (const engine of engines)
       assert.deepEqual([back.state, back.moved, back.failed], ['DONE', 3, 0])
     })
 
-    test('originals that cannot be removed do not hold the move up', async (t) => {
+    test('originals that cannot be removed do not stop the move', async (t) => {
       const { service, gate, api, user } = await start(t)
       await activateObject(service, gate.settings)
       for (let count = 0; count < 3; count++) await upload(api, user)
@@ -143,7 +143,7 @@ for (const engine of engines)
     })
   })
 
-/** Starts a move without a service that would go on with it by itself; each call is one round. */
+/** Starts a move without a running service, which would continue it by itself; each call runs one round. */
 async function rounds(t: TestContext, { server, config, clock }: TestStorage, to: 'OBJECT') {
   await server.close()
   const log = createLogger('moves', 'silent')

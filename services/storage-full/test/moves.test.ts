@@ -13,7 +13,7 @@ import { startGate } from './store-gate.ts'
 
 const PLINTH = join(import.meta.dirname, '../../../cli/main.js')
 
-type Told = { type: string; sequence: number; data: { provider: string } }
+type EventItem = { type: string; sequence: number; data: { provider: string } }
 
 const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
@@ -29,7 +29,7 @@ for (const engine of engines)
       return service
     }
 
-    test('moves every file and back, each one readable all the time', async (t) => {
+    test('moves every file there and back, and each stays readable all the time', async (t) => {
       const service = await start(t)
       const { api, user, admin } = service
       for (let count = 0; count < 8; count++) await upload(api, user)
@@ -60,12 +60,12 @@ for (const engine of engines)
         list.map(({ to }: { to: string }) => to),
         ['LOCAL', 'OBJECT'],
       )
-      const told = await until<{ items: Told[] }>(
+      const published = await until<{ items: EventItem[] }>(
         async () => (await api.get('/api/events?subject=file:1', { token: admin })).body,
         ({ items }) => items.length === 3,
       )
       assert.deepEqual(
-        told.items.map(({ type, sequence, data }) => [type, sequence, data.provider]),
+        published.items.map(({ type, sequence, data }) => [type, sequence, data.provider]),
         [
           ['file.uploaded', 1, 'LOCAL'],
           ['file.moved', 2, 'OBJECT'],
@@ -74,7 +74,7 @@ for (const engine of engines)
       )
     })
 
-    test('takes a deletion that can be undone along, and tells nothing of it', async (t) => {
+    test('also moves a restorable file, but publishes no event about it', async (t) => {
       const service = await start(t)
       const { api, user, admin } = service
       const { body: file } = await upload(api, user)
@@ -89,12 +89,12 @@ for (const engine of engines)
       assert.deepEqual(await localObjects(service), [])
       const { bytes } = await api.get(`/file/stream/${file.id}`, { token: user })
       assert.ok(bytes.equals(sampleFiles.png))
-      const told = await until<{ items: Told[] }>(
+      const published = await until<{ items: EventItem[] }>(
         async () => (await api.get(`/api/events?subject=file:${file.id}`, { token: admin })).body,
         ({ items }) => items.length === 3,
       )
       assert.deepEqual(
-        told.items.map(({ type, data }) => [type, data.provider]),
+        published.items.map(({ type, data }) => [type, data.provider]),
         [
           ['file.uploaded', 'LOCAL'],
           ['file.deleted', 'LOCAL'],
@@ -103,7 +103,7 @@ for (const engine of engines)
       )
     })
 
-    test('tests the location files would go to, not the saved draft', async (t) => {
+    test('tests the location that files would go to, not the saved settings', async (t) => {
       const { api, admin, root } = await start(t)
       await writeFile(`${root}/not-a-folder`, '')
       const saved = { path: 'not-a-folder' }
@@ -216,7 +216,7 @@ async function finished({ api, admin }: TestStorage, id: number) {
   }
 }
 
-/** Keeps downloading while the files change places. */
+/** Keeps downloading while the files are moved. */
 function readUntilMoved({ api, user }: TestStorage) {
   let going = true
   let reads = 0

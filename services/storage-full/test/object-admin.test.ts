@@ -38,7 +38,7 @@ for (const engine of engines)
       assert.doesNotMatch(await databaseText(service), /testing-secret|rotated-secret/)
     })
 
-    test('POST /api/storage/test/object walks all steps, and says which one failed', async (t) => {
+    test('POST /api/storage/test/object runs all steps, and says which one failed', async (t) => {
       const { api, admin } = await start(t)
       const save = (change: object) =>
         api.put('/api/storage/config/object', { ...s3.settings, ...change }, { token: admin })
@@ -81,7 +81,7 @@ for (const engine of engines)
       assert.deepEqual(after.activeLocation, before.activeLocation)
     })
 
-    test('PUT /api/storage/provider tests first; a failed test leaves the active one', async (t) => {
+    test('PUT /api/storage/provider tests first; after a failed test the active one stays', async (t) => {
       const { api, admin, user } = await start(t)
       const wrong = { ...s3.settings, secretKey: 'wrong' }
       await api.put('/api/storage/config/object', wrong, { token: admin })
@@ -95,7 +95,7 @@ for (const engine of engines)
       assert.equal((await upload(api, user)).body.provider, 'LOCAL')
     })
 
-    test('files stay where they were put, whatever is active now', async (t) => {
+    test('files stay where they were stored, whichever provider is active', async (t) => {
       const service = await start(t)
       const { api, admin, user } = service
       const local = await upload(api, user)

@@ -26,7 +26,7 @@ const PRODUCTION = {
 
 const isForbiddenInProduction = forbiddenFor('http://x', { named: [], production: true })
 
-describe('addresses that are not on the internet', () => {
+describe('the address of an object store', () => {
   for (const address of [
     '127.0.0.1',
     '127.9.9.9',
@@ -47,16 +47,16 @@ describe('addresses that are not on the internet', () => {
     '64:ff9b::7f00:1',
     '2002:7f00:1::',
   ])
-    test(`${address} is one`, () => {
+    test(`${address} is forbidden in production`, () => {
       assert.equal(isForbiddenInProduction(address), true)
     })
 
   for (const address of [PUBLIC_ADDRESS, '8.8.8.8', '172.32.0.1', '2606:4700::1111'])
-    test(`${address} is none`, () => {
+    test(`${address} is allowed in production`, () => {
       assert.equal(isForbiddenInProduction(address), false)
     })
 
-  test('outside production only those with credentials of the machine are refused', () => {
+  test('outside production only metadata addresses are forbidden', () => {
     const isForbidden = forbiddenFor('http://x', { named: [], production: false })
 
     assert.deepEqual(
@@ -78,7 +78,7 @@ for (const engine of engines)
       return { ...service, save, probe }
     }
 
-    test('in production cannot be something inside, unless an operator names it', async (t) => {
+    test('in production cannot be an internal address, unless the operator names it', async (t) => {
       const named = 'http://127.0.0.1:9001'
       const { save } = await start(t, PRODUCTION)
       const allowing = await start(t, { ...PRODUCTION, STORAGE_FULL_OBJECT_ENDPOINTS: `${named}/` })
@@ -100,7 +100,7 @@ for (const engine of engines)
       assert.equal((await allowing.save({ endpoint: 'https://a.example', ...BUCKET })).status, 400)
     })
 
-    test('that leads elsewhere after it was saved is never connected to (DNS rebinding)', async (t) => {
+    test('is never connected to if it resolves elsewhere after it was saved (DNS rebinding)', async (t) => {
       const { port, connections } = await listener(t, createServer())
       const names = fakeNames(t, { 'store.example': PUBLIC_ADDRESS })
       const { save, probe } = await start(t, PRODUCTION)
@@ -114,7 +114,7 @@ for (const engine of engines)
       assert.equal(connections(), 0)
     })
 
-    test('another one asks for the keys again: a saved secret stays with its endpoint', async (t) => {
+    test('needs the keys again when it changes: a saved secret stays with its endpoint', async (t) => {
       const { port, connections } = await listener(t, createServer())
       const { save, api, admin } = await start(t)
       const endpoint = 'http://store.example'
@@ -124,7 +124,7 @@ for (const engine of engines)
       const half = await save({ endpoint: `http://127.0.0.1:${port}`, secretKey: 'another' })
       const same = await save({ endpoint: `${endpoint}/`, region: 'other' })
 
-      const reason = 'must be given again, because the endpoint is another one'
+      const reason = 'must be given again, because the endpoint has changed'
       assert.deepEqual(moved.body.errors, [`accessKey: ${reason}`, `secretKey: ${reason}`])
       assert.deepEqual(half.body.errors, [`accessKey: ${reason}`])
       assert.deepEqual([moved.status, half.status, same.status], [400, 400, 200])
@@ -136,7 +136,7 @@ for (const engine of engines)
       assert.equal(connections(), 0)
     })
 
-    test('the test cannot be used to look at ports: whatever fails to connect looks alike', async (t) => {
+    test('the storage test cannot be used to scan ports: all failures to connect look alike', async (t) => {
       const speaking = createServer((socket) => socket.on('error', () => {}).end('SSH-2.0\r\n'))
       const closed = createServer()
       const { port: closedPort } = await listener(t, closed)
@@ -158,7 +158,7 @@ for (const engine of engines)
       assert.deepEqual(noTls, refused)
     })
 
-    test('nor to read what another service answers', async (t) => {
+    test('the storage test does not reveal what another service replies', async (t) => {
       const answers = [
         [404, 'no such page'],
         [500, '<Error><Code>InternalSecret</Code><Message>inside</Message></Error>'],
@@ -182,7 +182,7 @@ for (const engine of engines)
 
 describe('a connection to an object store', () => {
   for (const host of ['127.0.0.1', 'store.example'])
-    test(`at ${host}, which is inside, is not begun, for large files either`, async (t) => {
+    test(`at ${host}, an internal address, is never opened, not even for a large file`, async (t) => {
       const { port, connections } = await listener(t, createServer())
       fakeNames(t, { 'store.example': '127.0.0.1' })
       const folder = await temporaryFolder(t)
@@ -212,7 +212,7 @@ async function listener(t: TestContext, server: Server) {
   return { port: (server.address() as AddressInfo).port, connections: () => count }
 }
 
-/** Names as the attacker's resolver gives them; all others are looked up. */
+/** Resolves these names as an attacker's resolver would; all others are looked up. */
 function fakeNames(t: TestContext, names: Record<string, string>): Record<string, string> {
   const [lookup, lookUp] = [dns.lookup, dnsPromises.lookup]
   const literal = (hostname: string) => names[hostname] ?? hostname

@@ -67,7 +67,7 @@ for (const engine of engines)
       assert.equal((await upload(api, user)).status, 201)
     })
 
-    test('stalling in the middle of an object: a thumbnail of it is 503, not a bug', async () => {
+    test('and stalls in the middle of an object: its thumbnail is 503, not 500', async () => {
       const { api, user, root } = await newcomer()
       const { body } = await upload(api, user, { bytes: photograph })
       const asking = api.get(`/file/thumbnail/${body.id}`, { token: user })
@@ -82,7 +82,7 @@ for (const engine of engines)
       assert.equal(again.headers.get('content-type'), 'image/jpeg')
     })
 
-    test('hung: an upload is answered 503 in time, and other requests are not held up', async () => {
+    test('and hangs: an upload is answered 503 in time, and other requests are not blocked', async () => {
       const { api, user } = await newcomer()
       s3.pause()
 
@@ -96,7 +96,7 @@ for (const engine of engines)
       assert.deepEqual((await api.get('/file/list', { token: user })).body, [])
     })
 
-    test('without its bucket: a file cannot be deleted, and stays in the list', async (t) => {
+    test('and has lost its bucket: a file cannot be deleted, and stays in the list', async (t) => {
       const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
       const own = await startS3(t)
       const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL })
@@ -112,7 +112,7 @@ for (const engine of engines)
     })
   })
 
-test('readers who leave release their connection to the object store', {
+test('readers who disconnect release their connection to the object store', {
   skip: noS3,
 }, async (t) => {
   const service = await startStorage(t)

@@ -16,7 +16,7 @@ import { codesOf, providerSuite, sourceFile } from './provider-suite.ts'
 
 const PATIENT = { connectMs: 2_000, answerMs: 10_000, isForbidden: () => false }
 const IMPATIENT = { ...PATIENT, answerMs: 2_000 }
-// The WHATWG "bad ports" that need no privilege: `fetch` speaks to none of them.
+// The WHATWG "bad ports" that need no privilege: `fetch` refuses all of them.
 const PORTS_BROWSERS_REFUSE = [10_080, 6697, 6669, 6668, 6667, 6666, 6665, 6566, 6000, 5061, 5060]
 const UNAVAILABLE = { code: 'STORAGE_UNAVAILABLE', status: 503 }
 
@@ -87,7 +87,7 @@ describe('an S3-style bucket that fails', { skip }, () => {
     assert.equal(failed?.name, 'credentials')
   })
 
-  test('behind a port that speaks no TLS, or no HTTP', async (t) => {
+  test('behind a port that speaks neither TLS nor HTTP', async (t) => {
     const server = createTcpServer((socket) => socket.on('error', () => {}).end('SSH-2.0\r\n'))
     t.after(() => void server.close())
     const port = await listenOnOneOf(server, [0])
@@ -99,13 +99,13 @@ describe('an S3-style bucket that fails', { skip }, () => {
     }
   })
 
-  test('with an unknown name', async () => {
+  test('with a host name that does not resolve', async () => {
     const { failed } = await failing({ endpoint: 'http://nowhere.invalid' })
 
     assert.equal(failed?.name, 'resolve')
   })
 
-  test('hung: every call ends by itself, and works again when the store does', async () => {
+  test('hung: every call times out, and works again when the store does', async () => {
     const provider = createObjectProvider(s3.settings, IMPATIENT)
     const small = await sourceFile(folder, randomBytes(10))
     const large = await sourceFile(folder, randomBytes(20_000_000))
@@ -158,7 +158,7 @@ describe('an S3-style bucket that fails', { skip }, () => {
     provider.close()
   })
 
-  test('with a full disk: refused, nothing left, and what was stored stays', async (t) => {
+  test('with a full disk: an upload is refused and leaves nothing, and stored objects stay', async (t) => {
     const full = await startS3(t, { smallDisk: true })
     const provider = createObjectProvider(full.settings, PATIENT)
     await provider.put('full/small', await sourceFile(folder, randomBytes(1000)))
@@ -171,7 +171,7 @@ describe('an S3-style bucket that fails', { skip }, () => {
     provider.close()
   })
 
-  test('releases the connection when a reader leaves early', async () => {
+  test('releases the connection when a reader stops early', async () => {
     const provider = createObjectProvider(s3.settings, PATIENT)
     await object.put('leave/body', await sourceFile(folder, randomBytes(30_000_000)))
     const stream = await provider.open('leave/body')
@@ -187,7 +187,7 @@ describe('an S3-style bucket that fails', { skip }, () => {
 
 describe('an object store whose connection breaks', () => {
   for (const size of [100, 3_000_000])
-    test(`once: the ${size} bytes are sent again, from the first`, async (t) => {
+    test(`once: all ${size} bytes are sent again`, async (t) => {
       const bytes = randomBytes(size)
       const { settings, requests, stored } = await breakingStore(t, { times: 1 })
       const provider = createObjectProvider(settings, PATIENT)
@@ -199,7 +199,7 @@ describe('an object store whose connection breaks', () => {
       assert.ok(stored()?.equals(bytes))
     })
 
-  test('repeatedly: it is unavailable', async (t) => {
+  test('repeatedly: the store is unavailable', async (t) => {
     const { settings, requests } = await breakingStore(t, { times: 9 })
     const provider = createObjectProvider(settings, PATIENT)
     t.after(() => provider.close())
@@ -210,7 +210,7 @@ describe('an object store whose connection breaks', () => {
   })
 })
 
-test('a library that could not be loaded once is loaded by the next call', async (t) => {
+test('if loading the SDK fails, the next call loads it', async (t) => {
   const { settings, stored } = await breakingStore(t, { times: 0 })
   const provider = createObjectProvider(settings, PATIENT)
   t.after(() => provider.close())
@@ -229,7 +229,7 @@ test('a library that could not be loaded once is loaded by the next call', async
   assert.equal(stored()?.length, 9)
 })
 
-/** Resets its first connections when the request has come, and stores what comes next. */
+/** Resets its first `times` connections when a request has arrived, then stores what it receives. */
 async function breakingStore(t: TestContext, { times }: { times: number }) {
   let [requests, stored] = [0, undefined as Buffer | undefined]
   const server = createServer(async (request, response) => {

@@ -25,7 +25,7 @@ for (const engine of engines)
       assert.deepEqual(removed, [0, 1, 0])
     })
 
-    test('may go while a backup is made; the object of a file may not', async (t) => {
+    test('may disappear during a backup; the object of a file may not', async (t) => {
       const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
       const { api, user, config, root } = await startStorage(t, { STORAGE_FULL_DATABASE_URL })
       await upload(api, user)
@@ -48,7 +48,7 @@ for (const engine of engines)
     })
   })
 
-test('in production an object without a file stays for an hour at least', () => {
+test('in production an object without a file is kept for at least an hour', () => {
   const given = (seconds: string) => () =>
     loadConfig({ NODE_ENV: 'production', STORAGE_FULL_ORPHAN_AGE_SECONDS: seconds })
 

@@ -10,7 +10,7 @@ const PAGELESS = Buffer.from(
     '2 0 obj<</Type/Pages/Kids[]/Count 1>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n',
 )
 
-test('a document that cannot be drawn is impossible', async (t) => {
+test('a document that cannot be drawn has no page', async (t) => {
   const path = join(await temporaryFolder(t), 'x.pdf')
   for (const bytes of [Buffer.from('%PDF-1.4\nno document'), PAGELESS]) {
     await writeFile(path, bytes)

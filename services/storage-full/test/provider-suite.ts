@@ -8,12 +8,12 @@ import type { ByteRange, SourceFile, StorageProvider } from '../src/locations/pr
 type Place = {
   /** A provider whose keys all begin with the prefix. */
   open(prefix: string): StorageProvider
-  /** Where the suite may leave files on their way into the provider. */
+  /** Where the suite may spool files before they go to the provider. */
   folder: string
   skip?: string | false
 }
 
-/** These bytes, as an upload leaves them. */
+/** These bytes, spooled like an upload. */
 export async function sourceFile(folder: string, bytes: Buffer): Promise<SourceFile> {
   const content = new Spool(folder, { sha256: true })
   await content.write(Buffer.from(bytes))
@@ -22,7 +22,7 @@ export async function sourceFile(folder: string, bytes: Buffer): Promise<SourceF
   return { content, contentType: 'application/octet-stream', checksumSha256 }
 }
 
-/** What every provider must do, whatever it is made of. */
+/** The behaviour that every provider must have. */
 export function providerSuite(name: string, { open, folder, skip = false }: Place) {
   const put = async (provider: StorageProvider, key: string, bytes: Buffer) => {
     await provider.put(key, await sourceFile(folder, bytes))
@@ -51,7 +51,7 @@ export function providerSuite(name: string, { open, folder, skip = false }: Plac
     const newKey = () => `suite/${randomUUID()}`
 
     for (const size of [1, 65_536, 3_000_000])
-      test(`gives back ${size} bytes as they were put`, async () => {
+      test(`returns ${size} bytes as they were stored`, async () => {
         const bytes = randomBytes(size)
 
         const key = await put(suite, newKey(), bytes)
@@ -60,7 +60,7 @@ export function providerSuite(name: string, { open, folder, skip = false }: Plac
         assert.equal(await suite.sizeOf(key), size)
       })
 
-    test('gives back a range, both ends included', async () => {
+    test('returns a range, both ends included', async () => {
       const bytes = randomBytes(200_000)
       const key = await put(suite, newKey(), bytes)
 
@@ -75,12 +75,12 @@ export function providerSuite(name: string, { open, folder, skip = false }: Plac
       )
     })
 
-    test('answers nothing for a key that is not there', async () => {
+    test('returns undefined for a missing key', async () => {
       assert.equal(await read(suite, 'suite/absent'), undefined)
       assert.equal(await suite.sizeOf('suite/absent'), undefined)
     })
 
-    test('removes an object, also when it is gone already', async () => {
+    test('removes an object, even if it is already gone', async () => {
       const key = await put(suite, newKey(), randomBytes(10))
 
       await suite.remove(key)
@@ -140,7 +140,7 @@ export function providerSuite(name: string, { open, folder, skip = false }: Plac
   })
 }
 
-/** What each of several calls ended with; `false` stands for one that did not fail. */
+/** The error codes of several calls; `false` stands for a call that did not fail. */
 export function codesOf(outcomes: PromiseSettledResult<unknown>[]) {
   return new Set(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code))
 }

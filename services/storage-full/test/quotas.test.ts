@@ -38,7 +38,7 @@ for (const engine of engines)
     const start = async (t: TestContext, env: Record<string, string> = {}) =>
       startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t), ...env })
 
-    test('one user cannot fill the disk: over the bytes it is 413, and nothing is stored', async (t) => {
+    test('one user cannot fill the disk: an upload over the byte quota is 413 and stores nothing', async (t) => {
       const service = await start(t, { STORAGE_FULL_USER_BYTES: '1000' })
       const { api, user } = service
 
@@ -55,7 +55,7 @@ for (const engine of engines)
       assert.equal((await storedIn(service)).length, 2)
     })
 
-    test('a large file is refused before it is sent, where there is no room at all', async (t) => {
+    test('a large file is refused before its body is sent when no room is left', async (t) => {
       const { api, baseUrl, user } = await start(t, { STORAGE_FULL_USER_FILES: '1' })
       await upload(api, user)
 
@@ -64,7 +64,7 @@ for (const engine of engines)
       assert.deepEqual([status, body.code], [413, 'QUOTA_EXCEEDED'])
     })
 
-    test('over the number of files it is 413; a deletion makes room, another user has their own', async (t) => {
+    test('an upload over the file quota is 413; a deletion makes room; other users have their own quota', async (t) => {
       const { api, user, admin } = await start(t, { STORAGE_FULL_USER_FILES: '1' })
 
       const first = await upload(api, user)
@@ -77,7 +77,7 @@ for (const engine of engines)
       assert.deepEqual([first.status, other.status, third.status], [201, 201, 201])
     })
 
-    test('a file above the size limit is what it was: 413 FILE_TOO_LARGE', async (t) => {
+    test('a file above the size limit is still 413 FILE_TOO_LARGE', async (t) => {
       const quota = { STORAGE_FULL_USER_BYTES: '10KB', STORAGE_FULL_MAX_FILE_SIZE: '1KB' }
       const { api, user } = await start(t, quota)
 
@@ -87,10 +87,10 @@ for (const engine of engines)
     })
 
     for (const [what, quota] of [
-      ['number of files', { STORAGE_FULL_USER_FILES: '10' }],
-      ['bytes', { STORAGE_FULL_USER_BYTES: String(10 * SIZE + SIZE - 1) }],
+      ['file quota', { STORAGE_FULL_USER_FILES: '10' }],
+      ['byte quota', { STORAGE_FULL_USER_BYTES: String(10 * SIZE + SIZE - 1) }],
     ] as const)
-      test(`fifty uploads at once, at two nodes, cannot overrun the ${what}`, async (t) => {
+      test(`fifty concurrent uploads at two nodes cannot exceed the ${what}`, async (t) => {
         const first = await start(t, quota)
         const second = await startStorage(t, first.env)
         for (let n = 0; n < 7; n += 1) await upload(first.api, first.user)
@@ -105,7 +105,7 @@ for (const engine of engines)
         assert.equal((await storedIn(first)).length, 10)
       })
 
-    test('what an earlier version has counted is part of the quota', async (t) => {
+    test('files counted by an earlier version count towards the quota', async (t) => {
       const { api, user, env } = await start(t, { STORAGE_FULL_USER_FILES: '100' })
       const { db, close } = await openDatabase<StorageTables>(
         env.STORAGE_FULL_DATABASE_URL ?? '',
@@ -121,7 +121,7 @@ for (const engine of engines)
       assert.deepEqual([body.files, body.bytes], [100, 7 + 2 * SIZE])
     })
 
-    test('without a quota nothing is refused, and usage is shown to its owner', async (t) => {
+    test('without a quota nothing is refused, and owners see their usage', async (t) => {
       const { api, user } = await start(t)
       const before = await api.get('/file/usage', { token: user })
 
@@ -135,7 +135,7 @@ for (const engine of engines)
       assert.equal((await api.get('/file/usage')).status, 401)
     })
 
-    test('files of two users that arrive together are stored, told and counted one by one', async (t) => {
+    test('concurrent files of two users are all stored, counted and have one event each', async (t) => {
       const service = await start(t)
       const { api, user, admin } = service
 
@@ -170,7 +170,7 @@ for (const engine of engines)
       )
     })
 
-    test('an administrator sees the usage of everyone, the largest first', async (t) => {
+    test('an administrator sees the usage of all owners, the largest first', async (t) => {
       const { api, user, admin } = await start(t, { STORAGE_FULL_USER_BYTES: '1MB' })
       const alice = await register(api, 'alice')
       await upload(api, user)
@@ -190,7 +190,7 @@ for (const engine of engines)
       assert.equal(denied.status, 403)
     })
 
-    test('files of version 1.0 count', async (t) => {
+    test('files of version 1.0 are part of the totals', async (t) => {
       const url = await engine.freshUrl(t, [])
       await openOld(url)
       const { db, close } = await openDatabase<StorageTables>(url, storageMigrations)
@@ -227,7 +227,7 @@ test('uploads of one user do not wait for each other on postgres', {
   assert.deepEqual(countsOf(replies), { 201: 15 })
 })
 
-test('files of one user that are stored together count in another part each time, on postgres', {
+test('each group of concurrent files of one user counts in another part, on postgres', {
   skip: postgres?.skip,
 }, async (t) => {
   const STORAGE_FULL_DATABASE_URL = (await postgres?.freshUrl(t)) ?? ''
@@ -260,13 +260,13 @@ function countsOf(replies: ApiReply[]): Record<string, number> {
   return counts
 }
 
-/** Every file in the store and on its way there. */
+/** Every file in the store and in the spool folder. */
 async function storedIn({ root }: TestStorage): Promise<string[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true })
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
 }
 
-/** A database of version 1.0: two stored files of user 2, and one of user 1 that is being deleted. */
+/** Creates a database of version 1.0: two stored files of user 2, and one of user 1 that is being deleted. */
 async function openOld(url: string): Promise<void> {
   const migrations = storageMigrations.filter(({ name }) => !/storage-000[23]/.test(name))
   const { db, close } = await openDatabase<StorageTables>(url, migrations)
@@ -285,7 +285,7 @@ async function openOld(url: string): Promise<void> {
   await close()
 }
 
-/** The head of an upload, whose body never comes. */
+/** Sends the head of an upload, but never its body. */
 async function announce(baseUrl: string, token: string, bytes: number) {
   const upload = request(`${baseUrl}/file`, {
     method: 'POST',

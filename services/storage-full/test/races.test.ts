@@ -26,7 +26,7 @@ for (const engine of engines)
     const start = async (t: TestContext, env: Record<string, string> = {}) =>
       startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t), ...env })
 
-    test('delete while downloading from LOCAL: the whole file or a clean break', async () =>
+    test('delete while downloading from LOCAL: the download is complete or fails', async () =>
       deleteWhileDownloading(await newcomer()))
 
     test('delete while downloading from OBJECT: the same', { skip: noS3 }, async (t) => {
@@ -63,7 +63,7 @@ for (const engine of engines)
       }
     })
 
-    test('activation during uploads: every file is where it says it is', {
+    test('activation during uploads: every file can be read', {
       skip: noS3,
     }, async (t) => {
       const { api, user, admin } = await start(t)
@@ -84,7 +84,7 @@ for (const engine of engines)
       }
     })
 
-    test('every node follows an activation at once', { skip: noS3 }, async (t) => {
+    test('an activation applies to another node as well', { skip: noS3 }, async (t) => {
       const first = await start(t, { SUITE_DATA: await temporaryFolder(t) })
       const second = await startStorage(t, first.env)
 
@@ -93,7 +93,7 @@ for (const engine of engines)
       assert.equal((await upload(second.api, second.user)).body.provider, 'OBJECT')
     })
 
-    test('a storm of uploads, thumbnails, lists and deletes ends with both sides equal', async () => {
+    test('many concurrent uploads, thumbnails, lists and deletes leave rows and objects consistent', async () => {
       const service = await newcomer()
       const { api, user } = service
       const before = await filesOf(service)
@@ -147,7 +147,7 @@ async function deleteWhileDownloading({ api, baseUrl, user }: TestStorage): Prom
   assert.equal((await api.get(`/file/info/${body.id}`, { token: user })).status, 404)
 }
 
-/** Every file in the store and on its way there. */
+/** Every file in the store and in the spool folder. */
 async function filesOf({ root }: TestStorage): Promise<string[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile())

@@ -28,7 +28,7 @@ const idsOf = ({ body }: ApiReply) => body.content.map(({ id }: { id: number }) 
 
 const statusesOf = (replies: ApiReply[]) => replies.map(({ status }) => status).sort()
 
-/** The rules of a running service, as its jobs and the command line call them. */
+/** Opens the storage of a running service, as its jobs and the command line do. */
 async function openBeside(t: TestContext, { config, clock }: TestStorage) {
   const log = createLogger('restorable', 'silent')
   const { storage, database } = await openStorage(config, { clock, log })
@@ -103,7 +103,7 @@ for (const engine of engines)
       assert.equal((await restore(service, file.id)).status, 404)
     })
 
-    test('owners restore what they deleted themselves, administrators everything', async () => {
+    test('owners can restore what they deleted themselves, administrators everything', async () => {
       const service = await newcomer()
       const { api, user, admin } = service
       const stranger = await register(api, `stranger-${engine.name}`)
@@ -141,7 +141,7 @@ for (const engine of engines)
       )
     })
 
-    test('many restores at once: one 200; with other deletions the state is whole', async () => {
+    test('of concurrent restores only one succeeds; concurrent deletions leave nothing behind', async () => {
       const service = await newcomer()
       const { api, user } = service
       for (let round = 0; round < 5; round++) {
@@ -163,7 +163,7 @@ for (const engine of engines)
       assert.deepEqual([usage.files, usage.bytes], [0, 0])
     })
 
-    test('deleted again without restorable, it is removed for good at once', async () => {
+    test('a file deleted again without restorable is removed for good at once', async () => {
       const service = await newcomer()
       const { api, user, admin } = service
       const remove = (token: string, id: number) => api.delete(`/file/${id}`, { token })
@@ -180,7 +180,7 @@ for (const engine of engines)
         await remove(user, own.id),
         await remove(user, own.id),
         await restore(service, own.id),
-        // What an administrator has deleted is not the owner's to decide.
+        // The owner cannot remove what an administrator has deleted.
         await remove(user, taken.id),
         await remove(admin, taken.id),
       ]
@@ -200,11 +200,11 @@ for (const engine of engines)
       )
     })
 
-    test('a restore against the end of the time, or an erasure: one gets the file, whole', async (t) => {
+    test('a restore that races with expiry or an erasure gets the whole file or nothing', async (t) => {
       const service = await newcomer()
       const { api, user, clock } = service
       const storage = await openBeside(t, service)
-      // For the node that sweeps, the time is over already.
+      // By the clock of the node that sweeps, the file has already expired.
       const ahead = { ...storage, clock: () => secondsAfter(clock(), 10 * MINUTES) }
       const erase = async (id: number) => {
         const claimed = await claimForRemoval(storage.db, id)
@@ -229,7 +229,7 @@ for (const engine of engines)
       }
     })
 
-    test('a restore must fit the quota, and what is restorable may not exceed it', async (t) => {
+    test('a restore must fit the quota, and restorable files may not exceed it', async (t) => {
       const service = await newcomer()
       const { api, user, clock } = service
       const storage = await openBeside(t, service)
@@ -265,7 +265,7 @@ for (const engine of engines)
       assert.deepEqual(left, stored.map(({ id }: { id: number }) => id).reverse())
     })
 
-    test('bytes count as well, and a restore competes with an upload for the last room', async (t) => {
+    test('the byte quota counts as well, and a restore competes with an upload for the last room', async (t) => {
       const service = await newcomer()
       const { api, user, clock } = service
       const storage = await openBeside(t, service)
@@ -299,7 +299,7 @@ for (const engine of engines)
       }
     })
 
-    test('when the time is over nothing restores it, and bytes and thumbnail go', async (t) => {
+    test('an expired file cannot be restored, and its bytes and thumbnail are removed', async (t) => {
       const service = await newcomer()
       const { api, user, clock } = service
       const { body: file } = await upload(api, user)
@@ -328,7 +328,7 @@ for (const engine of engines)
     })
   })
 
-/** The names of a file's object and thumbnail, as far as they are there. */
+/** The names of a file's object and thumbnail, if they exist. */
 async function objectsOf(
   { root }: TestStorage,
   { storedFilename }: { storedFilename: string },

@@ -10,7 +10,7 @@ describe('round trips to PostgreSQL', { skip: postgres?.skip }, () => {
     ['an upload', {}],
     ['an upload with a quota', { STORAGE_FULL_USER_BYTES: '1GB', STORAGE_FULL_USER_FILES: '1000' }],
   ] as const)
-    test(`of ${what} are two: who calls, and the file`, async (t) => {
+    test(`of ${what} are two: one for the caller, one for the file`, async (t) => {
       const database = await countRoundTrips(t, (await postgres?.freshUrl(t)) ?? '')
       const settings = { STORAGE_FULL_DATABASE_URL: database.url, ...env }
       const { api, user } = await startStorage(t, settings)

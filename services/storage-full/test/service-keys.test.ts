@@ -34,7 +34,7 @@ for (const engine of engines)
       assert.equal((await api.delete(`/file/${file.id}`, { token })).status, 204)
     })
 
-    test('an administrator sees the files of keys, and the audit their making', async () => {
+    test('an administrator sees the files of keys, and the audit has their creation', async () => {
       const { api, admin } = service()
       const { id, secret } = await newKey('files:write')
       const { body: file } = await upload(api, secret)
@@ -46,7 +46,7 @@ for (const engine of engines)
       assert.deepEqual(audit, [['SERVICE_KEY_CREATED', 'admin', 'SUCCESS']])
     })
 
-    test('what a key has no scope for is 403, names the scope and is in the audit', async () => {
+    test('a request without the scope is 403, names the scope and is in the audit', async () => {
       const { api, admin } = service()
       const { secret: token } = await newKey('files:read')
 
@@ -68,7 +68,7 @@ for (const engine of engines)
       assert.deepEqual(denied[0], ['ACCESS_DENIED', 'with files:read', 'REFUSED'])
     })
 
-    test('a key is no administrator, whatever its scopes', async () => {
+    test('a key is never an administrator, whatever its scopes', async () => {
       const { api } = service()
       const { secret: token } = await newKey(...SCOPES)
 
@@ -85,7 +85,7 @@ for (const engine of engines)
       assert.equal((await api.get('/api/users', { token })).status, 200)
     })
 
-    test('a rotated key has the files of the old one; links end with the last of them', async () => {
+    test('a rotated key keeps the files of the old one; links end with the last key', async () => {
       const { api, admin } = service()
       const { id, secret } = await newKey('files:read', 'files:write', 'links:write')
       const { body: file } = await upload(api, secret)

@@ -30,7 +30,7 @@ export const BY = {
 type Started = Awaited<ReturnType<typeof startStorage>>
 export type TestStorage = Started
 
-/** The environment of a service on its own empty folder, without a network of its own. */
+/** The environment of a service with an empty folder of its own, on any free port. */
 export function storageEnv(folder: string, databaseUrl = `sqlite:${folder}/storage.db`) {
   return {
     SUITE_DATA: folder,
@@ -46,7 +46,7 @@ export function storageEnv(folder: string, databaseUrl = `sqlite:${folder}/stora
 
 type Scope = { after(work: () => Promise<void> | void): void }
 
-/** Removed after the service, which may still be writing, with retries. */
+/** Removed after the service with retries, because the service may still be writing. */
 export async function temporaryFolder(t: Scope): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'storage-full-'))
   t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }))
@@ -72,8 +72,8 @@ export async function startStorage(
 }
 
 /**
- * One service for all tests of a suite, called in the body of its `describe`: starting one costs
- * more than most tests. Tests keep apart by having users of their own.
+ * One service for all tests of a suite, because starting one costs more than most tests. Call it in
+ * the body of the `describe`. Each test registers users of its own.
  */
 export function sharedStorage(engine: TestEngine, overrides: Record<string, string> = {}) {
   const cleanups: (() => Promise<void> | void)[] = []

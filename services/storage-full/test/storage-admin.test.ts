@@ -41,7 +41,7 @@ for (const engine of engines)
       })
     })
 
-    test('an activation counts at once at this node, and within a second at another', async (t) => {
+    test('an activation takes effect at once at this node, and within a second at another', async (t) => {
       const first = await startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t) })
       const { api, admin, user, clock, root } = first
       const second = await startStorage(t, first.env, clock)

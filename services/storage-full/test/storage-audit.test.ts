@@ -14,7 +14,7 @@ for (const engine of engines)
     const start = async (t: TestContext) =>
       startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t) })
 
-    test('an administrator cannot change, test or activate storage without a trace', async (t) => {
+    test('changes, tests and activations of storage by an administrator are recorded', async (t) => {
       const service = await start(t)
       const { api, admin } = service
       const token = { token: admin }
@@ -36,7 +36,7 @@ for (const engine of engines)
       assert.doesNotMatch(JSON.stringify(body), /an-access-key|a-secret-key/)
     })
 
-    test('what is refused changes nothing and is no event of a change', async (t) => {
+    test('a refused change is not recorded', async (t) => {
       const service = await start(t)
       const { api, admin } = service
 
@@ -46,7 +46,7 @@ for (const engine of engines)
       assert.deepEqual(await eventsOf(service), [])
     })
 
-    test('moves, and files of others that are deleted, have their event', async (t) => {
+    test('moves, and deletions of files of other users, are recorded', async (t) => {
       const service = await start(t)
       const { api, admin, user } = service
       const [{ body: first }, { body: second }] = [await upload(api, user), await upload(api, user)]
@@ -88,7 +88,7 @@ for (const engine of engines)
 
 type AuditEvent = { event: string; actor: string; subject: string; result: string }
 
-/** All but the logins, the oldest first. */
+/** All events except logins, oldest first. */
 async function eventsOf({ api, admin }: TestStorage): Promise<string[][]> {
   const { body } = await api.get('/api/audit?size=100&sort=id,asc', { token: admin })
   return body.content

@@ -85,7 +85,7 @@ for (const engine of engines)
       assert.deepEqual(body, before.body)
     })
 
-    test('PUT /api/storage/config/local refuses what can never be a folder', async () => {
+    test('PUT /api/storage/config/local refuses paths that can never be a folder', async () => {
       const { api, admin, root } = service()
       const before = await api.get('/api/storage/config', { token: admin })
       await writeFile(`${root}/plain`, '')

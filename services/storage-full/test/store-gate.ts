@@ -9,8 +9,8 @@ type Decide = (request: FileRequest) => boolean | Promise<boolean>
 type Scope = { after(work: () => Promise<void> | void): void }
 
 /**
- * Stands before a real bucket and decides about each request for a file whether it passes. All
- * others pass, also those of a provider's test.
+ * A proxy in front of a real bucket, which decides whether each request for a file passes. All others
+ * pass, including those of a provider's test.
  */
 export async function startGate(t: Scope, { endpoint, ...settings }: S3Settings) {
   let [open, decide]: [boolean, Decide] = [true, () => true]
@@ -32,7 +32,7 @@ export async function startGate(t: Scope, { endpoint, ...settings }: S3Settings)
     let: (decision: Decide) => {
       decide = decision
     },
-    /** Every connection is cut, as if the store were gone. */
+    /** Cuts every connection, as if the store were down. */
     close: () => {
       open = false
     },
@@ -47,7 +47,7 @@ function fileRequest({ method = '', url = '', headers }: IncomingMessage) {
   return key && { method, key, bytes: Number(headers['content-length'] ?? 0) }
 }
 
-/** With the headers as they came: they are signed. */
+/** Leaves the headers unchanged, because they are signed. */
 async function passOn(asked: IncomingMessage, answer: ServerResponse, endpoint: string) {
   const { method, url = '', headers } = asked
   const passed = request(new URL(url, endpoint), { method, headers, agent: false })

@@ -111,7 +111,7 @@ for (const engine of engines)
         assert.equal(await statusOf({ id, expiresInSeconds: 60 }, user), 400)
     })
 
-    test('reports every faulty field at once', async (t) => {
+    test('reports every invalid field at once', async (t) => {
       const { api, user } = await start(t)
 
       const { body } = await api.post(PATH, {}, { token: user })
@@ -139,7 +139,7 @@ for (const engine of engines)
       assert.equal(await statusOf(token), 404)
     })
 
-    test('a link that was not stored is 404, not a token that never works', async (t) => {
+    test('a link that could not be stored is 404, not a token that never works', async (t) => {
       const service = await start(t)
       const { api, user, file } = service
       await refuseLinks(t, service)
@@ -175,7 +175,7 @@ for (const engine of engines)
       ['anyone', 'cross-origin'],
       ['same-origin', 'same-origin'],
     ] as const)
-      test(`with STORAGE_FULL_EMBED=${embed} a page elsewhere embeds links: ${policy}`, async (t) => {
+      test(`with STORAGE_FULL_EMBED=${embed} the resource policy of links is ${policy}`, async (t) => {
         const env: Record<string, string> = embed ? { STORAGE_FULL_EMBED: embed } : {}
         const { api, user, file, link } = await start(t, env)
         const { token } = await link()
@@ -216,7 +216,7 @@ for (const engine of engines)
       assert.deepEqual((await api.get(path, { token: user })).body, [])
     })
 
-    test('a link used while it is revoked is dead once the revocation is answered', async (t) => {
+    test('a link used while it is revoked stops working once the revocation is answered', async (t) => {
       const { api, user, file, link } = await start(t)
       const { token } = await link()
       const open = () => api.get(`/file/presigned/${token}`)
@@ -230,7 +230,7 @@ for (const engine of engines)
     })
   })
 
-/** The database stores no link any more, as when the file is deleted in the same moment. */
+/** Makes the database ignore new links, as if the file were deleted at the same moment. */
 async function refuseLinks(t: TestContext, { config, clock }: TestStorage): Promise<void> {
   const log = createLogger('links', 'silent')
   const { storage, database } = await openStorage(config, { clock, log })

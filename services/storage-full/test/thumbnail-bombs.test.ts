@@ -8,7 +8,7 @@ import { type Bomb, impossible, possible } from './bombs.ts'
 import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
-/** As many files are drawn at once as there are cores but one. */
+/** Files are drawn on all cores but one at the same time. */
 const MOST_MEGABYTES = 150 + 200 * Math.max(1, availableParallelism() - 1)
 
 const harmless = {
@@ -16,7 +16,7 @@ const harmless = {
   pdf: { name: 'x.pdf', type: 'application/pdf', bytes: sampleFiles.pdf },
 }
 
-/** What decodes a picture knows nothing of databases, so one of them is enough here. */
+/** Decoding does not depend on the database, so one engine is enough here. */
 describe('GET /file/thumbnail/{id} of hostile files', () => {
   const cleanups: (() => Promise<void> | void)[] = []
   let service: SpawnedService
@@ -49,7 +49,7 @@ describe('GET /file/thumbnail/{id} of hostile files', () => {
     })
 
   for (const [what, bomb] of Object.entries(possible))
-    test(`${what}: a picture, of the JPEG or the SVG kind`, async () => {
+    test(`${what}: a JPEG or the SVG`, async () => {
       assert.match((await thumbnailOf(bomb)) ?? '', /^image\/(jpeg|svg\+xml)$/)
     })
 
@@ -67,7 +67,7 @@ describe('GET /file/thumbnail/{id} of hostile files', () => {
   })
 })
 
-/** Megabytes that the process uses now, or the most it ever used. */
+/** The megabytes that the process uses now, or its peak. */
 function memoryOf({ process: { pid } }: SpawnedService, which: 'VmRSS' | 'VmHWM'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(new RegExp(`${which}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024

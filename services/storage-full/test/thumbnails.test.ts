@@ -36,7 +36,7 @@ function failAt(t: TestContext, step: string, effect = 'error'): void {
   t.after(() => armFailPoint({}))
 }
 
-/** Counts how often a file in a folder gets its name, until it is asked. */
+/** Counts how often a file of this name appears in a folder, until the returned function is called. */
 function countNamings(folder: string, name: string) {
   let count = 0
   const sentinel = Promise.withResolvers<void>()
@@ -124,7 +124,7 @@ for (const engine of engines)
       }
     })
 
-    test('shows the first page of a PDF in its colours, the top above', async () => {
+    test('shows the first page of a PDF in its colours and the right way up', async () => {
       const { api, user } = await newcomer()
       const bytes = Buffer.from(
         '%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n' +
@@ -175,7 +175,7 @@ for (const engine of engines)
       assert.deepEqual(second.bytes, first.bytes)
     })
 
-    test('counts one that cannot be made', async (t) => {
+    test('counts a thumbnail that cannot be made', async (t) => {
       const { api, user, server } = await newcomer()
       const { body } = await upload(api, user)
       const failed = async () => {
@@ -192,7 +192,7 @@ for (const engine of engines)
       assert.deepEqual([reply.status, await failed()], [500, Number(before) + 1])
     })
 
-    test('returns the JPEG although the disk has no room to keep it', async (t) => {
+    test('returns the JPEG even if the disk has no room to keep it', async (t) => {
       const { api, user } = await newcomer()
       const { body } = await upload(api, user)
       const ask = () => api.get(`/file/thumbnail/${body.id}`, { token: user })
@@ -234,7 +234,7 @@ for (const engine of engines)
       assert.deepEqual(second.bytes, first.bytes)
     })
 
-    test('slow files of one user do not make another wait for all of them', async () => {
+    test('slow files of one user do not make another user wait for all of them', async () => {
       const { api, user: patient, config } = await newcomer()
       const { user: attacker } = await newcomer()
       const drawnAtOnce = Math.max(1, availableParallelism() - 1)
@@ -258,11 +258,11 @@ for (const engine of engines)
       await Promise.all(waits)
 
       assert.equal(reply.headers.get('content-type'), 'image/jpeg')
-      // Those being drawn when it was requested, and those when it was fetched.
+      // The ones being drawn when it was requested, and the ones being drawn when it had been fetched.
       assert.ok(before <= 2 * drawnAtOnce, `${before} were drawn first`)
     })
 
-    test('makes it once however many ask at the same time', async () => {
+    test('makes it once, however many requests arrive at the same time', async () => {
       const { api, user, root } = await newcomer()
       const { body } = await upload(api, user, {
         bytes: await picture(2000, 2000).png().toBuffer(),

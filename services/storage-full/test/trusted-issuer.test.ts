@@ -22,7 +22,7 @@ for (const engine of engines)
     const theirs = await upload(api, remote)
     const ours = await upload(api, user)
 
-    // The local demo user has the number 2 as well: the two must not be taken for one another.
+    // The local demo user also has the id 2: the two must not be confused.
     assert.deepEqual([theirs.status, theirs.body.owner], [201, 'remote'])
     assert.equal(theirs.body.ownerId, `${issuer}#2`)
     assert.equal(ours.body.ownerId, 2)
@@ -37,7 +37,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  test(`an administrator of the issuer administers the accounts here without one, on ${engine.name}`, {
+  test(`an administrator of the issuer administers local accounts without having one, on ${engine.name}`, {
     skip: engine.skip,
   }, async (t) => {
     const { issuer, sign } = await startIssuer(t)
@@ -50,7 +50,7 @@ for (const engine of engines)
     const path = '/api/users/2'
 
     const { body: users } = await api.get('/api/users', { token })
-    // The session of the token has the number 1 as well.
+    // The session of the token also has the id 1.
     const { body: sessions } = await api.get(`${path}/sessions`, { token })
     const change = { enabled: false, reason: 'left' }
     const disabled = await api.patch(path, change, { token })
@@ -75,7 +75,7 @@ for (const engine of engines)
       assert.equal((await api.get(own, { token })).status, 401, own)
   })
 
-test('a token that is not good is 401 with a trusted issuer too, and reaches no file', async (t) => {
+test('an invalid token is 401 with a trusted issuer too, and reaches no file', async (t) => {
   const { issuer, sign } = await startIssuer(t)
   const other = await startIssuer(t)
   const service = await startStorage(t, { STORAGE_FULL_TRUSTED_ISSUER: issuer })
@@ -97,7 +97,7 @@ test('a token that is not good is 401 with a trusted issuer too, and reaches no 
   assert.equal((await api.get('/file/list', { token: await sign(clock(), {}) })).status, 200)
 })
 
-test('the keys of the trusted issuer may be at another address than its name', async (t) => {
+test('the keys of the trusted issuer may be served at an address other than its name', async (t) => {
   const { issuer, sign } = await startIssuer(t)
   const { api, clock } = await startStorage(t, {
     STORAGE_FULL_TRUSTED_ISSUER: 'https://id.example',
@@ -110,7 +110,7 @@ test('the keys of the trusted issuer may be at another address than its name', a
   assert.equal((await upload(api, await sign(clock(), {}))).status, 401)
 })
 
-test('without it a token of another issuer is refused', async (t) => {
+test('without a trusted issuer a token of another issuer is refused', async (t) => {
   const { sign } = await startIssuer(t)
   const { api, clock } = await startStorage(t)
 
@@ -195,7 +195,7 @@ for (const engine of engines)
     assert.deepEqual(await opened(), [404, 'LINK_NOT_FOUND'])
     Object.assign(owner, { status: 404, body: { code: 'USER_NOT_FOUND' } })
     assert.deepEqual(await opened(), [404, 'LINK_NOT_FOUND'])
-    // Whatever does not say that the user is enabled opens nothing.
+    // A reply that does not say that the user is enabled does not open the link.
     for (const [status, body] of [
       [404, {}],
       [403, { enabled: true }],
@@ -208,7 +208,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  test(`what a user whom the issuer has erased left here is erased, on ${engine.name}`, {
+  test(`the files and the name of a user whom the issuer has erased are erased, on ${engine.name}`, {
     skip: engine.skip,
   }, async (t) => {
     const { issuer, sign, deleted } = await startIssuer(t)
@@ -218,7 +218,7 @@ for (const engine of engines)
       STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t),
     })
     const { api, clock, admin, user } = first
-    /** Looks at once for users who were erased. */
+    /** A new node looks for erased users at once. */
     const startNode = () => startStorage(t, first.env, clock)
     const statusOf = async (id: number) =>
       (await api.get(`/file/info/${id}`, { token: await logIn(api, 'admin') })).status
@@ -234,7 +234,7 @@ for (const engine of engines)
     const removed = await upload(api, user)
     const theirs = [await upload(api, token), await upload(api, token), await upload(api, token)]
     const ids = theirs.map(({ body }) => body.id as number)
-    // Names are in the audit and beside what an administrator made.
+    // The name appears in the audit, and on what the administrator created.
     assert.equal((await api.delete(`/file/${removed.body.id}`, { token: boss })).status, 204)
     assert.equal((await api.delete(`/file/${ids.pop()}`, { token: admin })).status, 204)
     const restorable = await upload(api, token)
@@ -261,7 +261,7 @@ for (const engine of engines)
     assert.equal(await statusOf(ours.body.id), 200)
     await until(deletedFiles, (count) => count === 0)
 
-    // A token of the user may be good for a quarter of an hour, and what it leaves is erased as well.
+    // A token of the user may stay valid for a quarter of an hour; what is uploaded with it is erased too.
     const late = await upload(api, token)
     clock.advance(1_001)
     const isDone = () => deleted.after.at(-1) === '2'
@@ -281,7 +281,7 @@ for (const engine of engines)
     assert.deepEqual(deleted.after, ['2'])
   })
 
-test('a link that is revoked while the issuer is asked does not open', async (t) => {
+test('a link that is revoked while the issuer is being asked does not open', async (t) => {
   const { issuer, sign, owner } = await startIssuer(t)
   const { api, clock } = await startStorage(t, {
     STORAGE_FULL_TRUSTED_ISSUER: issuer,
@@ -301,7 +301,7 @@ test('a link that is revoked while the issuer is asked does not open', async (t)
   assert.deepEqual([opened.status, opened.body.code], [404, 'LINK_NOT_FOUND'])
 })
 
-test('links of an issuer that is not trusted any more are 404, without a key they open', async (t) => {
+test('links open without a key, and are 404 when their issuer is no longer trusted', async (t) => {
   const { issuer, sign } = await startIssuer(t)
   const env = {
     STORAGE_FULL_DATABASE_URL: await (engines[0] as TestEngine).freshUrl(t),
@@ -320,7 +320,7 @@ test('links of an issuer that is not trusted any more are 404, without a key the
   assert.equal((await api.get(path)).status, 404)
 })
 
-test('in production a trusted issuer needs the key to ask it', () => {
+test('in production a trusted issuer requires a key for introspection', () => {
   const env = {
     NODE_ENV: 'production',
     STORAGE_FULL_MASTER_KEY: randomBytes(32).toString('base64'),

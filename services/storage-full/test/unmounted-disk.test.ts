@@ -16,7 +16,7 @@ function diskOf({ root }: TestStorage) {
   return { unmount: () => rename(root, away), mount: () => rename(away, root) }
 }
 
-/** The reply once it has this status: what health found out is kept for a second. */
+/** The reply once it has this status: the result of a health check is cached for a second. */
 async function until(ask: () => Promise<ApiReply>, status: number): Promise<ApiReply> {
   const deadline = performance.now() + 10_000
   for (;;) {
@@ -61,7 +61,7 @@ for (const engine of engines)
         assert.equal((await upload(api, user)).status, 201)
       })
 
-    test('readiness says so until it is mounted again, and liveness never asks', async (t) => {
+    test('readiness reports it until it is mounted again; liveness does not check it', async (t) => {
       const service = await start(t)
       const { api } = service
       const disk = diskOf(service)
@@ -81,7 +81,7 @@ for (const engine of engines)
       await until(ready, 200)
     })
 
-    test('no test, activation or saving of the path creates the folder again', async (t) => {
+    test('testing, activating or saving the path does not create the folder again', async (t) => {
       const service = await start(t)
       const { api, admin, root } = service
       await rename(`${root}/files`, `${root}/away`)
@@ -121,7 +121,7 @@ for (const engine of engines)
       assert.match(body.detail, /not files-\w+, in which this service keeps its files: mount/)
     })
 
-    test('a new path is made when it is saved, and not again when it is tested', async (t) => {
+    test('a new folder is created when it is saved, and not again when it is tested', async (t) => {
       const { api, admin, root } = await start(t)
       const probe = () => api.post('/api/storage/test/local', undefined, { token: admin })
 
@@ -135,7 +135,7 @@ for (const engine of engines)
       assert.deepEqual(await readdir(`${root}/second`), [])
     })
 
-    test('at the start: the service runs, refuses uploads, and works once the disk is mounted', async (t) => {
+    test('at startup: the service runs, refuses uploads, and works once the disk is mounted', async (t) => {
       const before = await start(t)
       const { body: file } = await upload(before.api, before.user)
       await before.server.close()
@@ -154,7 +154,9 @@ for (const engine of engines)
       assert.ok(read.bytes.equals(sampleFiles.png))
     })
 
-    test('where OBJECT is active a fresh machine needs no old root', { skip: noS3 }, async (t) => {
+    test('when OBJECT is active a new machine does not need the old root', {
+      skip: noS3,
+    }, async (t) => {
       const before = await start(t)
       await activateObject(before, s3.settings)
       await before.server.close()

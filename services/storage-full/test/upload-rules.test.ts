@@ -17,7 +17,7 @@ const TYPES = {
   zip: 'application/zip',
 } as const
 
-/** Every file in the store and on its way there. */
+/** Every file in the store and in the spool folder. */
 async function leftovers({ root }: TestStorage): Promise<string[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true })
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
@@ -27,7 +27,7 @@ for (const engine of engines)
   describe(`POST /file: what is accepted, on ${engine.name}`, { skip: engine.skip }, () => {
     const { newcomer } = sharedStorage(engine)
 
-    test('takes every allowed type', async () => {
+    test('accepts every allowed type', async () => {
       const { api, user } = await newcomer()
       for (const [extension, type] of Object.entries(TYPES)) {
         const bytes = sampleFiles[extension as keyof typeof TYPES]
@@ -39,13 +39,13 @@ for (const engine of engines)
       }
     })
 
-    test('takes a damaged file: only its signature counts', async () => {
+    test('accepts a damaged file: only its signature is checked', async () => {
       const { api, user } = await newcomer()
 
       assert.equal((await upload(api, user, { bytes: sampleFiles.png.subarray(0, 8) })).status, 201)
     })
 
-    test('takes text whose declared type names its encoding', async () => {
+    test('accepts text whose declared type names its encoding', async () => {
       const { api, user } = await newcomer()
       const bytes = Buffer.from('grün')
       for (const type of ['text/plain;charset=UTF-8', 'text/plain; charset=utf-8']) {
@@ -55,7 +55,7 @@ for (const engine of engines)
       }
     })
 
-    test('takes text that starts like another type, and no other type as text', async () => {
+    test('accepts text that starts like another type, but no other type as text', async () => {
       const { api, user } = await newcomer()
       const text = async (bytes: Buffer) =>
         (await upload(api, user, { name: 'x.txt', type: 'text/plain', bytes })).status
@@ -66,7 +66,7 @@ for (const engine of engines)
         assert.equal(await text(sampleFiles[extension]), 400, extension)
     })
 
-    test('refuses scripts, pages, SVG and executables under their own or a borrowed name', async () => {
+    test('refuses scripts, pages, SVG and executables under their own or another extension', async () => {
       const service = await newcomer()
       const before = await leftovers(service)
       const page = Buffer.from('<html><script>alert(1)</script></html>')
@@ -155,7 +155,7 @@ for (const engine of engines)
         assert.equal((await upload(api, user, attempt)).status, 400, `attempt ${index}`)
     })
 
-    test('answers 401 before it reads a body, and 400 to a body that is no upload', async () => {
+    test('answers 401 before it reads a body, and 400 to a body that is not an upload', async () => {
       const service = await newcomer()
       const { api, user } = service
       const before = await leftovers(service)
@@ -181,7 +181,7 @@ for (const engine of engines)
       assert.equal((await leftovers(service)).length, before.length + 1)
     })
 
-    test('leaves nothing of an upload whose client went away', async () => {
+    test('leaves nothing of an upload whose client disconnected', async () => {
       const service = await newcomer()
       const before = await leftovers(service)
       const leaving = new AbortController()

@@ -12,7 +12,7 @@ for (const engine of engines)
       STORAGE_FULL_ALLOWED_TYPES: 'png,txt,pdf,svg',
     })
 
-    test('takes a file of exactly the limit and answers 413 to one byte more', async () => {
+    test('accepts a file of exactly the limit and answers 413 to one byte more', async () => {
       const { api, user } = await newcomer()
       const statusOf = async (size: number) => {
         const bytes = Buffer.alloc(size, 'a')
@@ -25,7 +25,7 @@ for (const engine of engines)
       assert.equal((await api.get('/file/list', { token: user })).body.length, 1)
     })
 
-    test('takes 64 KiB around the file, and answers 413 to one byte more', async () => {
+    test('accepts 64 KiB around the file, and answers 413 to one byte more', async () => {
       const { api, user } = await newcomer()
       const statusOf = async (around: number) => {
         const file = Buffer.alloc(LIMIT, 'a')
@@ -42,7 +42,7 @@ for (const engine of engines)
       assert.equal(await statusOf(64 * 1024 + 1), 413)
     })
 
-    test('takes only the types that STORAGE_FULL_ALLOWED_TYPES names', async () => {
+    test('accepts only the types that STORAGE_FULL_ALLOWED_TYPES lists', async () => {
       const { api, user } = await newcomer()
       const pdf = { name: 'x.pdf', type: 'application/pdf', bytes: sampleFiles.pdf }
       const gif = { name: 'x.gif', type: 'image/gif', bytes: sampleFiles.gif }
@@ -55,7 +55,7 @@ for (const engine of engines)
       assert.equal((await upload(api, user, pdf)).status, 201)
     })
 
-    test('a drawing is downloaded and never shown, to its owner and by a link', async () => {
+    test('an SVG is downloaded and never shown, to its owner and through a link', async () => {
       const { api, user } = await newcomer()
       const svg = { name: 'x.svg', type: 'image/svg+xml', bytes: sampleFiles.svg }
 
@@ -79,7 +79,7 @@ for (const engine of engines)
     })
   })
 
-test('`default` keeps the usual types and adds others from the table', async (t) => {
+test('`default` keeps the usual types, and others can be added', async (t) => {
   const { api, user } = await startStorage(t, {
     STORAGE_FULL_ALLOWED_TYPES: 'default,csv,json,md,docx,xlsx',
   })

@@ -13,7 +13,9 @@ const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 
 for (const engine of engines)
-  describe(`verifying beside a service, on ${engine.name}`, { skip: engine.skip || noS3 }, () => {
+  describe(`verification beside a running service, on ${engine.name}`, {
+    skip: engine.skip || noS3,
+  }, () => {
     const start = async (t: TestContext) => {
       const gate = await startGate(t, s3.settings)
       const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
@@ -29,7 +31,7 @@ for (const engine of engines)
       return { service, gate, storage, ...service }
     }
 
-    test('files that are deleted or moved meanwhile do not differ', async (t) => {
+    test('files that are deleted or moved meanwhile are not reported', async (t) => {
       const { service, storage, api, user } = await start(t)
       for (let count = 0; count < 3; count++) await upload(api, user)
       const findings = verifyFiles(storage)
@@ -42,7 +44,7 @@ for (const engine of engines)
       assert.deepEqual([first, ...others], ['sound', 'sound'])
     })
 
-    test('the copy that a move is checking is no orphan', async (t) => {
+    test('the copy that a move is checking is not an orphan', async (t) => {
       const { service, gate, storage, api, user } = await start(t)
       await upload(api, user)
       let findings: unknown[] = []
@@ -56,7 +58,7 @@ for (const engine of engines)
       assert.deepEqual([failed, findings], [0, ['sound']])
     })
 
-    test('an object that gets its file, or goes, before the second look is no orphan', async (t) => {
+    test('an object that gets a file, or disappears, before the second check is not an orphan', async (t) => {
       const { service, gate, storage, api, user, root } = await start(t)
       await upload(api, user)
       await activateObject(service, gate.settings)
@@ -69,7 +71,7 @@ for (const engine of engines)
       for (const name of ['coming', 'going', 'orphan']) await writeFile(pathOf(name), 'x')
       gate.close()
       const findings = verifyFiles(storage)
-      // The first look ends with the bucket, which is not there.
+      // The first check ends with the bucket, which is unreachable.
       const first = [(await findings.next()).value, (await findings.next()).value]
 
       await storage.db.updateTable('files').set({ object_name: 'coming' }).execute()

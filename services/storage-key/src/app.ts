@@ -47,7 +47,7 @@ const apiWith = (keys: KeyGuard | undefined): ApiDescription => ({
   problemForm: describeErrors,
 })
 
-/** The wiring of the service, and every route it has. */
+/** Wires up the service and all its routes. */
 export async function createStorageKey(
   config: StorageKeyConfig,
   { clock = systemClock }: { clock?: Clock } = {},
@@ -102,14 +102,14 @@ export async function createStorageKey(
   return server
 }
 
-/** What a backup of this service has to keep. */
+/** The data of this service that a backup must contain. */
 export function storageKeyData({ root, databaseUrl: url }: StorageKeyConfig) {
   const setting = 'STORAGE_KEY_DATABASE_URL'
   const database = url === undefined ? undefined : { url, setting, migrations: keyMigrations }
   return { name: NAME, database, keys: {}, root }
 }
 
-/** For the command line: the service keys, whether or not the service runs. */
+/** For the command line: the service keys, whether or not the service is running. */
 export function openForOperator(config: StorageKeyConfig) {
   return requireKeyStore(config, systemClock)
 }

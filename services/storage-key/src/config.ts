@@ -26,7 +26,7 @@ export function loadConfig(env: Env = process.env) {
     return {
       ...service,
       production: settings.production,
-      /** Of service keys alone; `undefined`: there are none. */
+      /** The database of service keys, and of nothing else; without it there are none. */
       databaseUrl: keyDatabase(settings, service),
       database: databaseOptions(settings, PREFIX),
       apiKey: apiKey(settings, service),

@@ -108,7 +108,7 @@ function storedFileRoutes(server: Server, store: FileStore): void {
   })
 }
 
-/** Returns once nothing temporary is left of the upload. */
+/** Returns once the temporary files of the upload are gone. */
 async function receiveFile(
   request: Request,
   reply: Reply,

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { createLogger } from '@plinth/kit'
 import { startSweeping } from './files.ts'
 
-test('leftovers of other hosts are swept after a day, at the start and while the service runs', {
+test('leftovers of other hosts are removed after a day, at startup and while the service runs', {
   timeout: 30_000,
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-leftovers-'))

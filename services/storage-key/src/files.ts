@@ -34,7 +34,7 @@ export const ACCEPTED = fileTypes(['png', 'jpg', 'pdf', 'webp'])
 
 const HOUR_MS = 3_600_000
 
-/** One flat folder. Uploads are received in a folder inside it: on the same file system, unlisted. */
+/** One flat folder. Uploads are received in a subfolder, which is on the same file system and not listed. */
 export type FileStore = {
   root: string
   uploads: UploadLimits
@@ -75,7 +75,7 @@ export async function startSweeping(
   return () => clearInterval(timer)
 }
 
-/** Checks an upload, keeps it under a new name and returns that name. */
+/** Checks an upload, stores it under a new name and returns that name. */
 export async function storeFile(store: FileStore, upload: Upload): Promise<string> {
   const { extension } = await requireFileType(upload, ACCEPTED)
   failPoint('upload:examined')
@@ -110,7 +110,7 @@ export async function describeFile(store: FileStore, name: string) {
 
 /** A file placed in the folder by hand may have any extension. */
 function mediaTypeOf(name: string): string {
-  // Without a dot the library takes the whole name for an extension.
+  // Given a name without a dot, the library treats the whole name as an extension.
   return (name.includes('.') && mime.getType(name)) || 'application/octet-stream'
 }
 
@@ -124,7 +124,7 @@ export async function deleteFile(store: FileStore, name: string): Promise<boolea
   return removed
 }
 
-/** Whether the folder can be used, by writing to it. */
+/** Checks that the folder can be used, by writing to it. */
 export async function isHealthy({ root, uploads }: FileStore): Promise<boolean> {
   try {
     await access(root, constants.R_OK | constants.W_OK | constants.X_OK)
@@ -146,7 +146,7 @@ function absent(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
 }
 
-/** When the folder itself is gone, the files are not: that is a failure of the storage, not a 404. */
+/** A missing folder does not mean that its files were deleted: it is a storage failure, not a 404. */
 async function requireRoot({ root }: FileStore): Promise<void> {
   const stats = await stat(root)
   if (!stats.isDirectory()) throw new Error('The storage folder is not a folder.')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createListing } from './listing.ts'
 
-/** A listing whose clock stands still unless the test moves it. */
+/** A listing whose clock stands still unless the test advances it. */
 function openListing(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-listing-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -30,7 +30,7 @@ test('a list is reused once the folder has been unchanged for two seconds', asyn
   assert.equal(await list(), settled)
 })
 
-test('a file placed or removed after a list was kept is seen in the next list', async (t) => {
+test('a file added or removed after a list was cached is seen in the next list', async (t) => {
   const { folder, clock, names } = openListing(t)
   const keepList = async () => {
     await names()
@@ -47,7 +47,7 @@ test('a file placed or removed after a list was kept is seen in the next list', 
   assert.deepEqual(await names(), [])
 })
 
-test('where time stamps are coarse, a change within one stamp is seen in the next list', async (t) => {
+test('with coarse time stamps, a change within one tick is seen in the next list', async (t) => {
   const { folder, clock } = openListing(t)
   const timesOf = async () => String(Math.floor(clock.nowMs / 2000))
   const list = createListing(folder, { now: () => clock.nowMs, timesOf })

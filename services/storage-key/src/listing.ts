@@ -8,10 +8,10 @@ export type Listing = () => Promise<Buffer>
 const SETTLED_MS = 2000
 
 /**
- * A list is reused only while it is certain to be current. The folder must have the same times as
- * when it was read, and these must have been unchanged for longer than a time stamp of the file
- * system lasts: a second change within one stamp leaves no trace. How long they are unchanged is
- * measured here, because the clock of a file server may differ from ours.
+ * A list is reused only while it is certain to be current. The folder must have the same time stamps
+ * as when it was read, and these must have been unchanged for longer than the resolution of the file
+ * system's time stamps: a second change within one tick leaves no trace. That duration is measured with
+ * our own clock, because the clock of a file server may differ.
  */
 export function createListing(
   folder: string,

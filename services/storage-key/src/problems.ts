@@ -33,7 +33,7 @@ export const notAFile = defineProblem(
   'Only regular files can be deleted; this is a link or a folder.',
 )
 
-/** The reason that health gives. */
+/** The reason that the health check gives. */
 export const folderUnusable = defineProblem(
   'STORAGE_UNAVAILABLE',
   503,
@@ -57,7 +57,7 @@ const ErrorReply = {
   path: Type.String({ examples: ['/file/list'] }),
 }
 
-/** The same, for the API document. */
+/** The schema of these bodies, for the API document. */
 export function describeErrors(problems: DefinedProblem[]) {
   if (problems[0]?.status === 401) return { 'text/plain': { schema: { const: 'Unauthorized' } } }
   const members = problems.flatMap(({ kind }) => Object.entries(kind.members ?? {}))

@@ -6,7 +6,7 @@ import { propertyRuns } from '@plinth/kit/testing'
 import { assert as check, constantFrom, oneof, property, string, stringMatching } from 'fast-check'
 import { requestedName } from './request-target.ts'
 
-/** The problem's sentence, or nothing when the name is flat. */
+/** The problem's message, or undefined when the name is flat. */
 function faultOf(name: string): string | undefined {
   try {
     assert.equal(requestedName(`/file/${encodeURIComponent(name)}`, 'file'), name)
@@ -58,11 +58,11 @@ describe('a requested name', () => {
       assert.equal(faultOf(name), expected)
     })
 
-  test('with half a surrogate pair is invalid', () => {
+  test('with a lone surrogate is invalid', () => {
     assert.throws(() => requestedName('/file/%ed%a0%80', 'file'), { message: invalid })
   })
 
-  test('that is flat never leaves its folder, whatever characters it has', () => {
+  test('never leaves its folder if it is flat, whatever characters it has', () => {
     const tricky = stringMatching(/^[./\\:A-Ca-c%~ ]{0,12}$/)
     const name = oneof(string({ unit: 'binary' }), tricky, constantFrom('..', '.', '~', '/'))
     check(

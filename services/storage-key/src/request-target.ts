@@ -5,9 +5,9 @@ const NAME = 'requested'
 const LONGEST_NAME_BYTES = 255
 
 /**
- * The route for a request, decided on the raw target: a parser that folds `..` or decodes `%2F`
- * first would hide an attack. Every target in the file area maps to one of five paths, so the
- * router never refuses a name before the key has been checked.
+ * The route for a request, decided on the raw target: a parser that first resolves `..` or decodes
+ * `%2F` would hide an attack. Every target in the file area maps to one of five paths, so the router
+ * never refuses a name before the key has been checked.
  */
 export function routeOf({ method, url = '/' }: { method?: string; url?: string }): string {
   if (!isFileArea(url)) return pathOf(url) + queryOf(url)
@@ -27,7 +27,7 @@ export function isFileArea(url: string): boolean {
   let path = pathOf(url)
   for (let round = 0; round < 3; round += 1) {
     if (leadsToFiles(path)) return true
-    path = leniently(path)
+    path = decodedLeniently(path)
   }
   return false
 }
@@ -46,7 +46,7 @@ function leadsToFiles(path: string): boolean {
   return parts[0] === 'file' || resolved[0] === 'file'
 }
 
-/** The flat name that a target asks for; throws the problem of an invalid one. */
+/** The flat name that a target asks for; throws a problem if it is invalid. */
 export function requestedName(url: string, route: 'file' | 'info'): string {
   const rest = fileAreaRest(url) ?? ''
   const raw = route === 'info' ? infoName(rest) : rest.slice(1)
@@ -56,7 +56,7 @@ export function requestedName(url: string, route: 'file' | 'info'): string {
   return name
 }
 
-/** Names the worst fault first. Both slashes separate, so a name means the same on every system. */
+/** Reports the worst fault first. Both `/` and `\` separate, so a name means the same on every system. */
 function requireFlat(name: string): void {
   const parts = name.split(/[/\\]/)
   if (name.trim() === '' || /\p{Cc}/u.test(name)) throw nameInvalid()
@@ -65,7 +65,7 @@ function requireFlat(name: string): void {
   if (parts.length > 1 || name === '.') throw nameNested()
 }
 
-/** Whether any prefix of the path is above its start. */
+/** Whether the path goes above its start at any point. */
 function climbs(parts: string[]): boolean {
   let depth = 0
   for (const part of parts) {
@@ -82,7 +82,7 @@ function pathOf(url: string): string {
   return path.startsWith('/') ? path : `/${path}`
 }
 
-/** Only the lists of service keys and their audit have one. */
+/** Only the lists of service keys and of their audit take a query. */
 function queryOf(url: string): string {
   return /^\/api\//.test(pathOf(url)) ? (/\?.*/s.exec(url)?.[0] ?? '') : ''
 }
@@ -107,7 +107,7 @@ function decoded(text: string): string | undefined {
 }
 
 /** Decodes valid escapes and keeps the rest, as a careless server might. */
-function leniently(text: string): string {
+function decodedLeniently(text: string): string {
   return text.replace(/%([0-9a-f]{2})/gi, (_escape, hex) =>
     String.fromCharCode(Number.parseInt(hex, 16)),
   )

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { rawRequest } from './raw-request.ts'
 import { form, PNG, startStorageKey } from './start-storage-key.ts'
 
-// As hard as it gets: the base path is also the name of the service's own area.
+// The second is the hardest case: the base path equals the service's own /file.
 for (const path of ['/store', '/file'])
   describe(`the key storage edition at a public URL with the path ${path}`, () => {
     for (const [proxy, base] of [
@@ -40,7 +40,7 @@ for (const path of ['/store', '/file'])
       })
   })
 
-test('no spelling of a target below the base path gets around the key', async (t) => {
+test('no spelling of a target below the base path bypasses the key', async (t) => {
   const { port } = await startStorageKey(t, {
     STORAGE_KEY_PUBLIC_URL: 'https://app.example/store',
   })

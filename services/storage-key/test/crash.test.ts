@@ -69,7 +69,7 @@ describe('kill -9 during an upload, then a restart', () => {
       const restarted = await startStorageKey(t, { STORAGE_KEY_ROOT: root })
       const { body: names } = await restarted.api.get('/file/list')
 
-      // Killed between the rename and the reply, the file exists although the client was not told.
+      // If killed between the rename and the reply, the file exists although the client got no reply.
       assert.equal(names.length, named ? 2 : 1)
       assert.ok(names.includes(acknowledged))
       for (const name of names) assert.ok(readFileSync(join(root, name)).equals(content))
@@ -112,7 +112,7 @@ describe('a failing step', () => {
       })
 })
 
-describe('the start', () => {
+describe('startup', () => {
   test('removes what a crash left behind', async (t) => {
     const root = temporaryFolder(t)
     mkdirSync(join(root, '.incoming'), { recursive: true })
@@ -123,7 +123,7 @@ describe('the start', () => {
     assert.deepEqual(filesIn(root), { stored: [], incoming: [] })
   })
 
-  test('keeps what another host is receiving into the same folder', async (t) => {
+  test('keeps uploads that another host is receiving into the same folder', async (t) => {
     const root = temporaryFolder(t)
     const incoming = join(root, '.incoming')
     mkdirSync(incoming)

@@ -51,7 +51,7 @@ describe('GET /file/list', () => {
     assert.deepEqual(body, names.sort())
   })
 
-  test('shows at once what is uploaded, deleted, or placed and removed by hand', async (t) => {
+  test('shows uploads, deletions and changes made by hand at once', async (t) => {
     const { api, root } = await startStorageKey(t)
     const list = async () => (await api.get('/file/list')).body
     const { body: first } = await upload(api)
@@ -71,7 +71,7 @@ describe('GET /file/list', () => {
     assert.deepEqual(await list(), [second])
   })
 
-  test('shows a file placed or removed by hand in the very next list, within one second', async (t) => {
+  test('shows a file added or removed by hand in the very next list, within one second', async (t) => {
     const { api, root } = await startStorageKey(t)
     const list = async () => (await api.get('/file/list')).body
     const path = join(root, 'by-hand')
@@ -84,7 +84,7 @@ describe('GET /file/list', () => {
     }
   })
 
-  test('shows a file whose arrival did not change the times of the folder', async (t) => {
+  test('shows a new file even if the modification time of the folder is set back', async (t) => {
     const { api, root } = await startStorageKey(t)
     const { atime, mtime } = statSync(root)
     assert.deepEqual((await api.get('/file/list')).body, [])
@@ -211,7 +211,7 @@ describe('DELETE /file/{filename}', () => {
     assert.equal((await api.delete('/file/list')).body, true)
   })
 
-  test('two at once: one deletes the file, the other finds none', async (t) => {
+  test('of two concurrent deletions, one deletes the file and the other finds none', async (t) => {
     const { api } = await startStorageKey(t)
     const { body: name } = await upload(api)
 

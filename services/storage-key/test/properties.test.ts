@@ -112,7 +112,7 @@ describe('for any input', () => {
     )
   })
 
-  test('files added and removed by hand in any order: the list is the folder', async (t) => {
+  test('the list matches the folder when files are added and removed by hand', async (t) => {
     const { api, root } = await startStorageKey(t)
     const list = async () => (await api.get('/file/list')).body
     const expected = new Set<string>()

@@ -10,7 +10,7 @@ import { filesIn, KEY, PNG, startStorageKey, temporaryFolder, upload } from './s
 const openDescriptors = () => readdirSync('/proc/self/fd').length
 
 describe('concurrently', () => {
-  test('a name swapped for a link is never followed', async (t) => {
+  test('a file replaced by a symbolic link is never followed', async (t) => {
     const { api, root } = await startStorageKey(t)
     const outside = temporaryFolder(t)
     writeFileSync(join(outside, 'secret'), 'secret')

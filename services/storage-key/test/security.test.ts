@@ -42,7 +42,7 @@ describe('the upload protocol', () => {
       413,
     ],
     ['a negative length', ['Content-Length: -1'], body(), 400],
-    ['a length that is no number', ['Content-Length: 1e9'], body(), 400],
+    ['a length that is not a number', ['Content-Length: 1e9'], body(), 400],
     ['two lengths', ['Content-Length: 5', 'Content-Length: 6'], body(), 400],
     [
       'a length and chunks',
@@ -67,7 +67,7 @@ describe('the upload protocol', () => {
       })
 
       assert.equal((await post(port, [...headers], content)).status, status)
-      // The parser answers immediately, while the upload before it is still being discarded.
+      // The HTTP parser replies immediately, while the upload is still being discarded.
       while (filesIn(root).incoming.length > 0) await new Promise(setImmediate)
       assert.deepEqual(filesIn(root), { stored: [], incoming: [] })
     })
@@ -117,7 +117,7 @@ describe('unusual requests', () => {
   })
 
   for (const [what, request, status, error] of [
-    ['what is not HTTP', 'what is this?\r\n\r\n', 400, 'Bad Request'],
+    ['a request that is not HTTP', 'what is this?\r\n\r\n', 400, 'Bad Request'],
     [
       'a header of 17 KB',
       `GET /file/list HTTP/1.1\r\nX: ${'a'.repeat(17_000)}\r\n\r\n`,
@@ -181,7 +181,7 @@ describe('unusual requests', () => {
     assert.equal(headers.get('x-powered-by'), null)
   })
 
-  test('1000 ranges give the file once', async (t) => {
+  test('a request for 1000 ranges returns the file once', async (t) => {
     const { api, root } = await startStorageKey(t)
     writeFileSync(join(root, 'a.png'), '0123456789')
     const range = `bytes=${Array.from({ length: 1000 }, () => '0-9').join(',')}`
@@ -192,7 +192,7 @@ describe('unusual requests', () => {
   })
 })
 
-test('a target that cannot be decoded has the headers of every reply', async (t) => {
+test('the reply to a target that cannot be decoded has the usual headers', async (t) => {
   const { port } = await startStorageKey(t)
 
   for (const target of ['/%', '/file/%E0%A4%A', '/api-test/%']) {

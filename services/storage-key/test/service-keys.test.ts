@@ -41,7 +41,7 @@ for (const engine of engines)
       assert.equal((await api.delete(`/file/${stored.body}`)).body, true)
     })
 
-    test('the database of the keys is measured', async (t) => {
+    test('the database of the keys has metrics', async (t) => {
       const { server } = await start(t, engine)
 
       const names = (await server.metrics.read()).map(({ name }) => name)
@@ -72,7 +72,7 @@ for (const engine of engines)
       assert.equal((await reader.api.get('/file/list')).status, 200)
     })
 
-    test('unknown, expired and revoked keys are the same 401 as any wrong key', async (t) => {
+    test('unknown, expired and revoked keys get the same 401 as any wrong key', async (t) => {
       const service = await start(t, engine)
       const revoked = await newKey(service, 'files:read')
       const expired = await newKey(service, 'files:read')
@@ -124,7 +124,7 @@ for (const engine of engines)
       assert.doesNotMatch(JSON.stringify(keys), /hash|secret|plk_test_\w{10}/)
     })
 
-    test('a bad request to make a key is 400 in the form of this edition', async (t) => {
+    test('an invalid request for a new key is 400 with the error body of this edition', async (t) => {
       const service = await start(t, engine)
 
       const unknown = await service.post('/api/service-keys', { name: 'x', scopes: ['all'] })

@@ -8,7 +8,7 @@ import { createStorageKey, loadConfig } from '../src/app.ts'
 
 export const KEY = 'a-key-for-all-the-tests'
 
-/** A service on a folder that it makes; both are closed and removed when the test ends. */
+/** A service that creates its folder. The service is closed and the folder removed when the test ends. */
 export async function startStorageKey(t: TestContext, settings: Record<string, string> = {}) {
   const root = join(temporaryFolder(t), 'files')
   const config = loadConfig({
@@ -23,7 +23,7 @@ export async function startStorageKey(t: TestContext, settings: Record<string, s
   return { root, server, clock, baseUrl, port, anonymous: api, api: keyed(api) }
 }
 
-/** Hooks run in the order of registration, so the service may still write while the folder is removed. */
+/** Retries, because hooks run in order of registration: the service may still write while its folder is removed. */
 export function temporaryFolder(t: { after(work: () => Promise<void>): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-storage-key-'))
   t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }))
@@ -44,7 +44,7 @@ export function keyed(api: Api, key = KEY): Pick<Api, 'get' | 'head' | 'delete' 
 
 export const apiAt = (baseUrl: string) => keyed(apiFor(baseUrl))
 
-/** What is in the storage folder and in its folder for incoming uploads. */
+/** The contents of the storage folder and of its folder for incoming uploads. */
 export function filesIn(root: string): { stored: string[]; incoming: string[] } {
   return {
     stored: readdirSync(root)

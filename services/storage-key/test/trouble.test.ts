@@ -33,7 +33,7 @@ import {
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 
-/** A file system of two megabytes; `undefined` where mounting is not allowed. */
+/** Mounts a file system of two megabytes; `undefined` where mounting is not allowed. */
 function mountSmallDisk(t: TestContext): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-small-disk-'))
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]).status === 0
@@ -44,13 +44,13 @@ function mountSmallDisk(t: TestContext): string | undefined {
   return mounted ? folder : undefined
 }
 
-/** Takes every byte that is left. */
+/** Fills the disk to the last byte. */
 function fillUp(disk: string): void {
   for (const size of [100_000, 4096, 1])
     try {
       for (;;) appendFileSync(join(disk, 'rest'), Buffer.alloc(size))
     } catch {
-      // No room for a piece of this size any more.
+      // No room left for a piece of this size.
     }
 }
 
@@ -91,7 +91,7 @@ describe('a full disk', () => {
   })
 })
 
-/** The answer once it has this status: what was found out is kept for a second. */
+/** The reply once it has this status: the result of a health check is cached for a second. */
 async function health(api: Pick<Api, 'get'>, status: number) {
   const deadline = performance.now() + 10_000
   for (;;) {
@@ -171,7 +171,7 @@ describe('a storage folder that', () => {
     assert.deepEqual((await api.get('/file/list')).body, ['a.png'])
   })
 
-  test('is reached through a symbolic link works, and hard links are files', async (t) => {
+  test('is reached through a symbolic link works, and hard links in it count as files', async (t) => {
     const outer = temporaryFolder(t)
     mkdirSync(join(outer, 'real'))
     symlinkSync('real', join(outer, 'link'))

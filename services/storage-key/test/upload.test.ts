@@ -150,7 +150,7 @@ describe('POST /file', () => {
       assert.deepEqual(Object.keys(reply.body), ['timestamp', 'status', 'error', 'message', 'path'])
     })
 
-  test('accepts a damaged file: only its signature counts', async (t) => {
+  test('accepts a damaged file: only its signature is checked', async (t) => {
     const { api } = await startStorageKey(t)
 
     assert.equal((await upload(api, { content: sampleFiles.png.subarray(0, 8) })).status, 200)
@@ -185,7 +185,7 @@ describe('POST /file, sizes', () => {
     assert.deepEqual(filesIn(root), { stored: [], incoming: [] })
   })
 
-  test('by default accepts 10 MB a request and lets the client read the 413 for more', async (t) => {
+  test('by default accepts 10 MB per request and lets the client read the 413 for more', async (t) => {
     const { api, root } = await startStorageKey(t)
     const content = (length: number) => Buffer.concat([PNG, Buffer.alloc(length)])
 

@@ -7,18 +7,18 @@ export type StorageTables = AccountTables & IssuerTables & ServiceKeyTables & Ow
 export type StorageDb = Db<StorageTables>
 
 type OwnTables = {
-  /** Where files are or were put. A row is never deleted: old files are read through it. */
+  /** Where files are or were stored. A row is never deleted: old files are read through it. */
   storage_locations: {
     id: Generated<number>
     provider: ProviderName
-    /** What makes it the same place: a folder, or an endpoint and a bucket. */
+    /** Identifies the place: a folder, or an endpoint and a bucket. */
     place: string
-    /** The keys of this installation start with it, so that a shared bucket is swept safely. */
+    /** Every object key of this installation starts with it, so that sweeping a shared bucket is safe. */
     prefix: string
     sealed_settings: string
     created_at: string
   }
-  /** What an administrator saved last for each provider; used at the next activation. */
+  /** The settings an administrator last saved for each provider; they take effect at the next activation. */
   storage_settings: { provider: ProviderName; sealed_settings: string; saved_at: string }
   /** One row. */
   active_storage: { id: number; location_id: number; activated_at: string }
@@ -39,18 +39,18 @@ type OwnTables = {
     thumbnail: ThumbnailState
     created_at: string
   }
-  /** What a file in the state `restorable` is kept for. The row goes when it is restored, or with the file. */
+  /** Who deleted a `restorable` file, and until when it can be restored. Deleted on restore, or with the file. */
   restorable_files: {
     file_id: number
     deleted_by: string
     deleted_at: string
     restorable_until: string
   }
-  /** What each owner has stored, so that no page and no quota counts a million rows. */
+  /** The usage of each owner, so that no page and no quota check has to count a million rows. */
   file_totals: { owner_id: string; total: number; bytes: Generated<number> }
-  /** On PostgreSQL what was added to that since, in rows that take turns. */
+  /** PostgreSQL only: later changes to these totals, spread over several rows per owner. See `PARTS`. */
   file_total_parts: { owner_id: string; part: number; total: number; bytes: number }
-  /** A view of both. */
+  /** A view: the sum of both tables. */
   owner_usage: { owner_id: string; total: number; bytes: number }
   temporary_links: {
     id: Generated<number>
@@ -61,7 +61,7 @@ type OwnTables = {
     opened_count: number
     last_opened_at: string | null
   }
-  /** Objects without a file, and when the sweeper saw each of them first. */
+  /** Objects without a file, and when the sweeper first saw each of them. */
   orphans: { location_id: number; object_key: string; first_seen_at: string }
   file_moves: {
     id: Generated<number>
@@ -80,7 +80,7 @@ type OwnTables = {
   }
 }
 
-/** A `restorable` file is deleted for everyone but for the one who may restore it; `deleting` is final. */
+/** A `restorable` file looks deleted to everyone except those who may restore it; `deleting` is final. */
 export type FileState = 'stored' | 'restorable' | 'deleting'
 
 /** Not requested yet, kept beside the object, or not possible for this file. */

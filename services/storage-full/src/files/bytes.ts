@@ -37,8 +37,8 @@ export function representationOf(
 }
 
 /**
- * Opens the bytes where the file says they are. Between reading the row and opening the object a
- * move may have taken it elsewhere; then the row has the new place.
+ * Opens the bytes at the location in the row. A move may have taken the object elsewhere since the row
+ * was read; then the row is read again for the new location.
  */
 export async function openBytes(
   storage: Storage,
@@ -54,7 +54,7 @@ export async function openBytes(
   return openBytes(storage, current, range)
 }
 
-/** Copies bytes into a temporary file, where uploads wait too. */
+/** Copies bytes into a temporary file, as for an upload. */
 export async function spoolBytes(
   bytes: Readable,
   folder: string,

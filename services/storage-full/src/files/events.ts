@@ -29,13 +29,16 @@ const LinkData = Type.Object(
   { title: 'LinkEventData' },
 )
 
-/** What is told about files, and about the accounts and keys of this service. */
+/** Events about files and links, and about the accounts and keys of this service. */
 export const STORAGE_EVENTS: EventCatalogue = {
   'file.uploaded': { description: 'A file was stored.', data: FileData },
   'file.deleted': { description: 'A file was deleted.', data: FileData },
   'file.restored': { description: 'A deletion was undone.', data: FileData },
-  'file.moved': { description: 'A file has another provider, or another place.', data: FileData },
-  'link.created': { description: 'A file has another temporary link.', data: LinkData },
+  'file.moved': {
+    description: 'A file was moved to another provider or location.',
+    data: FileData,
+  },
+  'link.created': { description: 'A temporary link to a file was created.', data: LinkData },
   'link.used': { description: 'A temporary link was opened.', data: LinkData },
   ...ACCOUNT_EVENTS,
   ...KEY_EVENTS,
@@ -43,7 +46,7 @@ export const STORAGE_EVENTS: EventCatalogue = {
 
 const PREFIX = 'file:'
 
-/** Names of files are not told: they may be about people. */
+/** Leaves out the file name, which may contain personal data. */
 function dataOf({ ownerId, contentType, sizeBytes, checksumSha256, location }: NewFile) {
   const { provider } = location
   return { ownerId: shownOwnerId(ownerId), contentType, size: sizeBytes, checksumSha256, provider }
@@ -54,7 +57,7 @@ export function uploadEvent(file: NewFile): FirstEvent {
   return firstEvent({ ...about, at: file.createdAt })
 }
 
-/** In the transaction of the change. */
+/** Call it in the transaction of the change. */
 export async function insertFileEvent(
   db: StorageDb,
   type: 'file.deleted' | 'file.restored' | 'file.moved',
@@ -66,12 +69,12 @@ export async function insertFileEvent(
   await insertEvent(db, { type, subject, data, at })
 }
 
-type ToldLink = { linkId: number; fileId: number; expiresAt: string }
+type LinkEventData = { linkId: number; fileId: number; expiresAt: string }
 
 export async function insertLinkEvent(
   db: StorageDb,
   type: 'link.created' | 'link.used',
-  link: ToldLink,
+  link: LinkEventData,
   at: Date,
 ): Promise<void> {
   const subject = `link:${link.linkId}`

@@ -24,7 +24,7 @@ export async function listFiles(db: StorageDb, query: ListQuery): Promise<Stored
   return rows.map(fileOf)
 }
 
-/** The file that comes after `offset` newer ones. An index alone answers: no row is read. */
+/** The id of the file that comes after `offset` newer ones. An index alone answers this: no row is read. */
 export async function findIdAfter(
   db: StorageDb,
   ownerId: string | undefined,
@@ -42,7 +42,7 @@ export async function findIdAfter(
   return row?.id
 }
 
-/** Without a state: every file whose bytes are to be kept, restorable ones too. */
+/** Without a state: every file whose bytes must be kept, including restorable ones. */
 export type FileFilter = { state?: FileState; notAt?: number }
 
 /** Oldest first, for work that visits every file. */
@@ -60,7 +60,7 @@ export async function listFilesAfter(
   return rows.map(fileOf)
 }
 
-/** Of these names, the ones that belong to a file at this location. */
+/** Those of `names` that belong to a file at this location. */
 export async function findObjectNames(
   db: StorageDb,
   locationId: number,
@@ -77,8 +77,8 @@ export async function findObjectNames(
 }
 
 /**
- * Takes the file out of sight and out of what its owner has stored. Returns it as it is now, for a
- * move may just have changed its location. Of several callers one gets it.
+ * Hides the file and subtracts it from its owner's usage. Returns it as it is now, because a move may
+ * just have changed its location. Of several concurrent callers only one gets it.
  */
 export async function markHidden(
   db: StorageDb,
@@ -100,7 +100,7 @@ export async function markHidden(
   })
 }
 
-/** False when the file was deleted or moved meanwhile: then nothing has changed. */
+/** Returns false, and changes nothing, when the file was deleted or moved in the meantime. */
 export async function updateThumbnail(
   db: StorageDb,
   file: StoredFile,
@@ -112,7 +112,7 @@ export async function updateThumbnail(
   return numUpdatedRows > 0n
 }
 
-/** The moment a move takes effect. Returns the file as it is now; nothing when it is gone, or was moved meanwhile. */
+/** The move takes effect here. Returns the file as it is now, or undefined if it was deleted or moved meanwhile. */
 export async function updateLocation(
   db: StorageDb,
   file: StoredFile,
@@ -145,7 +145,7 @@ export function selectFiles(db: StorageDb) {
   return (
     db
       .selectFrom('files')
-      // A left join, though every file has a location: it makes the files lead, in index order.
+      // A left join, though every file has a location: the query then starts from files, in index order.
       .leftJoin('storage_locations', 'storage_locations.id', 'files.location_id')
       .selectAll('files')
       .select(['provider', 'prefix', 'sealed_settings'])

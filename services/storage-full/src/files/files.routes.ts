@@ -39,7 +39,7 @@ import { overQuota, requireRoom } from './usage/usage.ts'
 
 const tags = ['Files']
 
-/** Sent in pieces, or as one page. */
+/** Streamed, or sent as one page. */
 const FilesReply = Type.Unsafe<unknown>(Type.Array(FileReply))
 
 const FilesQuery = pageQuery([], {
@@ -48,7 +48,7 @@ const FilesQuery = pageQuery([], {
   ),
 })
 
-/** In a scope of its own, because here every body is left to the handler. */
+/** Registered in a scope of its own, in which the handler reads the body itself, whatever its type. */
 export function uploadRoute(server: Server, storage: Storage, write: Guard): void {
   const { maxFileBytes, acceptedTypes: types } = storage.limits
   server.pageFacts.uploads = { maxFileBytes, types }
@@ -79,7 +79,7 @@ export function uploadRoute(server: Server, storage: Storage, write: Guard): voi
   })
 }
 
-/** A spool folder that is full or missing is a fault of the storage, not a bug. */
+/** A full or missing spool folder is a storage fault, not a bug. */
 async function receive(request: Request, reply: Reply, storage: Storage): Promise<Upload> {
   const length = request.headers['content-length']
   const bodyBytes = length === undefined ? Number.POSITIVE_INFINITY : Number(length)
@@ -99,8 +99,8 @@ export function fileRoutes(server: Server, storage: Storage, read: Guard): void 
     onRequest: read,
     schema: {
       operationId: 'files',
-      summary: 'Your files, newest first; those of all users for an administrator',
-      description: 'All of them without `page` and `size`.',
+      summary: 'Your files, newest first; for an administrator those of all users',
+      description: 'Without `page` and `size`, all of them.',
       tags,
       readsQuery: FilesQuery,
       response: {
@@ -115,7 +115,7 @@ export function fileRoutes(server: Server, storage: Storage, read: Guard): void 
     onRequest: read,
     schema: {
       operationId: 'file',
-      summary: 'What is known about a file',
+      summary: 'The metadata of a file',
       tags,
       params: IdPath,
       response: { 200: FileReply },
@@ -128,8 +128,8 @@ export function fileRoutes(server: Server, storage: Storage, read: Guard): void 
 
 function bytesRoutes(server: Server, storage: Storage, read: Guard): void {
   for (const [path, as, operationId, summary] of [
-    ['/file/stream/:id', 'inline', 'stream', 'The bytes of a file, for showing'],
-    ['/file/download/:id', 'attachment', 'download', 'The bytes of a file, for saving'],
+    ['/file/stream/:id', 'inline', 'stream', 'The bytes of a file, to display'],
+    ['/file/download/:id', 'attachment', 'download', 'The bytes of a file, to save'],
   ] as const)
     server.get(path, {
       onRequest: read,

@@ -37,10 +37,10 @@ export function uploadLimits({ spoolFolder, limits }: Storage, room: number): Up
 }
 
 /**
- * Stores an upload at the active provider, and only there. The row comes last: a failure before it
- * leaves at most an object without a file, which the sweeper removes. It is not removed here,
- * because a commit whose answer was lost may have made the row after all. A full database and a
- * full quota have certainly made none, and then the room of the object is needed.
+ * Stores an upload at the active provider, and only there. The row is inserted last: a failure before
+ * that leaves at most an object without a file, which the sweeper removes. It is not removed here,
+ * because a commit whose reply was lost may have inserted the row after all. After a full database or
+ * an exceeded quota there is certainly no row, and the space is needed: then the object is removed.
  */
 export async function storeFile(
   storage: Storage,
@@ -61,7 +61,7 @@ export async function storeFile(
   return stored
 }
 
-/** Of many uploads at once that would be too much together, those that come last are refused. */
+/** If concurrent uploads exceed the quota together, the last ones are refused. */
 async function insertWithinQuota({ db, limits }: Storage, file: NewFile): Promise<StoredFile> {
   const { quota } = limits
   const stored = await insertFile(db, file, { quota, event: uploadEvent(file) })
@@ -87,7 +87,7 @@ async function describeUpload(storage: Storage, caller: Caller, upload: Upload):
   }
 }
 
-/** The file, if it is there and the caller may see it: 404 comes before 403. */
+/** The file, if it exists and the caller may see it. 404 takes precedence over 403. */
 export async function requireFile(
   { db }: Storage,
   caller: Caller,
@@ -100,7 +100,7 @@ export async function requireFile(
   return file
 }
 
-/** The owner whose files the caller gets; an administrator gets those of all, or of the one asked for. */
+/** The owner whose files the caller gets; undefined, for administrators, means those of all owners. */
 export function ownerSeenBy(caller: Caller, asked?: string): string | undefined {
   if (caller.roles.includes(ADMIN_ROLE)) return asked
   if (asked !== undefined && asked !== caller.userId) throw fileOfAnotherUser()
@@ -140,7 +140,7 @@ export const FileReply = Type.Object(
     owner: Type.String({ examples: ['ada'] }),
     ownerId: Type.Union([Type.Integer(), Type.String()], {
       description:
-        'A number; a user of the trusted issuer has its name in front, a service key `key-`',
+        'A number; for a user of the trusted issuer it is prefixed with the issuer, for a service key with `key-`',
     }),
     provider: ProviderField,
     createdAt: timestamp(),

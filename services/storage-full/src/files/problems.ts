@@ -20,7 +20,7 @@ export const quotaExceeded = defineProblem(
   quotaKind,
 )
 
-/** An administrator may be the caller, so it is not about "you". */
+/** Does not say "you", because the caller may be an administrator. */
 export const noRoomToRestore = defineProblem(
   quotaExceeded.code,
   413,
@@ -28,7 +28,7 @@ export const noRoomToRestore = defineProblem(
   quotaKind,
 )
 
-/** What reading the bytes of a file may be refused with. */
+/** The problems of reading the bytes of a file. */
 export const READ_PROBLEMS = [storageUnavailable, storedBytesMissing]
 
 export const fileNotFound = defineProblem('FILE_NOT_FOUND', 404, 'There is no file with this id.', {
@@ -48,8 +48,8 @@ export const fileOfAnotherUser = defineProblem(
   'The file belongs to another user.',
 )
 
-// One answer for a forged, an expired and a revoked token and for a deleted file: guessing tokens
-// reveals nothing.
+// The same reply for a forged, an expired and a revoked token and for a deleted file, so that guessing
+// tokens reveals nothing.
 export const linkNotFound = defineProblem(
   'LINK_NOT_FOUND',
   404,

@@ -5,14 +5,14 @@ import type { LocationContext } from '../locations/locations.ts'
 import type { Location } from '../locations/providers/provider.ts'
 import type { Quota } from './usage/usage.repository.ts'
 
-/** What the rules of this service work with. */
+/** What the rules of this service need. */
 export type Storage = LocationContext & {
-  /** Runs what a deletion writes, which must work on a full disk. */
+  /** Runs the writes of a deletion, which must succeed even on a full disk. */
   withReserve<R>(work: () => Promise<R>): Promise<R>
-  /** Where uploads wait until they are complete; on the file system of the storage root. */
+  /** Where uploads wait until they are complete; on the same file system as the storage root. */
   spoolFolder: string
   publicUrl: string
-  /** Of a service key, or of a user of the trusted issuer; false for those of another issuer. */
+  /** For service keys and users of the trusted issuer; false for users of any other issuer. */
   isEnabledElsewhere(ownerId: string): Promise<boolean>
   /** Who may embed what a temporary link opens. */
   embed: 'same-origin' | 'anyone'
@@ -23,12 +23,12 @@ export type Storage = LocationContext & {
     acceptedTypes: FileType[]
     /** How long an object may have no file before the sweeper removes it. */
     orphanAgeSeconds: number
-    /** How long a deletion can be undone that was asked for with `restorable`. */
+    /** How long a deletion requested with `restorable` can be undone. */
     restorableSeconds: number
   }
 }
 
-/** A file as the rules see it: what is known of it, and where its bytes are. */
+/** A file as the rules see it: its metadata, and where its bytes are. */
 export type StoredFile = {
   id: number
   ownerId: string
@@ -51,11 +51,11 @@ export type NewFile = Omit<StoredFile, 'id' | 'state' | 'thumbnail'>
 /** Where the bytes of a file are. */
 export type ObjectAddress = Pick<StoredFile, 'location' | 'objectName'>
 
-/** The names of leases that start so ask for nothing to be removed: a backup is reading. */
+/** While a lease whose name starts with this is held, a backup is reading and no object may be removed. */
 export const HELD_FOR_BACKUP = 'backup-of-files:'
 export const HOLD_SECONDS = 30
 
-/** Accounts of this service have numbers; users of the trusted issuer and service keys do not. */
+/** Accounts of this service have numeric ids; users of the trusted issuer and service keys do not. */
 export function isForeign(ownerId: string): boolean {
   return !/^\d+$/.test(ownerId)
 }
@@ -68,10 +68,10 @@ export function shownOwnerId(ownerId: string): number | string {
 const THUMBNAIL_SUFFIX = '.thumbnail.jpg'
 
 /**
- * Every object gets a name that was never used before. A process that removes one late, after a
- * pause or a lost lease, therefore never removes an object in use.
- * Version 7 (RFC 9562) puts the names of one time next to each other in the index, so that a commit
- * of many uploads writes half as many pages.
+ * Object names are never reused, so a process that removes an object late, after a pause or a lost
+ * lease, never removes one in use.
+ * UUID version 7 (RFC 9562) puts names of about the same time next to each other in the index, so that
+ * a commit of many uploads writes half as many pages.
  */
 export function newObjectName(extension: string): string {
   return `${randomUUIDv7()}.${extension}`
@@ -87,7 +87,7 @@ export function thumbnailKey(address: ObjectAddress): string {
   return `${objectKey(address)}${THUMBNAIL_SUFFIX}`
 }
 
-/** The object that a key belongs to, its own or that of its thumbnail. */
+/** The name of the object that a key belongs to; the key may be that of its thumbnail. */
 export function objectNameOf(key: string): string {
   const name = key.slice(key.lastIndexOf('/') + 1)
   return name.endsWith(THUMBNAIL_SUFFIX) ? name.slice(0, -THUMBNAIL_SUFFIX.length) : name

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { By } from '@plinth/accounts'
 import { validationFailed } from '@plinth/kit'
-import { faultOfEndpoint, leadsInside } from './endpoints.ts'
+import { faultOfEndpoint, resolvesToForbidden } from './endpoints.ts'
 import {
   changeSettings,
   describeLocation,
@@ -14,7 +14,7 @@ import {
 } from './locations.ts'
 import type { ObjectSettings, ProviderSettings } from './providers/provider.ts'
 
-/** What is saved for both providers, and what is in use. Credentials are only said to be present. */
+/** The saved settings of both providers, and those in use. Shows only whether credentials are set. */
 export async function describeConfig(context: LocationContext) {
   const active = await requireActiveLocation(context.db)
   const inUse = context.providers.unseal(active.provider, active.sealedSettings)
@@ -24,7 +24,7 @@ export async function describeConfig(context: LocationContext) {
   return {
     activeProvider: active.provider,
     activeLocation: describeLocation(inUse),
-    // The keys of a bucket count, too, and cannot be compared by a client.
+    // Compared here because a bucket's keys count too, and clients never see them.
     pendingChanges: !isDeepStrictEqual(inUse, { LOCAL: local, OBJECT: object }[active.provider]),
     local: {
       configured: local !== undefined,
@@ -48,7 +48,7 @@ const FOLDER_NAME = /^[\p{L}\p{N}_-][\p{L}\p{N} ._-]{0,200}$/u
 
 type StorageConfig = Awaited<ReturnType<typeof describeConfig>>
 
-/** Saves a folder below the storage root, and only there. */
+/** Saves a folder, which must be below the storage root. */
 export async function saveLocalConfig(
   context: LocationContext,
   { root, path: given }: { root: string; path: string },
@@ -86,15 +86,15 @@ async function leadsThroughLink(root: string, path: string): Promise<boolean> {
   return false
 }
 
-/** A file stands where the path needs a folder, or the file system takes only shorter paths. */
+/** A file is where the path needs a folder, or the file system allows only shorter paths. */
 function refuseImpossible(error: NodeJS.ErrnoException): never {
   if (error.code !== 'ENOTDIR' && error.code !== 'ENAMETOOLONG') throw error
   throw validationFailed(['path: cannot be a folder here'])
 }
 
 /**
- * A folder is made when it is chosen, not when it is tested: once it is in use, a missing one is a
- * disk that is not mounted. If it cannot be made, the test says why.
+ * Creates a folder when it is chosen, not when it is tested: once it is in use, a missing folder means
+ * that its disk is not mounted. If it cannot be created, the test will say why.
  */
 async function prepareNew(
   { db, log, providers }: LocationContext,
@@ -104,17 +104,17 @@ async function prepareNew(
   await providers
     .trial(settings)
     .prepare()
-    .catch((error) => log.warn({ err: error }, 'the chosen folder could not be made'))
+    .catch((error) => log.warn({ err: error }, 'the chosen folder could not be created'))
 }
 
 const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 
-/** What is left out, or null, stays as it was. */
+/** Members that are left out, or null, keep their saved value. */
 type GivenObjectConfig = { [Name in keyof ObjectSettings]?: ObjectSettings[Name] | null }
 
 /**
- * Saves a bucket. Keys that are left out or blank stay as they were saved before, but only for the
- * endpoint they were saved for: otherwise another endpoint would be enough to receive them.
+ * Saves a bucket. Keys that are left out or blank keep their saved value, but only for the endpoint
+ * they were saved for: otherwise changing the endpoint would be enough to receive them.
  */
 export async function saveObjectConfig(
   context: LocationContext,
@@ -137,10 +137,11 @@ export async function saveObjectConfig(
   return describeConfig(context)
 }
 
-/** Asks the resolver, so it must not be called with a transaction open. */
+/** Does a DNS lookup, so it must not be called inside a transaction. */
 async function faultAt({ limits }: LocationContext, endpoint: string): Promise<string | undefined> {
   const fault = faultOfEndpoint(endpoint, limits.objectEndpoints)
-  if (fault !== undefined || !(await leadsInside(endpoint, limits.objectEndpoints))) return fault
+  if (fault !== undefined || !(await resolvesToForbidden(endpoint, limits.objectEndpoints)))
+    return fault
   return 'leads to this machine or its network: give an address that the operator has allowed'
 }
 
@@ -160,7 +161,7 @@ type EndpointState = { endpointFault: string | undefined; isMoved: boolean }
 function objectConfigFaults(object: ObjectSettings, { endpointFault, isMoved }: EndpointState) {
   const faults: string[] = []
   const missing = isMoved
-    ? 'must be given again, because the endpoint is another one'
+    ? 'must be given again, because the endpoint has changed'
     : 'must not be blank'
   if (endpointFault) faults.push(`endpoint: ${endpointFault}`)
   else if (object.endpoint === '') faults.push('endpoint: must not be blank')

@@ -1,15 +1,15 @@
 import { lookup as lookUp } from 'node:dns/promises'
 import { networkMatcher } from '@plinth/kit'
 
-/** Object stores that an administrator may name: these only, or any when there are none. */
+/** `named`: the only object stores that an administrator may configure; any, when the list is empty. */
 export type EndpointRules = { named: string[]; production: boolean }
 
 export type IsForbidden = (address: string) => boolean
 
-// Addresses by which a machine in a cloud reads its own credentials.
+// Metadata addresses, from which a machine in a cloud reads its own credentials.
 const METADATA = ['linklocal', 'fd00:ec2::/32']
 
-/** Nothing here is on the internet (RFC 6890); the last two hide an IPv4 address. */
+/** None of these is on the public internet (RFC 6890); the last two embed an IPv4 address. */
 const INTERNAL = [
   ...METADATA,
   'loopback',
@@ -30,8 +30,8 @@ const isMetadata = networkMatcher(METADATA)
 const isInternal = networkMatcher(INTERNAL)
 
 /**
- * The addresses that an endpoint must not lead to: otherwise an administrator could make this
- * service call whatever it can reach. An operator who names the endpoint allows all of them.
+ * The addresses that an endpoint must not resolve to: otherwise an administrator could make this
+ * service call anything it can reach. An endpoint that the operator has named may resolve to any.
  */
 export function forbiddenFor(endpoint: string, { named, production }: EndpointRules): IsForbidden {
   if (named.includes(endpoint)) return () => false
@@ -48,15 +48,18 @@ export function faultOfEndpoint(endpoint: string, rules: EndpointRules): string 
   return undefined
 }
 
-/** A name that is not known leads nowhere yet: the test of the settings says so. */
-export async function leadsInside(endpoint: string, rules: EndpointRules): Promise<boolean> {
+/** False for a host name that does not resolve: the test of the settings reports that. */
+export async function resolvesToForbidden(
+  endpoint: string,
+  rules: EndpointRules,
+): Promise<boolean> {
   if (rules.named.includes(endpoint)) return false
   const isForbidden = forbiddenFor(endpoint, rules)
   const found = await lookUp(hostOf(endpoint), { all: true }).catch(() => [])
   return found.some(({ address }) => isForbidden(address))
 }
 
-/** The host of an endpoint as the resolver takes it: an IPv6 address without brackets. */
+/** The host of an endpoint as the resolver expects it: an IPv6 address has no brackets. */
 export function hostOf(endpoint: string): string {
   return new URL(endpoint).hostname.replace(/^\[|\]$/g, '')
 }

@@ -14,7 +14,7 @@ const COLUMNS = [
 
 type NewLocation = Omit<Location, 'id'> & { place: string; now: Date }
 
-/** The location for a place, new or known; a known one takes the new settings, such as new keys. */
+/** Inserts the location for a place; an existing one gets the new settings, such as new keys. */
 export async function upsertLocation(db: StorageDb, location: NewLocation): Promise<Location> {
   const { provider, place, prefix, sealedSettings: sealed_settings } = location
   const created_at = location.now.toISOString()
@@ -62,8 +62,8 @@ export async function findLocationAt(
 }
 
 /**
- * Files whose bytes are to be kept, restorable ones too. Counts no further than `most`: the table may
- * be long.
+ * Counts the files whose bytes must be kept, including restorable ones. Stops at `most`, because the
+ * table may be large.
  */
 export async function countFilesAt(db: StorageDb, id: number, most: number): Promise<number> {
   const counted = db

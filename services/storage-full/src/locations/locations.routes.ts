@@ -37,7 +37,7 @@ const ObjectBody = Type.Object(
   },
   {
     title: 'ObjectSettings',
-    description: 'What is left out, or null, stays as it was saved.',
+    description: 'Members that are left out, or null, keep their saved value.',
     examples: [{ endpoint: 'https://s3.example', bucket: 'files', region: 'us-east-1' }],
   },
 )
@@ -75,7 +75,7 @@ const ConfigReply = Type.Object(
   {
     activeProvider: ProviderField,
     activeLocation: ActiveLocation,
-    pendingChanges: Type.Boolean({ description: 'What is saved is not what is in use' }),
+    pendingChanges: Type.Boolean({ description: 'The saved settings differ from those in use' }),
     local: Type.Object({ configured: flag, path: orNull(text) }),
     object: Type.Object({
       configured: flag,
@@ -87,7 +87,10 @@ const ConfigReply = Type.Object(
       secretKeyPresent: flag,
     }),
   },
-  { title: 'StorageConfig', description: 'Credentials are only said to be present.' },
+  {
+    title: 'StorageConfig',
+    description: 'Credentials are never shown, only whether they are set.',
+  },
 )
 
 const LocationsReply = Type.Array(
@@ -98,7 +101,7 @@ const LocationsReply = Type.Array(
       active: Type.Boolean({ description: 'New files go there' }),
       files: Type.Integer({
         minimum: 0,
-        description: `How many are read from there; counting stops at ${MOST_COUNTED}`,
+        description: `Files stored or restorable there; counting stops at ${MOST_COUNTED}`,
       }),
     },
     { title: 'StorageLocation' },
@@ -138,7 +141,7 @@ export function locationRoutes(
     onRequest,
     schema: {
       operationId: 'config',
-      summary: 'What is saved for both providers',
+      summary: 'The saved settings of both providers',
       tags,
       response: { 200: ConfigReply },
     },
@@ -170,7 +173,7 @@ function configurationRoutes(
     schema: {
       operationId: 'configureLocal',
       summary: 'Save a folder below the storage root; nothing is activated',
-      description: 'One of the four names is enough: they mean the same.',
+      description: 'The four names mean the same; one of them is enough.',
       tags,
       body: LocalBody,
       response: { 200: ConfigReply },
@@ -215,7 +218,7 @@ function activationRoutes(server: Server, context: LocationContext, onRequest: G
       onRequest,
       schema: {
         operationId,
-        summary: `Write, read and remove an object with what is saved for ${provider}`,
+        summary: `Write, read and remove an object with the saved settings of ${provider}`,
         tags,
         response: { 200: TestReply },
         problems,

@@ -30,7 +30,7 @@ export {
   listLocations,
 } from './locations.repository.ts'
 
-/** What the rules about locations work with. */
+/** What the rules about locations need. */
 export type LocationContext = {
   db: StorageDb
   clock: Clock
@@ -50,7 +50,7 @@ export const ProviderField = Type.Union([
   Type.Literal('OBJECT', spelling),
 ])
 
-/** What was saved last for a provider, whether or not it is in use. */
+/** The settings last saved for a provider, whether or not they are in use. */
 export async function findSettings(
   { db, providers }: Pick<LocationContext, 'db' | 'providers'>,
   provider: ProviderName,
@@ -68,7 +68,7 @@ export async function requireSettings(
   return settings
 }
 
-/** Saving never activates: uploads go where they went until the provider is activated. */
+/** Saving never activates: until the provider is activated, uploads go to the same place as before. */
 export async function saveSettings(
   { db, clock, providers }: LocationContext,
   settings: ProviderSettings,
@@ -76,7 +76,7 @@ export async function saveSettings(
   await updateSealedSettings(db, settings.provider, providers.seal(settings), clock())
 }
 
-/** Saves what `change` makes of the saved settings; of two at once, the second sees the first. */
+/** Saves what `change` returns. Of two concurrent changes, the second sees the result of the first. */
 export async function changeSettings(
   context: LocationContext,
   by: By,
@@ -109,8 +109,8 @@ export type ActiveLocation = { find(): Promise<Location>; forget(): void }
 const REMEMBERED_MS = 500
 
 /**
- * The active location changes when an administrator says so, and is not read for every upload: this
- * node forgets it when it activates another, and the other nodes see that within a second.
+ * Caches the active location, so that it is not read for every upload. It changes only when an
+ * administrator activates another: this node then forgets it, and other nodes notice within a second.
  */
 export function rememberActive(db: StorageDb, clock: Clock): ActiveLocation {
   let known: Promise<Location> | undefined
@@ -130,7 +130,7 @@ export function rememberActive(db: StorageDb, clock: Clock): ActiveLocation {
   return { find, forget }
 }
 
-/** What an administrator sees of the settings in use: no credentials. */
+/** The settings as an administrator sees them, without credentials. */
 export function describeLocation(settings: ProviderSettings) {
   switch (settings.provider) {
     case 'LOCAL':
@@ -142,7 +142,7 @@ export function describeLocation(settings: ProviderSettings) {
   }
 }
 
-/** A place as the audit names it: `OBJECT files at https://store.example`. */
+/** A location as the audit names it: `OBJECT files at https://store.example`. */
 export function nameOf(settings: ProviderSettings): string {
   switch (settings.provider) {
     case 'LOCAL':
@@ -152,7 +152,7 @@ export function nameOf(settings: ProviderSettings): string {
   }
 }
 
-/** The location that was made for these settings, if one was. */
+/** The existing location for these settings, if there is one. */
 export function findLocationFor(
   db: StorageDb,
   settings: ProviderSettings,
@@ -160,7 +160,7 @@ export function findLocationFor(
   return findLocationAt(db, settings.provider, placeOf(settings))
 }
 
-/** A provider for saved settings; it finds its own files if the place was in use before. */
+/** A provider for saved settings; if the place was in use before, it finds the files there. */
 export async function openTrial(
   { db, providers }: LocationContext,
   settings: ProviderSettings,
@@ -169,8 +169,8 @@ export async function openTrial(
 }
 
 /**
- * The location for these settings. Only a new one is prepared, and before it is recorded: a known
- * place that is missing must not come back empty.
+ * The location for these settings. Only a new one is prepared, before it is recorded: a known place
+ * that has disappeared must not come back empty.
  */
 export async function locate(
   { db, clock, providers }: LocationContext,
@@ -188,7 +188,7 @@ export async function locate(
   })
 }
 
-/** Without `by` it is the first start. */
+/** `by` is absent only on the first start. */
 export async function activate(
   context: LocationContext,
   settings: ProviderSettings,
@@ -205,7 +205,7 @@ export async function activate(
   return location
 }
 
-/** Turns a bucket into a folder below the root, in a copy of the data that must not touch the bucket. */
+/** Replaces a bucket by a folder below the root, for a copy of the data that must not touch the bucket. */
 export async function keepLocationHere(
   { db, providers }: Pick<LocationContext, 'db' | 'providers'>,
   id: number,
@@ -218,7 +218,7 @@ export async function keepLocationHere(
   await updateLocationPlace(db, id, { ...settings, place: placeOf(settings), sealedSettings })
 }
 
-/** What makes two settings lead to the same files: new keys for a bucket do not move it. */
+/** Equal for settings that lead to the same files: new keys for a bucket do not change its place. */
 function placeOf(settings: ProviderSettings): string {
   switch (settings.provider) {
     case 'LOCAL':
@@ -228,7 +228,7 @@ function placeOf(settings: ProviderSettings): string {
   }
 }
 
-/** On the first start a folder is configured and active, so that the service works at once. */
+/** Configures and activates a folder on the first start, so that the service works at once. */
 export async function prepareFirstStart(context: LocationContext): Promise<void> {
   if (await findActiveLocation(context.db)) return
   const settings: ProviderSettings = { provider: 'LOCAL', local: { path: FIRST_FOLDER } }
@@ -236,7 +236,7 @@ export async function prepareFirstStart(context: LocationContext): Promise<void>
   await activate(context, settings)
 }
 
-/** A wrong master key shows at the start, not at the first download. */
+/** Makes a wrong master key fail at startup, not at the first download. */
 export async function requireReadableSettings(context: LocationContext): Promise<void> {
   for (const { provider, sealedSettings } of await listLocations(context.db))
     context.providers.unseal(provider, sealedSettings)

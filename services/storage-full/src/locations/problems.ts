@@ -14,7 +14,7 @@ export const storageNotConfigured = defineProblem(
   { title: 'Storage not configured', members: { provider: Type.String() } },
 )
 
-/** One step of the test of a provider. */
+/** One step of a provider's test. */
 export const TestStep = Type.Object(
   { name: Type.String(), passed: Type.Boolean(), message: Type.String() },
   { title: 'TestStep' },
@@ -38,8 +38,8 @@ export const storageTestFailed = defineProblem(
 const BROKEN_CONNECTION = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
 
 /**
- * What ended a transfer: a full disk is STORAGE_FULL, a disk or a connection that failed otherwise
- * STORAGE_UNAVAILABLE; anything else is a bug and stays what it is.
+ * Maps the error that ended a transfer: a full disk is STORAGE_FULL, any other failure of a disk or a
+ * connection is STORAGE_UNAVAILABLE. Anything else is a bug and is returned unchanged.
  */
 export function asStorageFault(error: unknown): unknown {
   if (error instanceof Problem) return error
@@ -47,17 +47,17 @@ export function asStorageFault(error: unknown): unknown {
   return isBrokenConnection(error) ? storageUnavailable({ cause: error }) : error
 }
 
-/** The problem of a failed call of the file system; `cause` is for the log. */
+/** The problem for a failed file system call; `cause` is for the log. */
 export function diskProblem(error: NodeJS.ErrnoException, cause: Error = error): Problem {
   return isDiskFull(error) ? storageFull({ cause }) : storageUnavailable({ cause })
 }
 
-/** Whether a store refused for now what may work later. */
+/** Whether a store refused an operation that may succeed later. */
 export function isStoreRefusal(error: unknown): boolean {
   return storageUnavailable.is(error) || storageFull.is(error)
 }
 
-/** Whether a call of the file system failed. */
+/** Whether a file system call failed. */
 export function isDiskFault(error: unknown): error is NodeJS.ErrnoException {
   const { syscall } = (error ?? {}) as NodeJS.ErrnoException
   return syscall !== undefined || isDiskFull(error)

@@ -15,7 +15,7 @@ import {
 import { storageTestFailed, storageUnavailable } from './problems.ts'
 import type { Location, ProviderSettings, StorageProvider } from './providers/provider.ts'
 
-/** The active provider is checked where files go now, the other one by what is saved for it. */
+/** Checks the active provider at the location in use, and the other one with its saved settings. */
 export async function describeStatus(context: LocationContext) {
   const active = await requireActiveLocation(context.db)
   const [LOCAL, OBJECT] = await Promise.all([
@@ -33,10 +33,10 @@ export async function describeStatus(context: LocationContext) {
   }
 }
 
-/** Files at a place are counted no further than this. */
+/** Counting the files at a location stops here. */
 export const MOST_COUNTED = 10_000
 
-/** Every place that has or had files, with the files that are read from there or can be restored. */
+/** Every location that has or had files, with the number of files that are stored or restorable there. */
 export async function describeLocations({ db, providers }: LocationContext) {
   const active = await requireActiveLocation(db)
   const described = []
@@ -72,18 +72,18 @@ export async function answers(provider: StorageProvider): Promise<boolean> {
   }
 }
 
-/** Whether the place that uploads go to takes them, for health. */
+/** For the health check: whether the active location accepts uploads. */
 export async function isWritable({ db, providers }: LocationContext): Promise<boolean> {
   await providers.at(await requireActiveLocation(db)).requireWritable()
   return true
 }
 
-/** Tries what is saved for a provider, step by step. */
+/** Tests the saved settings of a provider, step by step. */
 export async function testProvider(context: LocationContext, name: ProviderName, by: By) {
   return testSettings(context, await requireSettings(context, name), by)
 }
 
-/** The caller learns which step failed, and the log why: what a port answers is not for callers. */
+/** The caller learns which step failed; only the log says why, so that it cannot be used to scan ports. */
 export async function testSettings(context: LocationContext, settings: ProviderSettings, by: By) {
   const { provider } = settings
   const trial = await openTrial(context, settings)
@@ -104,7 +104,7 @@ export async function testSettings(context: LocationContext, settings: ProviderS
   return { provider, success: true, available: true, message, steps }
 }
 
-/** Tests first; whatever refuses, the provider that was active stays so. */
+/** Tests first. If anything fails, the active provider stays active. */
 export async function activateProvider(context: LocationContext, name: ProviderName, by: By) {
   const settings = await requireSettings(context, name)
   await testSettings(context, settings, by)

@@ -46,10 +46,10 @@ export async function findRestorable(
   return row && restorableOf(row)
 }
 
-/** `ownerId`: files of one owner; `deletedBy`: those that this caller has deleted. */
+/** `ownerId`: only files of this owner; `deletedBy`: only files that this caller has deleted. */
 export type RestorableFilter = { ownerId?: string | undefined; deletedBy?: string | undefined }
 
-/** What was deleted last comes first. */
+/** Most recently deleted first. */
 export async function listRestorable(
   db: StorageDb,
   filter: RestorableFilter,
@@ -72,7 +72,7 @@ export async function listRestorable(
   return { files: rows.map(restorableOf), total: Number(counted.total) }
 }
 
-/** Shows the file again. Of several callers one gets it; nothing once its time is over. */
+/** Makes the file visible again. Of several concurrent callers only one gets it; none once it has expired. */
 export async function claimRestorable(
   db: StorageDb,
   id: number,
@@ -98,7 +98,7 @@ export async function claimRestorable(
   return findFile(db, id)
 }
 
-/** From here on nothing brings the file back. */
+/** After this the file cannot be restored. */
 export async function claimForRemoval(db: StorageDb, id: number): Promise<StoredFile | undefined> {
   const { numUpdatedRows } = await db
     .updateTable('files')
@@ -109,7 +109,7 @@ export async function claimForRemoval(db: StorageDb, id: number): Promise<Stored
   return numUpdatedRows > 0n ? findFile(db, id) : undefined
 }
 
-/** At most so many of them; returns how many. */
+/** Marks at most `limit` expired files for deletion; returns how many it marked. */
 export async function updateExpired(db: StorageDb, now: Date, limit: number): Promise<number> {
   const { numUpdatedRows } = await db
     .updateTable('files')
@@ -128,7 +128,7 @@ export async function updateExpired(db: StorageDb, now: Date, limit: number): Pr
   return Number(numUpdatedRows)
 }
 
-/** Of each owner the newest files stay restorable, up to what the owner may have stored. */
+/** Keeps only the last deleted files of each owner restorable, up to the quota; marks the others for deletion. */
 export async function updateBeyondQuota(
   db: StorageDb,
   { files, bytes }: Storage['limits']['quota'],

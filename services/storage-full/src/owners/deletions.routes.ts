@@ -47,9 +47,9 @@ export function deletionRoutes(
     onRequest: write,
     schema: {
       operationId: 'remove',
-      summary: 'Delete a file, its thumbnail and what is known about it',
+      summary: 'Delete a file, its thumbnail and its metadata',
       description:
-        'With `restorable=true` the file is gone for everyone, and its bytes are kept for a while: 200, and until when it can be restored. Without it, a file that can still be restored is removed for good.',
+        'With `restorable=true` the file is gone for everyone, but its bytes are kept for a while: 200, with the time until which it can be restored. Without it, a file that can still be restored is removed for good.',
       tags,
       params: IdPath,
       querystring: DeletionQuery,
@@ -69,8 +69,9 @@ export function deletionRoutes(
     onRequest: read,
     schema: {
       operationId: 'deletedFiles',
-      summary: 'Deleted files that you can still restore, the last deleted first',
-      description: 'For an administrator those of all users, also what others have deleted.',
+      summary: 'Deleted files that you can still restore, most recently deleted first',
+      description:
+        'Administrators see those of all users, including files that others have deleted.',
       tags,
       readsQuery: RestorableQuery,
       response: { 200: pageReply(RestorableReply, 'PageOfRestorableFiles') },

@@ -35,14 +35,18 @@ import {
   updateExpired,
 } from './deletions.repository.ts'
 
-type Asked = { id: number; origin: Origin }
+type FileRequest = { id: number; origin: Origin }
 
 /**
  * Deletes a file in steps that can be resumed: mark the row, remove the bytes, remove the row. A
- * provider that is down is noticed before the first step, so that nothing has changed. A file that is
- * restorable goes as well, for good.
+ * provider that is down is noticed before the first step, when nothing has changed yet. A restorable
+ * file is removed for good.
  */
-export async function deleteFile(storage: Storage, caller: Caller, asked: Asked): Promise<void> {
+export async function deleteFile(
+  storage: Storage,
+  caller: Caller,
+  asked: FileRequest,
+): Promise<void> {
   const marked = await hideFor(storage, caller, asked).catch(async (error) => {
     const claimed = fileNotFound.is(error) && (await claimFor(storage, caller, asked))
     if (!claimed) throw error
@@ -51,8 +55,8 @@ export async function deleteFile(storage: Storage, caller: Caller, asked: Asked)
   await finishDeletion(storage, marked)
 }
 
-/** The first of these steps alone: the others come when the time to restore the file is over. */
-export async function deleteRestorably(storage: Storage, caller: Caller, asked: Asked) {
+/** Only the first of these steps; the others follow when the file can no longer be restored. */
+export async function deleteRestorably(storage: Storage, caller: Caller, asked: FileRequest) {
   const now = storage.clock()
   const time = {
     deletedBy: caller.userId,
@@ -65,23 +69,23 @@ export async function deleteRestorably(storage: Storage, caller: Caller, asked: 
 async function hideFor(
   storage: Storage,
   caller: Caller,
-  { id, origin }: Asked,
+  { id, origin }: FileRequest,
   restorable?: RestorableTime,
 ): Promise<StoredFile> {
   const file = await requireFile(storage, caller, id)
   await storage.providers.at(file.location).sizeOf(objectKey(file))
   const record = (db: StorageDb, hidden: StoredFile) =>
-    recordOfAnother({ ...storage, db }, { event: 'FILE_DELETED', caller, origin }, hidden)
+    recordForOtherOwner({ ...storage, db }, { event: 'FILE_DELETED', caller, origin }, hidden)
   const hidden = await hideFile(storage, id, { restorable, record })
   if (!hidden) throw fileNotFound()
   return hidden
 }
 
-/** Its deletion was told when it became restorable. */
+/** Publishes no event: `file.deleted` was published when the file became restorable. */
 async function claimFor(
   storage: Storage,
   caller: Caller,
-  { id, origin }: Asked,
+  { id, origin }: FileRequest,
 ): Promise<StoredFile | undefined> {
   const { clock, providers, withReserve } = storage
   const file = await findRestorableFor(storage, caller, { id, now: clock() })
@@ -91,14 +95,14 @@ async function claimFor(
     inTransaction(storage.db, async (db) => {
       const claimed = await claimForRemoval(db, id)
       const done = { event: 'FILE_DELETED', caller, origin }
-      if (claimed) await recordOfAnother({ ...storage, db }, done, claimed)
+      if (claimed) await recordForOtherOwner({ ...storage, db }, done, claimed)
       return claimed
     }),
   )
 }
 
-/** What an administrator does to the file of another user is in the audit, where that user is found. */
-async function recordOfAnother(
+/** Records what an administrator does to another user's file, with that user as the subject of the entry. */
+async function recordForOtherOwner(
   storage: Storage,
   { event, caller, origin }: { event: string; caller: Caller; origin: Origin },
   { id, ownerId, ownerName }: StoredFile,
@@ -113,7 +117,7 @@ type Hiding = {
   record?: (db: StorageDb, file: StoredFile) => Promise<void>
 }
 
-/** The first step of a deletion, which is told at once. Of several callers one gets the file. */
+/** The first step of a deletion; publishes its event. Of several concurrent callers only one gets the file. */
 export async function hideFile(
   { db: database, clock, withReserve }: Storage,
   id: number,
@@ -134,9 +138,9 @@ export async function hideFile(
 }
 
 /**
- * Also for files that stayed marked because of a crash or a provider that went down. What a backup
- * still has to read is removed later: the row is marked first, so a backup that begins after this
- * look does not need the object.
+ * Also for files that stayed marked because of a crash or a provider outage. While a backup is reading,
+ * objects are left for later. A backup that begins after this check does not need the object, because
+ * the row was marked first.
  */
 export async function finishDeletion(storage: Storage, file: StoredFile): Promise<void> {
   const { db, providers, withReserve } = storage
@@ -150,8 +154,8 @@ export async function finishDeletion(storage: Storage, file: StoredFile): Promis
 }
 
 /**
- * What the caller may restore. Owners restore what they have deleted themselves, so that they cannot
- * take back what an administrator deleted; administrators restore everything.
+ * The files the caller may restore. Owners can restore only what they have deleted themselves, so that
+ * they cannot undo a deletion by an administrator; administrators can restore everything.
  */
 export async function pageOfRestorable(
   { db, clock }: Storage,
@@ -171,8 +175,8 @@ function describeRestorable(file: RestorableFile) {
   return { ...describeFile(file), deletedAt, restorableUntil }
 }
 
-/** Undoes a deletion: the file is as it was, with its links, and counts again. */
-export async function restoreFile(storage: Storage, caller: Caller, { id, origin }: Asked) {
+/** Undoes a deletion: the file is back with its links, and counts towards the quota again. */
+export async function restoreFile(storage: Storage, caller: Caller, { id, origin }: FileRequest) {
   const now = storage.clock()
   if (!(await findRestorableFor(storage, caller, { id, now }))) throw nothingToRestore()
   const restored = await inTransaction(storage.db, async (db) => {
@@ -180,7 +184,7 @@ export async function restoreFile(storage: Storage, caller: Caller, { id, origin
     if (!file) throw nothingToRestore()
     const inside = { ...storage, db }
     await requireRoomFor(inside, file)
-    await recordOfAnother(inside, { event: 'FILE_RESTORED', caller, origin }, file)
+    await recordForOtherOwner(inside, { event: 'FILE_RESTORED', caller, origin }, file)
     await insertFileEvent(db, 'file.restored', file, now)
     return file
   })
@@ -188,7 +192,7 @@ export async function restoreFile(storage: Storage, caller: Caller, { id, origin
   return describeFile(restored)
 }
 
-/** As for a file that is not deleted: 404 comes before 403. */
+/** 404 takes precedence over 403, as for a file that is not deleted. */
 async function findRestorableFor(
   { db }: Storage,
   { userId, roles }: Caller,
@@ -200,12 +204,12 @@ async function findRestorableFor(
   return file.deletedBy === userId ? file : undefined
 }
 
-/** After a stop of days many may be due, and a statement has ten seconds. */
+/** After days of downtime many files may be due, and a statement times out after ten seconds. */
 const EXPIRED_AT_ONCE = 500
 
 /**
- * From here on nothing brings these files back. The quota limits what is restorable as well: an owner
- * who uploads and deletes in turn could fill the disk otherwise.
+ * After this the files cannot be restored. The quota also limits restorable files: otherwise an owner
+ * could fill the disk by uploading and deleting in turn.
  */
 export async function expireRestorable({ db, clock, limits, withReserve }: Storage): Promise<void> {
   const now = clock()

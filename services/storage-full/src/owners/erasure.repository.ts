@@ -4,8 +4,8 @@ import { type Db, endKeysMadeBy } from '@plinth/kit'
 import type { StorageDb } from '../database/tables.ts'
 
 /**
- * Rows that name a user of the issuer stay, and say no longer who it was; service keys of that user end. A
- * name that an account here has as well stays: those rows may be about that account.
+ * Replaces the name of an erased user of the issuer in the rows that mention it, and ends the service keys
+ * of that user. If an account here has the same name, nothing changes: the rows may be about that account.
  */
 export async function renameOwner(
   db: StorageDb,
@@ -24,7 +24,7 @@ export async function renameOwner(
     .execute()
 }
 
-/** Files of an owner that are stored, or could be again. */
+/** Files of an owner that are stored or restorable. */
 export async function listIdsToErase(
   db: StorageDb,
   ownerId: string,

@@ -10,7 +10,7 @@ import { ownerIdOf } from './owners.ts'
 const FILES_AT_ONCE = 200
 const ORIGIN = { address: 'issuer', userAgent: null, requestId: null }
 
-/** What is erased here of users whom the trusted issuer has erased: their files and their names. */
+/** Erases the files and names of users whom the trusted issuer has erased. */
 export function erasedOwners(
   storage: Storage,
   issuer: string,

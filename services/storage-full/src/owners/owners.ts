@@ -18,8 +18,8 @@ import type { Storage } from '../files/storage.ts'
 type Issuer = NonNullable<StorageFullConfig['trustedIssuer']>
 
 /**
- * Callers with an account here and, if configured, users of one other issuer. Both number their
- * users from 1, so the id of a foreign user includes the issuer.
+ * Authenticates callers with an account here and, if configured, users of one other issuer. Both
+ * number their users from 1, so the id of a foreign user includes the issuer.
  */
 export function authenticateWith(
   accounts: Accounts,
@@ -38,20 +38,20 @@ export function authenticateWith(
     if (!subject) return undefined
     await remember(subject)
     const caller = { ...subject, userId: ownerIdOf(issuer, subject.userId) }
-    // Whatever an administrator does is privileged, also with the files of others.
+    // An administrator may act on files of others, so the issuer must confirm the token.
     if (!introspection || !subject.roles.includes(ADMIN_ROLE)) return caller
     const user = await introspection.check(token)
     return user && { ...caller, ...user }
   }
 }
 
-/** What the service says of itself when it trusts an issuer. */
+/** What the service announces about itself when it trusts an issuer. */
 export function trustIssuer(server: Server, publicUrl: string, { issuer, key }: Issuer): void {
   protectedResourceRoutes(server, { publicUrl, issuer })
   server.pageFacts.issuer = issuer
   if (key === undefined)
     server.announcements.push(
-      'a disabled administrator of the issuer stays one for up to 15 minutes, links of disabled users open, and files of erased users stay: set STORAGE_FULL_TRUSTED_ISSUER_KEY',
+      'a disabled administrator of the issuer stays one for up to 15 minutes, links of disabled users still open, and files of erased users are kept: set STORAGE_FULL_TRUSTED_ISSUER_KEY',
     )
 }
 
@@ -69,7 +69,7 @@ export function introspectionOf(
   return createIntrospection({ issuer: trusted.address ?? trusted.issuer, key: trusted.key, clock })
 }
 
-/** Without the key to ask with, every user of the issuer counts as enabled. */
+/** Without a key for introspection, every user of the issuer counts as enabled. */
 export function enabledOwners(
   keys: ServiceKeys,
   trusted: Issuer | undefined,

@@ -16,17 +16,17 @@ async function fileWith(t: TestContext, bytes: Buffer | string): Promise<string>
 const picture = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: '#a33' } })
 
-test('a loader that no accepted type needs never gets a file, whatever its name', async (t) => {
+test('a file never reaches a loader that no accepted type needs, whatever its name', async (t) => {
   const tiff = await picture(4, 4).tiff().toBuffer()
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9"/></svg>'
-  // The first picture sets the library up, which blocks its loaders for good.
+  // The first picture sets the library up, which blocks the other loaders for good.
   await jpegFromImage(await fileWith(t, await picture(4, 4).png().toBuffer()))
 
   for (const bytes of [tiff, svg])
     assert.equal(await jpegFromImage(await fileWith(t, bytes)), undefined)
 })
 
-test('what the decoder must hold whole has a lower limit than what passes line by line', async (t) => {
+test('a picture that is decoded whole has a lower limit than one decoded line by line', async (t) => {
   const large = picture(6000, 5000)
   const drawn = async (bytes: Buffer) =>
     Buffer.isBuffer(await jpegFromImage(await fileWith(t, bytes)))

@@ -3,7 +3,7 @@ import type { Metadata, Sharp } from 'sharp'
 
 type SharpModule = typeof import('sharp').default
 
-/** `undecided` says nothing about the picture: the machine was short of something. */
+/** `undecided`: the failure says nothing about the picture, for example when memory ran out. */
 export type Drawn = Buffer | 'undecided' | undefined
 
 export type Pixels = { data: Uint8Array; width: number; height: number }
@@ -33,13 +33,13 @@ async function loadSharp(): Promise<SharpModule> {
   const { default: sharp } = await import('sharp')
   sharp.cache(false)
   sharp.concurrency(1)
-  // Only what uploads may be: a renamed SVG or TIFF never reaches its decoder.
+  // Only the loaders of accepted types: a renamed SVG or TIFF never reaches its decoder.
   sharp.block({ operation: ['VipsForeignLoad'] })
   sharp.unblock({ operation: LOADERS })
   return sharp
 }
 
-/** Nothing when the picture is broken or too large. */
+/** Returns undefined when the picture is broken or too large. */
 export async function jpegFromImage(path: string): Promise<Drawn> {
   const sharp = await sharpLibrary()
   const options = { limitInputPixels: LARGEST_INPUT_PIXELS, failOn: 'error' } as const
@@ -52,7 +52,7 @@ export async function jpegFromImage(path: string): Promise<Drawn> {
   }
 }
 
-/** How much memory the decoder needs at once: some lines of every picture, and of some all of it. */
+/** The peak memory of the decoder, which holds some lines of every picture, and all lines of some. */
 function bytesHeld(header: Metadata): number {
   const { width, height } = header
   return 4 * width * Math.min(height, LINES_HELD) + bytesPerHeldPixel(header) * width * height
@@ -60,7 +60,7 @@ function bytesHeld(header: Metadata): number {
 
 /** Measured. GIF and WebP are held whole, as are interlaced and progressive pictures. */
 function bytesPerHeldPixel({ format, isProgressive, ...header }: Metadata): number {
-  // A frame of a GIF may ask for a second copy of it.
+  // A frame of a GIF may need a second copy of the picture.
   if (format === 'gif') return 8
   if (format === 'webp') return header.pages ? 5 : 4
   if (!isProgressive) return 0
@@ -68,12 +68,12 @@ function bytesPerHeldPixel({ format, isProgressive, ...header }: Metadata): numb
   return samples * (format === 'jpeg' || header.depth === 'ushort' ? 2 : 1)
 }
 
-/** Not a time limit: a picture that takes too long would take as long the next time. */
+/** Does not include timeouts: a picture that takes too long would take as long the next time. */
 function isShortage(error: unknown): boolean {
   return /memory|allocat/i.test(String(error))
 }
 
-/** The decoder reports a file that it could not open as one of unknown format. */
+/** The decoder reports a file that it cannot open as one of unknown format. */
 async function canBeOpened(path: string): Promise<boolean> {
   const file = await open(path).catch(() => undefined)
   await file?.close()
@@ -86,7 +86,7 @@ export async function jpegFromPixels({ data, width, height }: Pixels): Promise<D
   return smallJpeg(page).catch((error) => (isShortage(error) ? 'undecided' : undefined))
 }
 
-/** The result has only what is requested here: no EXIF, no position, no colour profile. */
+/** The result contains only what is requested here: no EXIF, no location, no colour profile. */
 function smallJpeg(picture: Sharp): Promise<Buffer> {
   return picture
     .resize(LARGEST_SIDE, LARGEST_SIDE, { fit: 'inside', withoutEnlargement: true })

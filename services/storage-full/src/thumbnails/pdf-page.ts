@@ -9,8 +9,8 @@ const TIME_LIMIT_MS = 5_000
 const HEAP_MB = 64
 
 /**
- * Draws the first page in a thread that is thrown away afterwards, or killed when it takes too
- * long. The renderer is WebAssembly: a malicious document stays inside it.
+ * Draws the first page in a thread that is discarded afterwards, or killed when it takes too long.
+ * The renderer is WebAssembly, a sandbox for malicious documents.
  */
 export async function firstPageOf(
   path: string,
@@ -24,7 +24,7 @@ export async function firstPageOf(
     stderr: true,
     stdout: true,
   })
-  // It may still fail after the time limit; without a listener that would end the process.
+  // The worker may still fail after the time limit; without a listener that would end the process.
   worker.on('error', () => {})
   let started = false
   const message = async (limitMs: number) => {
@@ -36,7 +36,7 @@ export async function firstPageOf(
     const page: Pixels | undefined = await message(timeLimitMs)
     return page && page.data.length > 0 ? page : undefined
   } catch (error) {
-    // Too much memory or time is the document's own; any other failure says nothing about it.
+    // Too much memory or time is the document's fault; any other failure says nothing about it.
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ERR_WORKER_OUT_OF_MEMORY') return undefined
     return started && code === 'ABORT_ERR' ? undefined : 'undecided'

@@ -8,22 +8,22 @@ const LARGEST_HEAP_BYTES = 128 * 1024 * 1024
 
 const library = await openPdfLibrary(LARGEST_HEAP_BYTES)
 const bytes = await readFile(workerData.path)
-parentPort?.postMessage(true) // Started: the time of the document counts from here.
+parentPort?.postMessage(true) // Started: the document's time limit counts from here.
 
-// Nothing means that the document cannot be drawn. A failure before this line says nothing about it.
+// Undefined means that the document cannot be drawn. A failure before this line says nothing about it.
 parentPort?.postMessage(await renderFirstPage(bytes).catch(() => undefined))
 
 async function renderFirstPage(bytes: Buffer) {
   const document = await library.loadDocument(bytes)
   const page = document.getPage(0)
-  // Scaled to the page: a huge one costs no more than a letter.
+  // Scaled by the size of the page, so that a huge one costs no more than a letter.
   const { originalWidth, originalHeight } = page.getOriginalSize()
   const scale = LARGEST_SIDE / Math.max(originalWidth, originalHeight)
   const { data, width, height } = await page.render({ scale, render: 'bitmap' })
   return { data, width, height }
 }
 
-/** The part that is used here; the compiler has its types for browsers only. */
+/** The part that is used here; TypeScript declares it only for browsers. */
 declare const WebAssembly: {
   compile(code: Uint8Array): Promise<object>
   Instance: new (module: object, imports: Imports) => Instance
@@ -34,8 +34,8 @@ type Instance = { exports: object }
 type Imports = { env: { emscripten_resize_heap(bytes: number): boolean } }
 
 /**
- * The renderer, with a limit to its memory: a few kilobytes of a document can unpack to gigabytes.
- * Beyond the limit it runs out of memory and ends, and its thread with it.
+ * The renderer with a memory limit, because a document of a few kilobytes can unpack to gigabytes.
+ * Beyond the limit the renderer runs out of memory and aborts, which ends its thread.
  */
 async function openPdfLibrary(largestHeapBytes: number) {
   const file = fileURLToPath(import.meta.resolve('@hyzyla/pdfium/pdfium.wasm'))

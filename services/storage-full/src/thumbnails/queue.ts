@@ -12,8 +12,8 @@ export const thumbnailsBusy = defineProblem(
 )
 
 /**
- * Runs a few pieces of work at once, and some of them for one user. Users take turns; when too many
- * pieces wait, the user with most of them is refused.
+ * Runs at most `atOnce` tasks at a time, and at most `perUser` for one user. Users take turns; when too
+ * many tasks are waiting, one of the user with the most is refused.
  */
 export function createWorkQueue(atOnce: number, { perUser = atOnce } = {}): WorkQueue {
   const waiting = createFairQueue<{ user: string; begin(): void; refuse(): void }>(MOST_WAITING)

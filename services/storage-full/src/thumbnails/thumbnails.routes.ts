@@ -23,7 +23,7 @@ export function thumbnailRoutes(
 ): void {
   const count = server.metrics.counter({
     name: 'plinth_thumbnails_total',
-    help: 'Thumbnails asked for: the picture, a drawn sheet that stands for it, or why there was none.',
+    help: 'Thumbnails requested: the picture, a placeholder sheet, or why there was none.',
     labels: ['result'],
     known: ['picture', 'sheet', 'busy', 'failed'].map((result) => ({ result })),
   })

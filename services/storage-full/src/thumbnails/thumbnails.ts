@@ -17,15 +17,15 @@ const FETCHED_PER_USER = 4
 
 export type Thumbnails = {
   /**
-   * The file's JPEG thumbnail, made once and kept; nothing for a file that cannot have one. Making it
-   * takes the turn of this user.
+   * The file's JPEG thumbnail, made once and kept; undefined for a file that cannot have one. Making it
+   * takes a turn of this user.
    */
   of(file: StoredFile, user: string): Promise<Buffer | undefined>
 }
 
 /** Draws on all cores but one, which is left for requests. */
 export function createThumbnails(storage: Storage): Thumbnails {
-  // A store that hangs holds up the files that are being fetched, not those being drawn.
+  // Two queues, so that a store that hangs delays fetching but not drawing.
   const fetching = createWorkQueue(FETCHED_AT_ONCE, { perUser: FETCHED_PER_USER })
   const drawing = createWorkQueue(Math.max(1, availableParallelism() - 1))
   const inFlight = new Map<number, Promise<Buffer | undefined>>()
@@ -62,13 +62,13 @@ export function createThumbnails(storage: Storage): Thumbnails {
   }
 }
 
-/** On a full disk there is no thumbnail for now, and reading goes on. */
+/** On a full disk there is no thumbnail for now, but files can still be read. */
 function unlessFull({ log }: Storage, file: StoredFile, error: unknown): undefined {
   if (!storageFull.is(error) && databaseFault(error) !== 'full') throw error
   log.warn({ err: error, file: file.id }, 'no room to make a thumbnail')
 }
 
-/** A small JPEG of the file, or nothing when it cannot be decoded within the limits. */
+/** A small JPEG of the file, or undefined when it cannot be decoded within the limits. */
 async function jpegOf(path: string, contentType: string): Promise<Drawn> {
   if (contentType !== PDF) return jpegFromImage(path)
   const page = await firstPageOf(path)
@@ -80,7 +80,7 @@ async function readKept(storage: Storage, file: StoredFile): Promise<Buffer | un
   return bytes && buffer(bytes).catch((error) => Promise.reject(asStorageFault(error)))
 }
 
-/** The caller gets the thumbnail even when the store does not take it. */
+/** The caller gets the thumbnail even when the store does not accept it. */
 async function keepIfPossible(storage: Storage, file: StoredFile, jpeg: Buffer): Promise<void> {
   await keep(storage, file, jpeg).catch((error) =>
     storage.log.warn({ err: error, file: file.id }, 'a thumbnail could not be kept'),
@@ -90,7 +90,7 @@ async function keepIfPossible(storage: Storage, file: StoredFile, jpeg: Buffer):
 /** A file that was deleted or moved while its thumbnail was made must not leave one behind. */
 async function keep(storage: Storage, file: StoredFile, jpeg: Buffer): Promise<void> {
   const provider = storage.providers.at(file.location)
-  // A spool takes over the bytes it is given, and these are still to be sent.
+  // A spool takes ownership of the bytes it is given, and these have yet to be sent.
   const copy = Readable.from([Buffer.from(jpeg)])
   await using content = await spoolBytes(copy, storage.spoolFolder, { sha256: true })
   const checksumSha256 = content.sha256 ?? ''
@@ -101,7 +101,7 @@ async function keep(storage: Storage, file: StoredFile, jpeg: Buffer): Promise<v
   if (!kept) await provider.remove(thumbnailKey(file))
 }
 
-/** A drawn sheet with the type on it, for files that have no thumbnail. */
+/** A placeholder that shows the type, for files that have no thumbnail. */
 export function fallbackPicture(extension: string): string {
   const label = extension.replace(/[^a-z0-9]/gi, '').toUpperCase()
   return [

@@ -22,7 +22,7 @@ import type { Location } from '../locations/providers/provider.ts'
 import { recountTotals } from './sweep.repository.ts'
 import { verifyFiles } from './verify.ts'
 
-/** `restore` fills it; `scratch` does so too, and keeps what was in buckets below the root as well. */
+/** `restore` fills the storage; `scratch` does too, but keeps the objects of buckets below the root. */
 type BackupMode = 'backup' | 'restore' | 'scratch'
 
 type OpenStorage = (
@@ -30,7 +30,7 @@ type OpenStorage = (
   surroundings: { clock: Clock; log: Logger },
 ) => Promise<{ storage: Storage; database: { close(): Promise<void> } }>
 
-/** What a backup of this service has to keep. */
+/** The data of this service that a backup must contain. */
 export function dataOpenedBy(open: OpenStorage) {
   return (config: StorageFullConfig) => {
     const data = accountData('storage-full', 'STORAGE_FULL_', config, storageMigrations)
@@ -54,7 +54,7 @@ async function recount(url: string): Promise<void> {
   await close()
 }
 
-/** How a backup or a restore gets at the files of the service, which may be running. */
+/** How a backup or a restore accesses the files of the service, which may be running. */
 function storedFilesOf(config: StorageFullConfig, open: OpenStorage) {
   return async (mode: BackupMode, root = config.root) => {
     const isRestore = mode !== 'backup'
@@ -111,21 +111,21 @@ async function openStoredFiles(storage: Storage, mode: BackupMode) {
           const size = await storage.providers.at(location).sizeOf(key)
           if (size !== undefined) yield { name: `${location.id}/${key}`, size }
         }
-      if (lost?.aborted) throw new Error('Deletions could not be held until the backup ended.')
+      if (lost?.aborted) throw new Error('Deletions could not be held back until the backup ended.')
     },
 
     async open(name: string): Promise<Readable | undefined> {
       const { location, provider, key } = at(name)
       const bytes = await provider.open(key)
       if (bytes) return bytes
-      // Deletions are held, but not the sweep of what no file refers to.
+      // Deletions are held back, but the sweeper may have removed an object that no file refers to.
       const objectName = objectNameOf(key)
       const named = await findObjectNames(storage.db, location.id, [objectName])
       if (named.has(objectName)) throw new Error(`The object of ${name} is gone.`)
       return undefined
     },
 
-    /** An object has its name for life: one that is in the bucket already is the same. */
+    /** Object names are never reused: an object of that name in the bucket is the same one. */
     async put({ name, size }: { name: string; size: number }, bytes: Readable) {
       const { location, provider, key } = at(name)
       if (location.provider === 'OBJECT' && (await provider.sizeOf(key)) === size) return
@@ -135,7 +135,7 @@ async function openStoredFiles(storage: Storage, mode: BackupMode) {
     },
 
     async *check() {
-      // An upload that was under way has an object and no row.
+      // Orphans are expected: an upload in flight during the backup has an object but no row.
       for await (const finding of verifyFiles(storage))
         if (finding !== 'sound' && finding.problem !== 'orphan')
           yield `${finding.problem}: ${finding.subject}`

@@ -6,7 +6,7 @@ import { finishDeletions, sweep } from './sweep.ts'
 const MOVES_LEASE = 'storage-moves'
 const MOVES_LEASE_SECONDS = 60
 
-/** Background work; of several nodes one does each piece at a time. */
+/** Background jobs; each runs on only one node at a time. */
 export function startUpkeep(storage: Storage, metrics?: Metrics) {
   const { db, log } = storage
   const job = (name: string, everySeconds: number, run: (signal: AbortSignal) => Promise<void>) =>
@@ -18,7 +18,7 @@ export function startUpkeep(storage: Storage, metrics?: Metrics) {
   })
   const moves = job(MOVES_LEASE, 15, (signal) => continueMove(storage, signal))
 
-  // What the last run of the service left unfinished is resumed at once.
+  // Resume at once what the last run of the service left unfinished.
   for (const { runNow } of [deletions, moves])
     runNow().catch((error) => log.error({ err: error }, 'resuming unfinished work failed'))
   const stop = async () => {
@@ -27,7 +27,7 @@ export function startUpkeep(storage: Storage, metrics?: Metrics) {
   return { moves, stop }
 }
 
-/** One round of the running move, unless another process is at it. */
+/** Runs one round of the running move, unless another process is doing so. */
 export async function runMoveNow(storage: Storage): Promise<void> {
   await withLease(storage.db, MOVES_LEASE, MOVES_LEASE_SECONDS, (signal) =>
     continueMove(storage, signal),

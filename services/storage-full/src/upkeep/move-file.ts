@@ -14,15 +14,15 @@ import {
 } from '../files/storage.ts'
 import type { Location } from '../locations/providers/provider.ts'
 
-/** The bytes are not those of the upload: moving them would hide it. */
+/** The bytes are not those of the upload; moving them would hide the damage. */
 export class DamagedBytesError extends Error {
   override name = 'DamagedBytesError'
 }
 
 /**
- * Copies a file, checks the copy byte by byte, switches the row, and only then removes the
- * original: at every moment the row names an object that is complete. A deletion that can be undone
- * moves along. False when the file was deleted meanwhile.
+ * Copies a file, reads the copy back to check it, switches the row, and only then removes the
+ * original: at every moment the row names an object that is complete. Restorable files are moved too.
+ * Returns false when the file was deleted in the meantime.
  */
 export async function moveFile(
   storage: Storage,
@@ -33,7 +33,7 @@ export async function moveFile(
   await copyVerified(storage, file, target)
   const switched = await inTransaction(storage.db, async (db) => {
     const moved = await updateLocation(db, file, target)
-    // One that is restorable was told to be deleted.
+    // For a restorable file, subscribers have already received `file.deleted`.
     if (moved?.state === 'stored') await insertFileEvent(db, 'file.moved', moved, storage.clock())
     return moved !== undefined
   })
@@ -60,7 +60,10 @@ function refuseDamaged(checksum: string | undefined, file: StoredFile): void {
     throw new DamagedBytesError(`The bytes of file ${file.id} do not match its checksum`)
 }
 
-/** What cannot be removed, or is still read by a backup, is left to the sweeper: the file itself has been moved, or deleted. */
+/**
+ * If removal fails, or a backup is reading, the object is left to the sweeper: the file itself has already
+ * been moved or deleted.
+ */
 async function removeUnused({ db, providers, log }: Storage, unused: ObjectAddress): Promise<void> {
   if (await isLeaseHeld(db, HELD_FOR_BACKUP, HOLD_SECONDS)) return
   const provider = providers.at(unused.location)

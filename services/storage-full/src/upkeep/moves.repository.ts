@@ -77,7 +77,7 @@ export type Progress = {
   error?: string
 }
 
-/** False once the move has ended: this is how a cancelled one stops. */
+/** Returns false once the move has ended: this is how a cancelled move stops. */
 export async function updateProgress(
   db: StorageDb,
   moveId: number,

@@ -91,7 +91,7 @@ export function moveRoutes(
     onRequest: admin,
     schema: {
       operationId: 'move',
-      summary: 'How far a move has come',
+      summary: 'The progress of a move',
       tags,
       params: IdPath,
       response: { 200: MoveReply },
@@ -104,7 +104,7 @@ export function moveRoutes(
     onRequest: admin,
     schema: {
       operationId: 'cancelMove',
-      summary: 'Stop a move; what was moved stays where it is',
+      summary: 'Stop a move; files already moved stay where they are',
       tags,
       params: IdPath,
       response: { 200: MoveReply },

@@ -57,7 +57,7 @@ export async function startMove(storage: Storage, by: By, to: ProviderName): Pro
   }
 }
 
-/** Where uploads go now, if that is the provider; otherwise what is saved for it. */
+/** The active location, if it is of this provider; otherwise the location for its saved settings. */
 async function testedTarget(storage: Storage, to: ProviderName, by: By): Promise<Location> {
   const active = await requireActiveLocation(storage.db)
   if (active.provider === to) {
@@ -79,7 +79,7 @@ export function recentMoves({ db }: Storage): Promise<Move[]> {
   return listMoves(db)
 }
 
-/** Files that were moved stay where they are now. */
+/** Files already moved stay where they are. */
 export async function cancelMove(storage: Storage, by: By, id: number): Promise<Move> {
   await requireMove(storage, id)
   await inTransaction(storage.db, async (db) => {
@@ -98,21 +98,21 @@ export async function continueMove(storage: Storage, signal: AbortSignal): Promi
   try {
     await moveAll(storage, move, target, signal)
   } catch (error) {
-    // A provider that is down does not end the move: the next round tries again.
+    // A provider that is down does not end the move: the next round retries.
     const known = error instanceof Problem
-    const reason = known ? error.message : 'It stopped for a reason that is in the log.'
+    const reason = known ? error.message : 'It stopped unexpectedly; the log has the reason.'
     const recorded = await recordReason(storage, move, reason)
     if (!known || !recorded) throw error
   }
 }
 
-/** A failure here must not hide the one that is being recorded. */
+/** A failure here must not hide the error that is being recorded. */
 async function recordReason({ db, clock, log }: Storage, { id }: Move, reason: string) {
   try {
     await updateMoveError(db, id, reason, clock())
     return true
   } catch (error) {
-    log.error({ err: error }, 'why a move stopped could not be recorded')
+    log.error({ err: error }, 'the reason why a move stopped could not be recorded')
     return false
   }
 }
@@ -148,7 +148,7 @@ async function moveOne(
     if (fileNotFound.is(error)) return unmoved
     const refused = isStoreRefusal(error)
     if (refused && (await isOutage(storage, file.location, target))) throw error
-    // The move does not come back to a file that failed, so a refusal must come twice.
+    // The move never retries a failed file later, so a file fails only when refused twice.
     if (refused && !retried) return moveOne(storage, file, target, { retried: true })
     if (!refused && !storedBytesMissing.is(error) && !(error instanceof DamagedBytesError))
       throw error
@@ -158,11 +158,11 @@ async function moveOne(
 }
 
 /**
- * The target and the location that uploads go to will be repaired, so the move waits for them. Any
- * other source may be gone for good: its files count as failed and stay where they are.
+ * The target and the active location will be repaired, so the move waits for them. Any other source
+ * may be gone for good: its files count as failed and stay where they are.
  */
 async function isOutage(storage: Storage, from: Location, to: Location): Promise<boolean> {
-  // The whole test, not only a check: a full target would fail every file that is left.
+  // The whole probe, not only `check`: on a full target every remaining file would fail.
   const steps = await storage.providers.at(to).probe()
   if (steps.some(({ passed }) => !passed)) return true
   const active = await requireActiveLocation(storage.db)

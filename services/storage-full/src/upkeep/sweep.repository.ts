@@ -17,7 +17,7 @@ export async function insertOrphans(
     .execute()
 }
 
-/** Of these keys, the ones that have been without a file since before `before`. */
+/** Those of `keys` that have had no file since `before` or longer. */
 export async function findOverdueOrphans(
   db: StorageDb,
   locationId: number,
@@ -52,7 +52,7 @@ export async function deleteExpiredLinks(db: StorageDb, now: Date): Promise<void
   await db.deleteFrom('temporary_links').where('expires_at', '<=', now.toISOString()).execute()
 }
 
-/** Both engines add what is here to what else they keep, which is nothing in a restored database. */
+/** Only for a restored database: PostgreSQL adds `file_total_parts` to these totals, which is empty then. */
 export async function recountTotals(db: StorageDb): Promise<void> {
   await db.deleteFrom('file_totals').execute()
   await sql`insert into file_totals (owner_id, total, bytes)

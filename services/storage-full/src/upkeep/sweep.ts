@@ -18,7 +18,7 @@ const KEYS_AT_ONCE = 500
 /** Finishes the deletions that can no longer be undone, or that a crash or an unreachable provider interrupted. */
 export async function finishDeletions(storage: Storage, signal?: AbortSignal): Promise<void> {
   await expireRestorable(storage).catch((error) =>
-    storage.log.warn({ err: error }, 'restorable files stay longer than they should'),
+    storage.log.warn({ err: error }, 'expired restorable files could not be marked for deletion'),
   )
   for await (const file of everyFile(storage, { state: 'deleting' })) {
     if (signal?.aborted) return
@@ -30,7 +30,7 @@ export async function finishDeletions(storage: Storage, signal?: AbortSignal): P
   }
 }
 
-/** Page after page, each after the last file of the one before, even if that file is gone. */
+/** Reads page by page, each starting after the last file of the previous one, even if that file is gone. */
 export async function* everyFile({ db }: Storage, filter: FileFilter): AsyncGenerator<StoredFile> {
   let afterId = 0
   while (true) {
@@ -42,10 +42,10 @@ export async function* everyFile({ db }: Storage, filter: FileFilter): AsyncGene
   }
 }
 
-/** Removes what nothing refers to any more. Returns the number of objects removed. */
+/** Removes expired links, old spools and orphaned objects. Returns the number of objects removed. */
 export async function sweep(storage: Storage, signal?: AbortSignal): Promise<number> {
   await deleteExpiredLinks(storage.db, storage.clock())
-  // Every machine that shares the root has a folder beside ours.
+  // Every machine that shares the root has a spool folder beside ours.
   await sweepOldSpools(dirname(storage.spoolFolder))
   let removed = 0
   for (const location of await listLocations(storage.db)) {
@@ -61,8 +61,8 @@ export async function sweep(storage: Storage, signal?: AbortSignal): Promise<num
 }
 
 /**
- * An object may be without a file because its upload is in flight. It is removed only when it was
- * seen so twice, a safe time apart by our own clock, whatever the clock of the store says.
+ * An object may have no file because its upload is in flight. It is removed only after it was seen
+ * without a file twice, a safe time apart by our own clock, whatever the clock of the store says.
  */
 async function sweepKeys(
   { db, clock, providers, limits }: Storage,
@@ -75,7 +75,7 @@ async function sweepKeys(
   const orphans = new Set(await withoutFile(db, location, keys))
   const adopted = keys.filter((key) => !orphans.has(key))
   await deleteOrphans(db, location.id, adopted)
-  // Before this sighting is recorded: one is never enough, however short the safe time.
+  // Queried before this sighting is recorded: one is never enough, however short the safe time.
   const before = secondsAfter(now, -limits.orphanAgeSeconds)
   const overdue = await findOverdueOrphans(db, location.id, [...orphans], before)
   await insertOrphans(db, location.id, [...orphans], now)
@@ -103,7 +103,7 @@ export async function* keysAt(
   yield keys
 }
 
-/** Of these objects, the ones without a file. */
+/** Those of `keys` whose objects have no file. */
 export async function withoutFile(
   db: Storage['db'],
   location: Location,

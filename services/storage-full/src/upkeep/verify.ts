@@ -26,7 +26,7 @@ export async function* verifyFiles(storage: Storage): AsyncGenerator<Difference 
 
 type Finding = Difference['problem'] | 'sound' | 'gone'
 
-/** A file that was deleted or moved since its row was read does not differ. */
+/** A file that was deleted or moved since its row was read is not a difference. */
 async function findingOf(storage: Storage, file: StoredFile): Promise<Finding> {
   const finding = await compare(storage, file)
   if (finding === 'sound') return finding
@@ -52,7 +52,7 @@ type Suspects = { location: Location; keys: string[] }
 /** Longer than an upload takes from its last byte to its row. */
 const SECOND_LOOK_MS = 1000
 
-/** Objects without a file, both at a first and at a second look. */
+/** Objects that have no file in either of two checks. */
 async function* verifyObjects(storage: Storage): AsyncGenerator<Difference> {
   const suspects: Suspects[] = []
   for (const location of await listLocations(storage.db))
@@ -62,7 +62,7 @@ async function* verifyObjects(storage: Storage): AsyncGenerator<Difference> {
       yield unreachable(storage, location, error)
     }
   if (suspects.length > 0) await pause(SECOND_LOOK_MS)
-  // The target of a running move has a copy that is still being checked.
+  // The target of a running move may have a copy that is still being checked.
   const move = await findRunningMove(storage.db)
   for (const { location, keys } of suspects) {
     if (location.id === move?.targetLocationId) continue
@@ -95,7 +95,7 @@ function unreachable({ log }: Storage, { id, provider }: Location, error: unknow
   return { problem: 'unreachable', subject: `${provider} location ${id}` }
 }
 
-/** Writes, reads and removes an object, and looks at the bucket; nothing where files are put into a folder. */
+/** Probes the active bucket, then examines how it is configured. Returns undefined if files go to a folder. */
 export async function examineBucket({
   db,
   providers,

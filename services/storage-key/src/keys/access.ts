@@ -25,7 +25,7 @@ const ALLOWED: [path: RegExp, methods: string][] = [
   [/^\/\*$/, 'GET, HEAD, POST, DELETE, OPTIONS'],
 ]
 
-/** OPTIONS needs no key and only lists the methods; it allows no other origin. */
+/** OPTIONS needs no key and only lists the methods; it does not allow other origins. */
 export function answerOptions(server: Server): void {
   server.addHook('onRequest', async (request, reply) => {
     if (request.method !== 'OPTIONS') return
@@ -36,7 +36,7 @@ export function answerOptions(server: Server): void {
 
 const SCHEMES: Access['schemes'] = { key: { type: 'apiKey', in: 'header', name: 'X-API-KEY' } }
 
-/** What `requireKey` asks for, for the API document. */
+/** What `requireKey` requires, for the API document. */
 export function keyAccess(keys: KeyGuard | undefined): Access {
   const others = KEY_PROBLEMS.filter(({ status }) => status !== 401)
   return {
@@ -46,8 +46,8 @@ export function keyAccess(keys: KeyGuard | undefined): Access {
 }
 
 /**
- * Requires the key for every target that any server might read as the file area, before routing
- * and before any of the body is read. A service key also does, if it has the scope.
+ * Requires the configured key for every target that any server might read as the file area, before
+ * routing and before any of the body is read. A service key with the scope is accepted as well.
  */
 export function requireKey(server: Server, isConfiguredKey: KeyCheck, keys?: KeyGuard): void {
   server.addHook('onRequest', async (request) => {
@@ -82,7 +82,7 @@ export function configuredKey(key: string): KeyCheck {
   return (given) => typeof given === 'string' && timingSafeEqual(digest(given), expected)
 }
 
-/** Service keys are managed with the configured key, and with no other. */
+/** Service keys can be managed only with the configured key. */
 export function adminGuard(isConfiguredKey: KeyCheck): Guard {
   return guarding(
     { schemes: SCHEMES, problems: [keyRejected, databaseUnavailable] },

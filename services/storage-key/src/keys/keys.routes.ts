@@ -25,7 +25,7 @@ const EventReply = Type.Object(
   { title: 'AuditEvent' },
 )
 
-/** For the holder of the configured key. In a scope of its own: here bodies are JSON. */
+/** For the holder of the configured key. Registered in a scope of its own, in which bodies are JSON. */
 export function keyRoutes(server: Server, store: KeyStore, admin: Guard): void {
   server.register(async (plugin) => {
     const scope = plugin as Server
@@ -36,7 +36,7 @@ export function keyRoutes(server: Server, store: KeyStore, admin: Guard): void {
       onRequest: admin,
       schema: {
         operationId: 'audit',
-        summary: 'Who made, rotated and ended service keys; newest first',
+        summary: 'Who created, rotated and ended service keys; newest first',
         tags: ['Service keys'],
         readsQuery: pageQuery(EVENT_SORTS),
         response: { 200: pageReply(EventReply, 'PageOfAuditEvents') },

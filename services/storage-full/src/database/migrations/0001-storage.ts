@@ -117,7 +117,7 @@ async function createMoves(db: Schema, id: IdColumn): Promise<void> {
     .addColumn('created_at', 'text', (column) => column.notNull())
     .addColumn('updated_at', 'text', (column) => column.notNull())
     .execute()
-  // Two moves at once would pull the same files to and fro.
+  // Two concurrent moves would move the same files back and forth.
   await sql`create unique index file_moves_running on file_moves (state) where state = 'RUNNING'`.execute(
     db,
   )

@@ -1,7 +1,7 @@
 import type { Migration } from '@plinth/kit'
 import { sql } from 'kysely'
 
-/** The default is for nodes of the version before, which may still be running. */
+/** The default is for nodes still running the previous version. */
 export const usageInBytes: Migration = {
   name: 'storage-0002-usage-in-bytes',
   async up(db) {

@@ -1,7 +1,7 @@
 import type { Migration } from '@plinth/kit'
 import { sql } from 'kysely'
 
-/** Nodes of the version before go on counting in `file_totals`, and nothing is counted twice. */
+/** Nodes still running the previous version keep counting in `file_totals`; nothing is counted twice. */
 export const totalsInParts: Migration = {
   name: 'storage-0003-totals-in-parts',
   async up(db, engine) {
@@ -11,7 +11,7 @@ export const totalsInParts: Migration = {
       )
       return
     }
-    // Half of each page is kept free, so that a row that changes all the time stays on its page.
+    // Half of each page stays free, so that updates of a hot row fit on the same page (HOT updates).
     await sql`create table file_total_parts (
       owner_id text not null, part integer not null, total bigint not null, bytes bigint not null,
       primary key (owner_id, part)) with (fillfactor = 50)`.execute(db)

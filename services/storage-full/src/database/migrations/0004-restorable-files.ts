@@ -1,7 +1,7 @@
 import type { Migration } from '@plinth/kit'
 import { sql } from 'kysely'
 
-/** For nodes of the version before, which may still be running, such a file is deleted. */
+/** Nodes still running the previous version treat a restorable file as deleted. */
 export const restorableFiles: Migration = {
   name: 'storage-0004-restorable-files',
   async up(db) {

@@ -49,7 +49,7 @@ export async function isEnabledUser(db: StorageDb, id: number): Promise<boolean>
   return user?.enabled === 1
 }
 
-/** Counts a use; nothing when the link has just been revoked. */
+/** Counts a use; returns undefined when the link has just been revoked. */
 export async function updateOpened(db: StorageDb, tokenHash: string, now: Date) {
   const last_opened_at = now.toISOString()
   return db

@@ -69,7 +69,7 @@ export function linkRoutes(server: Server, storage: Storage, guards: LinkGuards)
     onRequest: guards.links,
     schema: {
       operationId: 'createLink',
-      summary: 'Make a temporary link to a file',
+      summary: 'Create a temporary link to a file',
       tags,
       body: LinkBody,
       response: { 200: NewLinkReply },

@@ -21,7 +21,7 @@ import {
 
 export const LONGEST_LINK_SECONDS = 604_800
 
-// A browser tab that opens media requests them once more, from its own origin.
+// A browser tab that opens an audio or video file requests it a second time, from its own origin.
 const MEDIA_POLICY = "default-src 'none'; media-src 'self'; sandbox allow-same-origin"
 
 type LinkRequest = { id: number; expiresInSeconds: number }
@@ -37,16 +37,16 @@ export async function createLink(storage: Storage, caller: Caller, request: Link
   await inTransaction(storage.db, async (db) => {
     const linkId = await insertLink(db, link)
     if (linkId === undefined) throw fileNotFound()
-    const told = { linkId, fileId: id, expiresAt: expiresAt.toISOString() }
-    await insertLinkEvent(db, 'link.created', told, createdAt)
+    const data = { linkId, fileId: id, expiresAt: expiresAt.toISOString() }
+    await insertLinkEvent(db, 'link.created', data, createdAt)
   })
   const url = `${storage.publicUrl}/file/presigned/${token}`
   return { id, token, url, expiresInSeconds, expiresAt: expiresAt.toISOString() }
 }
 
 /**
- * The file behind a token that is known, unexpired and not revoked, and whose owner is not disabled.
- * Opening it is counted.
+ * The file behind a token that is known, unexpired and not revoked, if the owner is not disabled.
+ * Counts the opening of the link if asked to.
  */
 export async function fileBehindLink(
   storage: Storage,
@@ -77,7 +77,7 @@ function isOwnerEnabled(storage: Storage, { ownerId }: StoredFile): Promise<bool
     : isEnabledUser(storage.db, Number(ownerId))
 }
 
-/** No cache keeps the bytes, no search engine lists them, and no script runs in any of them. */
+/** Caches must not keep the bytes, search engines must not list them, and scripts in them must not run. */
 export function linkHeaders({ embed }: Storage, file: StoredFile): Record<string, string> {
   return {
     'cache-control': 'no-store',

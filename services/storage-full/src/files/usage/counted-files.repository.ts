@@ -11,8 +11,8 @@ const insert = prepared((db: StorageDb, row: NewRow) =>
 )
 
 /**
- * The file becomes visible here, after its bytes are durable, and its event with it.
- * Nothing, when it is over the quota.
+ * Makes a file visible, together with its event, after its bytes are durable.
+ * Returns undefined when the file would exceed the quota.
  */
 export async function insertFile(
   db: StorageDb,
@@ -25,14 +25,14 @@ export async function insertFile(
   const inserted =
     engineOf(db) === 'postgres'
       ? ((await insertInPart(db, { ...row, ...event }, quota)) ??
-        (await insertAtEdge(db, { ...row, ...event }, quota)))
+        (await insertLocked(db, { ...row, ...event }, quota)))
       : await insertInOneTotal(db, row, { quota, event })
   return inserted && { ...file, ...state, id: inserted.id }
 }
 
-class NoRoom extends Error {}
+class OverQuotaError extends Error {}
 
-/** SQLite has one writer, so that a total of the owner in one row makes nothing wait. */
+/** SQLite has a single writer, so one row with the owner's total causes no extra waiting. */
 async function insertInOneTotal(
   db: StorageDb,
   row: NewRow,
@@ -42,16 +42,16 @@ async function insertInOneTotal(
     const [inserted] = await insert(transaction, row)
     if (inserted) await insertFirstEvent(transaction, event, inserted.id)
     const usage = { files: 1, bytes: row.size_bytes }
-    if (!(await addUsage(transaction, row.owner_id, usage, quota))) throw new NoRoom()
+    if (!(await addUsage(transaction, row.owner_id, usage, quota))) throw new OverQuotaError()
     return inserted
   })
   return inserting.catch((error) => {
-    if (error instanceof NoRoom) return undefined
+    if (error instanceof OverQuotaError) return undefined
     throw error
   })
 }
 
-/** What each part may hold at most; the parts together then never exceed the quota. */
+/** The most each part may hold, so that the parts together never exceed the quota. */
 type Share = { shareFiles: number; shareBytes: number }
 
 const NO_LIMIT = Number.MAX_SAFE_INTEGER
@@ -60,13 +60,16 @@ function shareOf({ files = NO_LIMIT, bytes = NO_LIMIT }: Quota): Share {
   return { shareFiles: Math.floor(files / PARTS), shareBytes: Math.floor(bytes / PARTS) }
 }
 
-type ToldRow = NewRow & FirstEvent
+type RowWithEvent = NewRow & FirstEvent
 
 const NUMBERS = new Set(['size_bytes', 'location_id'])
 
-/** The parts of a statement that insert the file, once for each row of `from`, and its event. */
-function insertTold(told: ToldRow, from: RawBuilder<unknown>): RawBuilder<unknown> {
-  const { eventId, eventType, eventAt, subjectPrefix, traceparent, ...withData } = told
+/** The end of a `with` statement: inserts the file, once for each row of `from`, and its event. */
+function insertWithEvent(
+  rowWithEvent: RowWithEvent,
+  from: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const { eventId, eventType, eventAt, subjectPrefix, traceparent, ...withData } = rowWithEvent
   const { dataStart, dataEnd, ...row } = withData
   const columns = Object.keys(row).map((column) => sql.ref(column))
   const values = Object.entries(row).map(([column, value]) =>
@@ -74,13 +77,13 @@ function insertTold(told: ToldRow, from: RawBuilder<unknown>): RawBuilder<unknow
   )
   return sql`stored as (
       insert into files (${sql.join(columns)}) select ${sql.join(values)} ${from} returning id),
-    told as (${firstEventOf(told, 'stored')})
+    published as (${firstEventOf(rowWithEvent, 'stored')})
     select id from stored`
 }
 
-type CountedRow = ToldRow & Share & { part: number }
+type CountedRow = RowWithEvent & Share & { part: number }
 
-/** One statement, which is a transaction of its own. `own` is the part that is counted in. */
+/** A single statement, so it needs no transaction around it. `own` is the part that is incremented. */
 const countedWith = (
   conditions: (owner: string, share: Share) => Conditions,
   together?: typeof FILES_TOGETHER,
@@ -95,18 +98,18 @@ const countedWith = (
         on conflict (owner_id, part) do update
         set total = own.total + 1, bytes = own.bytes + excluded.bytes ${during}
         returning part),
-      ${insertTold(row, sql`from counted`)}`
+      ${insertWithEvent(row, sql`from counted`)}`
     return { compile: () => statement.compile(db) }
   }, together)
 
 type Conditions = { before: RawBuilder<unknown>; during: RawBuilder<unknown> }
 
-/** Without a quota. */
+/** For uploads without a quota. */
 const counted = countedWith(() => ({ before: sql``, during: sql`` }), FILES_TOGETHER)
 
 /**
- * Another part above its share, or a total that an earlier version left in one row, could make the
- * sum too large: `insertAtEdge` decides then. No part grows above its share in the meantime.
+ * Inserts nothing if another part is above its share, or an earlier version left a total in one row:
+ * the sum could exceed the quota, so `insertLocked` decides. No part grows above its share meanwhile.
  */
 const countedWithinShare = countedWith((owner, { shareFiles, shareBytes }) => ({
   before: sql`where not exists (
@@ -117,8 +120,8 @@ const countedWithinShare = countedWith((owner, { shareFiles, shareBytes }) => ({
   during: sql`where own.total < ${shareFiles} and own.bytes + excluded.bytes <= ${shareBytes}`,
 }))
 
-/** Counts in one part alone, so that uploads of one owner do not wait for each other's commit. */
-async function insertInPart(db: StorageDb, row: ToldRow, quota: Quota) {
+/** Increments a single part, so that uploads of one owner do not wait for each other's commit. */
+async function insertInPart(db: StorageDb, row: RowWithEvent, quota: Quota) {
   const share = shareOf(quota)
   if (share.shareFiles < 1 || row.size_bytes > share.shareBytes) return undefined
   const isLimited = quota.files !== undefined || quota.bytes !== undefined
@@ -129,7 +132,7 @@ async function insertInPart(db: StorageDb, row: ToldRow, quota: Quota) {
 
 type Owner = { owner: string }
 
-/** All of them: a part that another upload is just inserting is waited for. */
+/** Creates all missing parts; waits for a part that another upload is just inserting. */
 const createParts = prepared((db: StorageDb, { owner }: Owner) => ({
   compile: () =>
     sql`insert into file_total_parts (owner_id, part, total, bytes)
@@ -166,16 +169,16 @@ const spread = prepared((db: StorageDb, { owner, files, moreFiles, bytes, moreBy
     .where('owner_id', '=', owner),
 )
 
-const insertUncounted = prepared((db: StorageDb, row: ToldRow) => {
-  const statement = sql<{ id: number }>`with ${insertTold(row, sql``)}`
+const insertUncounted = prepared((db: StorageDb, row: RowWithEvent) => {
+  const statement = sql<{ id: number }>`with ${insertWithEvent(row, sql``)}`
   return { compile: () => statement.compile(db) }
 })
 
 /**
- * Decides with all parts locked, and spreads the total over them evenly, so that there is room in
- * each of them again as long as there is room at all. False, and nothing is counted, when there is none.
+ * Checks the quota with all parts locked, and spreads the total evenly over them, so that each has room
+ * again as long as there is any. Returns false, and counts nothing, when the file would exceed the quota.
  */
-async function countAtEdge(
+async function countLocked(
   transaction: StorageDb,
   { owner_id: owner, size_bytes }: Pick<NewRow, 'owner_id' | 'size_bytes'>,
   { files: mostFiles = NO_LIMIT, bytes: mostBytes = NO_LIMIT }: Quota,
@@ -202,20 +205,20 @@ async function countAtEdge(
   return true
 }
 
-async function insertAtEdge(db: StorageDb, row: ToldRow, quota: Quota) {
+async function insertLocked(db: StorageDb, row: RowWithEvent, quota: Quota) {
   return inTransaction(db, async (transaction) => {
-    if (!(await countAtEdge(transaction, row, quota))) return undefined
+    if (!(await countLocked(transaction, row, quota))) return undefined
     return lastly(insertUncounted(transaction, row).then(([inserted]) => inserted))
   })
 }
 
-/** In the transaction that shows the file again; false when it is over the quota. */
+/** Call it in the transaction that makes the file visible again. False when that would exceed the quota. */
 export async function countRestored(
   db: StorageDb,
   { ownerId, sizeBytes }: StoredFile,
   quota: Quota,
 ): Promise<boolean> {
   return engineOf(db) === 'postgres'
-    ? countAtEdge(db, { owner_id: ownerId, size_bytes: sizeBytes }, quota)
+    ? countLocked(db, { owner_id: ownerId, size_bytes: sizeBytes }, quota)
     : addUsage(db, ownerId, { files: 1, bytes: sizeBytes }, quota)
 }

@@ -27,8 +27,8 @@ const TYPED = Object.entries(TYPES)
   .join(', ')
 
 /**
- * What several uploads without a quota insert on PostgreSQL, as one statement: their rows and events as a
- * list in JSON. All of one owner count in the part of the first: each group has another then.
+ * Inserts several uploads without a quota in one PostgreSQL statement; `$1` is a JSON list of their rows and
+ * events. Uploads of one owner all count in the part of the first, and those of the next group in another.
  */
 export const FILES_TOGETHER = {
   sql: `with member as (
@@ -41,7 +41,7 @@ export const FILES_TOGETHER = {
       set total = own.total + excluded.total, bytes = own.bytes + excluded.bytes),
     stored as (
       insert into files (${COLUMNS}) select ${COLUMNS} from member returning id, stored_filename),
-    told as (${firstEventsOf('stored', 'member', 'stored_filename')})
+    published as (${firstEventsOf('stored', 'member', 'stored_filename')})
     select id, stored_filename from stored`,
   keys: ['stored_filename'],
 }

@@ -6,7 +6,7 @@ const COUNT_EVERY_SECONDS = 60
 
 type Folders = { dataFolder: string; root: string }
 
-/** What an operator wants to know of the files. Called before the routes are added. */
+/** Metrics about files. Call it before the routes are added. */
 export function measureStorage(
   server: Server,
   { db }: Storage,

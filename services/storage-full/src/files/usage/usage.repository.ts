@@ -2,10 +2,10 @@ import { engineOf, type PageRequest, prepared } from '@plinth/kit'
 import { sql } from 'kysely'
 import type { StorageDb } from '../../database/tables.ts'
 
-/** What an owner has stored, or is added to it. */
+/** What an owner has stored, or a change to it. */
 export type Usage = { files: number; bytes: number }
 
-/** The most of each that an owner may have. */
+/** The most an owner may have stored; undefined means no limit. */
 export type Quota = { files: number | undefined; bytes: number | undefined }
 
 type Change = {
@@ -38,8 +38,8 @@ const add = prepared((db: StorageDb, { mostFiles, mostBytes, ...change }: Change
 )
 
 /**
- * On PostgreSQL the total of an owner is the sum of rows that take turns: a row stays locked until the
- * commit of what it counts has reached the disk, and uploads of one owner would wait for each other.
+ * On PostgreSQL the total of an owner is the sum of several rows that take turns. A row stays locked until
+ * the commit has reached the disk, so with a single row the uploads of one owner would wait for each other.
  */
 export const PARTS = 16
 
@@ -64,7 +64,7 @@ const addToPart = prepared((db: StorageDb, part: Part) =>
     ),
 )
 
-/** What was counted is gone: the last statement of a transaction, for it locks a row. */
+/** Call it late in a transaction, because it locks a row until the commit. */
 export async function subtractUsage(
   db: StorageDb,
   ownerId: string,
@@ -77,7 +77,7 @@ export async function subtractUsage(
 
 const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
-/** On SQLite; false, and nothing is counted, when the owner would have more than the quota. */
+/** SQLite only. Returns false, and counts nothing, when the owner would exceed the quota. */
 export async function addUsage(
   db: StorageDb,
   ownerId: string,
@@ -117,7 +117,7 @@ export async function findUsage(db: StorageDb, ownerId: string): Promise<Usage> 
 
 export type OwnerUsage = Usage & { ownerId: string; owner: string | null }
 
-/** The owners of files, those with most bytes first. */
+/** The owners of files, those with the most bytes first. */
 export async function listUsage(db: StorageDb, page: PageRequest): Promise<OwnerUsage[]> {
   return db
     .selectFrom('owner_usage')

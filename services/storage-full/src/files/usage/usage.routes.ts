@@ -39,7 +39,7 @@ export function usageRoutes(
     onRequest: caller,
     schema: {
       operationId: 'usage',
-      summary: 'What you have stored, and the most it may be',
+      summary: 'What you have stored, and your quota',
       tags: ['Files'],
       response: { 200: UsageReply },
     },
@@ -50,7 +50,7 @@ export function usageRoutes(
     onRequest: admin,
     schema: {
       operationId: 'usageOfOwners',
-      summary: 'What every owner has stored, the most bytes first',
+      summary: 'What every owner has stored, those with the most bytes first',
       tags: ['Storage'],
       readsQuery: pageQuery([]),
       response: { 200: pageReply(OwnerReply, 'PageOfUsage') },

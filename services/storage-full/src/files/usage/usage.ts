@@ -4,7 +4,7 @@ import { type Storage, type StoredFile, shownOwnerId } from '../storage.ts'
 import { countRestored } from './counted-files.repository.ts'
 import { countOwners, findUsage, listUsage, type Quota, type Usage } from './usage.repository.ts'
 
-/** What the caller has stored, and the most it may be; null where there is no limit. */
+/** What the caller has stored, and the quota; null where there is no limit. */
 export async function usageOf({ db, limits }: Storage, { userId }: Caller) {
   return describeUsage(await findUsage(db, userId), limits.quota)
 }
@@ -13,7 +13,7 @@ function describeUsage({ files, bytes }: Usage, quota: Quota) {
   return { files, bytes, maxFiles: quota.files ?? null, maxBytes: quota.bytes ?? null }
 }
 
-/** For administrators: every owner of files, those with most bytes first. */
+/** For administrators: every owner of files, those with the most bytes first. */
 export async function pageOfUsage({ db, limits }: Storage, page: PageRequest) {
   const rows = await listUsage(db, page)
   const owners = rows.map(({ ownerId, owner, ...usage }) => ({
@@ -27,9 +27,9 @@ export async function pageOfUsage({ db, limits }: Storage, page: PageRequest) {
 const SMALL_BYTES = 1024 * 1024
 
 /**
- * How many bytes the caller may still store, as far as that is worth a question before the body is
- * read. Refuses a large body when there is no room at all. What is small, or on its way as well, is
- * refused when its row is made.
+ * How many bytes the caller may still store. Only a large body is worth a query before it is read, and
+ * is refused here when no room is left. Small bodies, and concurrent uploads that exceed the quota
+ * together, are refused when their row is inserted.
  */
 export async function requireRoom(
   { db, limits }: Storage,
@@ -45,7 +45,7 @@ export async function requireRoom(
   return room
 }
 
-/** In the transaction that shows a deleted file again: it counts as one that is uploaded. */
+/** Call it in the transaction that makes a deleted file visible again: it counts like an upload. */
 export async function requireRoomFor({ db, limits }: Storage, file: StoredFile): Promise<void> {
   if (!(await countRestored(db, file, limits.quota))) throw overQuota(limits.quota, noRoomToRestore)
 }

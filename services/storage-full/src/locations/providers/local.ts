@@ -20,14 +20,14 @@ type LocalFolder = {
   root: string
   /** Below the root. */
   path: string
-  /** The folder in it that the keys of a location share. */
+  /** The subfolder that all keys of a location start with. */
   prefix?: string | undefined
   spoolFolder: string
 }
 
 /**
- * Keeps objects as plain files, one folder per key prefix. That folder is made once: where it is
- * missing, its disk is not mounted, and nothing is read or written in its place.
+ * Keeps objects as plain files, one folder per key prefix. That folder is created once: if it is
+ * missing later, its disk is not mounted, and nothing is read or written in its place.
  */
 export function createLocalProvider(options: LocalFolder): StorageProvider {
   const { root, path, prefix = '', spoolFolder } = options
@@ -72,7 +72,7 @@ async function unlessAbsent<T>(
   }
 }
 
-/** A file is absent only where its folder is present: a disk that is not mounted has lost nothing. */
+/** A file counts as absent only if its folder exists: a disk that is not mounted has lost nothing. */
 async function requireFolderOf(path: string): Promise<undefined> {
   await access(dirname(path))
 }
@@ -93,7 +93,7 @@ async function writable(folder: string): Promise<void> {
   }
 }
 
-/** Makes the folders of a path durably. A root that is missing is a disk that is not mounted. */
+/** Creates the folders of a path durably, but not the root: if that is missing, its disk is not mounted. */
 async function makeFolders(root: string, path: string): Promise<void> {
   let folder = root
   for (const name of path.split('/')) {
@@ -113,7 +113,7 @@ async function makeFolder(folder: string): Promise<boolean> {
   }
 }
 
-/** The message of a file system error names the path, so only its code and call are kept. */
+/** The message of a file system error contains the path, so only its code and system call are kept. */
 async function orUnavailable<T>(work: Promise<T>): Promise<T> {
   try {
     return await work

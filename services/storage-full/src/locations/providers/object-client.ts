@@ -6,12 +6,12 @@ type Sdk = typeof import('@aws-sdk/client-s3')
 
 export type ObjectClient = { sdk: Sdk; s3: S3Client }
 
-// With the SDK's 50 sockets, as many slow readers would keep everyone else waiting.
+// With the SDK's default of 50 sockets, 50 slow readers would keep everyone else waiting.
 const AGENT = { keepAlive: true, maxSockets: 1000 }
 
-const nothing = () => {}
-// Without a logger the SDK writes to the console; its errors already hold what it would log.
-const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+const noop = () => {}
+// Without a logger the SDK writes to the console; its errors already contain what it would log.
+const SILENT = { debug: noop, info: noop, warn: noop, error: noop }
 
 /**
  * The SDK takes a quarter of a second to load, so it is loaded with the first call. Checksums are
@@ -34,7 +34,7 @@ export async function openObjectClient(
     logger: SILENT,
     ...(options.signed ? {} : { signer: { sign: async (request) => request } }),
     requestHandler: {
-      // Whole agents: the SDK goes around the options of one where it waits for "100 Continue".
+      // Agents, not agent options: the SDK bypasses the options when it waits for "100 Continue".
       httpAgent: guardAgent(new http.Agent(AGENT), isForbidden),
       httpsAgent: guardAgent(new https.Agent(AGENT), isForbidden),
       connectionTimeout: timeouts.connectMs,
@@ -47,7 +47,7 @@ export async function openObjectClient(
   return { sdk, s3 }
 }
 
-/** One span a call to the store, which gets the trace along; unsigned, as a proxy may change it. */
+/** One span per call to the store. The trace headers are not signed, because a proxy may change them. */
 function traceCalls(s3: S3Client): void {
   s3.middlewareStack.add(
     (next, { commandName }) =>
@@ -68,7 +68,7 @@ type SdkError = Error & {
   $metadata?: { httpStatusCode?: number }
 }
 
-/** What went wrong, in the store's own code: `NoSuchBucket`, `ECONNREFUSED`, `TimeoutError`. */
+/** The code of an error from the store or the connection: `NoSuchBucket`, `ECONNREFUSED`, `TimeoutError`. */
 export function faultCode(error: unknown): string {
   const { Code, code, name } = error as SdkError
   return Code ?? (name && name !== 'Error' ? name : (code ?? 'Unknown'))
@@ -78,10 +78,10 @@ export function httpStatus(error: unknown): number | undefined {
   return (error as SdkError).$metadata?.httpStatusCode
 }
 
-/** Whether the store answered, or the way to it failed. Anything else that is thrown is a bug. */
+/** Whether the store replied with an error or could not be reached. Anything else thrown is a bug. */
 export function isStoreFault(error: unknown): boolean {
   if (httpStatus(error) !== undefined) return true
-  // Node gives codes to wrong arguments, too.
+  // Node also sets a code on errors about invalid arguments.
   if (error instanceof TypeError || error instanceof RangeError) return false
   const { code, name } = error as SdkError
   return code !== undefined || name === 'TimeoutError' || name === 'AbortError'

@@ -31,12 +31,12 @@ type ObjectTarget = {
   client: ObjectClient
 }
 
-/** Goes the way of a request and says at the first obstacle what to change. */
+/** Follows the path of a request and, at the first failure, says what to change. */
 export async function objectProbe(
   target: ObjectTarget,
   provider: StorageProvider,
 ): Promise<ProbeStep[]> {
-  // So small an object waits in memory: the folder is never written to.
+  // An object this small is spooled in memory, so the folder is never written to.
   const object = probeObject(provider, { prefix: target.prefix, spoolFolder: tmpdir() })
   const endpoint = new URL(target.settings.endpoint)
   let storeDate: string | undefined
@@ -59,7 +59,7 @@ export async function objectProbe(
     {
       name: 'clock',
       run: async () => compareClocks(storeDate),
-      advise: () => 'The clocks of this machine and of the store differ by minutes: set them.',
+      advise: () => 'The clocks of this machine and of the store differ by minutes: correct them.',
     },
     { name: 'credentials', run: () => tryCredentials(target), advise: adviseCredentials },
     { name: 'bucket', run: () => tryBucket(target), advise: adviseBucket },
@@ -69,12 +69,16 @@ export async function objectProbe(
       advise: () =>
         'The bucket cannot be written to: check the rights of the access key, and the store’s disk.',
     },
-    { name: 'read back', run: object.readBack, advise: () => 'The store gave back other bytes.' },
+    {
+      name: 'read back',
+      run: object.readBack,
+      advise: () => 'The store returned different bytes.',
+    },
     { name: 'delete', run: object.remove, advise: () => 'The access key may not delete objects.' },
   ])
 }
 
-/** How open the bucket is and what it keeps, after a probe has shown that it can be used. */
+/** What the bucket allows without a key, and whether it keeps old versions. Call it after a successful probe. */
 export async function bucketState(
   target: ObjectTarget,
   provider: StorageProvider,
@@ -87,7 +91,7 @@ export async function bucketState(
   }
 }
 
-/** An object is put there, asked for without a signature, and removed. */
+/** Stores an object, requests it without a signature, and removes it. */
 async function allowedWithoutKey(
   { settings, access, prefix, client }: ObjectTarget,
   provider: StorageProvider,
@@ -113,7 +117,7 @@ async function works(call: Promise<unknown>): Promise<boolean> {
   )
 }
 
-/** Many stores know no versions, and a key may not be allowed to ask. */
+/** Many stores do not support versions, and the key may not be allowed to query them. */
 async function versionsOf({ client: { sdk, s3 }, settings }: ObjectTarget) {
   const Bucket = settings.bucket
   try {
@@ -133,18 +137,18 @@ async function versionsOf({ client: { sdk, s3 }, settings }: ObjectTarget) {
 async function resolve({ settings, access }: ObjectTarget): Promise<string> {
   const { address } = await lookup(hostOf(settings.endpoint))
   if (access.isForbidden(address)) throw new ForbiddenAddressError()
-  return 'The name of the endpoint is known.'
+  return 'The host name of the endpoint resolves.'
 }
 
 function adviseResolve(error: unknown): string {
   return error instanceof ForbiddenAddressError
     ? 'The endpoint leads to this machine or its network: give an address that the operator has allowed.'
-    : 'The name in the endpoint is not known: check its spelling.'
+    : 'The host name of the endpoint does not resolve: check its spelling.'
 }
 
 /**
- * Any answer to this unsigned request will do, a refusal included. Not with `fetch`, which refuses
- * ports that an object store may well have.
+ * Any reply to this unsigned request will do, even a refusal. Does not use `fetch`, which blocks ports
+ * that an object store may well use.
  */
 async function dateAt(endpoint: URL, access: StoreAccess): Promise<string | undefined> {
   const { Agent, request } = endpoint.protocol === 'https:' ? https : http
@@ -152,14 +156,14 @@ async function dateAt(endpoint: URL, access: StoreAccess): Promise<string | unde
   const signal = AbortSignal.timeout(access.answerMs)
   const asking = request(endpoint, { agent, signal, headers: traceHeaders() }).end()
   const [reply] = await once(asking, 'response')
-  reply.on('error', () => {}) // Only its head was of interest.
+  reply.on('error', () => {}) // Only the headers are needed.
   asking.destroy()
   return reply.headers.date
 }
 
-/** Signatures carry the machine's own time, so that is what the store's is compared with. */
+/** Signatures contain this machine's time, so compare the store's time with the system clock. */
 function compareClocks(storeDate: string | undefined): string {
-  if (storeDate === undefined) return 'The store does not tell its time.'
+  if (storeDate === undefined) return 'The store does not send its time.'
   const skewSeconds = Math.abs(Date.parse(storeDate) - systemClock().getTime()) / 1000
   if (skewSeconds > SKEW_LIMIT_SECONDS) throw new Error('clock skew')
   return `The clocks differ by ${Math.round(skewSeconds)} s.`
@@ -169,7 +173,7 @@ async function tryCredentials(target: ObjectTarget): Promise<string> {
   try {
     await listOne(target)
   } catch (error) {
-    // The store checks the signature first: where the bucket is missing, the signature was good.
+    // The store checks the signature first: if it reports a missing bucket, the signature was valid.
     if (faultCode(error) !== 'NoSuchBucket') throw error
   }
   return 'The store accepts the access key and its secret.'
@@ -184,9 +188,9 @@ async function listOne({ client: { sdk, s3 }, settings }: ObjectTarget): Promise
   await s3.send(new sdk.ListObjectsV2Command({ Bucket: settings.bucket, MaxKeys: 1 }))
 }
 
-/** What a store with an S3-style interface says; the answers of anything else are all one. */
+/** By the error code of S3-style stores. Replies from anything else get the same general advice. */
 const ON_CREDENTIALS: Record<string, string> = {
-  SignatureDoesNotMatch: 'The access key and the secret key do not fit: enter both again.',
+  SignatureDoesNotMatch: 'The access key and the secret key do not match: enter both again.',
   InvalidAccessKeyId: 'The store does not know this access key: enter it again.',
   AccessDenied: 'The access key may not list this bucket: allow it to list, read, write, delete.',
   RequestTimeTooSkewed: 'The clocks differ too much: set this machine’s clock.',

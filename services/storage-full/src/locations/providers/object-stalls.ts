@@ -4,12 +4,12 @@ import { storageUnavailable } from '../problems.ts'
 
 const STORED_BYTES_PER_MS = 10_000
 
-/** An object on its way from the store, with the connection it comes through. */
+/** The body of a reply from the store, with its connection. */
 export type ObjectBody = Readable & { complete: boolean; socket: { bytesRead: number } }
 
 /**
- * Ends a download in which the store has stopped sending. A slow reader, for whom received bytes
- * are waiting, does not end it. The bytes flow past this watch, so it costs nothing.
+ * Ends a download when the store has stopped sending. A slow reader does not end it, because received
+ * bytes are still buffered. The bytes do not pass through here, so watching them costs nothing.
  */
 export function endOnStall(body: ObjectBody, stallMs: number): Readable {
   let bytesBefore = -1
@@ -26,8 +26,8 @@ export function endOnStall(body: ObjectBody, stallMs: number): Readable {
 }
 
 /**
- * Aborts an upload that makes no progress; a long one may take its time. After the last byte the
- * store gets time in proportion to the size, to write everything to its disks.
+ * Aborts an upload that makes no progress; a long one may take as long as it needs. After the last
+ * byte the store gets time in proportion to the size, to write everything to its disks.
  */
 export function abortOnStall(source: SpoolReading, sizeBytes: number, stallMs: number) {
   const stalled = new AbortController()

@@ -41,7 +41,7 @@ export function createObjectProvider(
     await orUnavailable(s3.send(new sdk.HeadBucketCommand({ Bucket }), { requestTimeout }))
   }
   const provider: StorageProvider = {
-    prepare: async () => {}, // The owner of the store makes the bucket.
+    prepare: async () => {}, // The owner of the store creates the bucket.
     put: async (Key, source) => putObject(await store(), { Bucket, Key }, source, answerMs),
     open: async (Key, range) =>
       orAbsent(openObject(await store(), { Bucket, Key, answerMs, range })),
@@ -49,7 +49,7 @@ export function createObjectProvider(
       const { sdk, s3 } = await store()
       const head = await orAbsent(s3.send(new sdk.HeadObjectCommand({ Bucket, Key })))
       if (head) return head.ContentLength ?? 0
-      // An answer without a body does not say whether the object is missing, or its bucket.
+      // The reply to HEAD has no body, so it does not say whether the object or its bucket is missing.
       await requireBucket(answerMs)
       return undefined
     },
@@ -76,7 +76,7 @@ type Target = { Bucket: string; Key: string }
 
 /**
  * One `PutObject` with a known length: nothing is visible in the store until the last byte has
- * arrived and matched the checksum. A connection that broke is tried once more, from the start.
+ * arrived and matched the checksum. After a broken connection it is retried once, from the start.
  */
 async function putObject(
   client: ObjectClient,
@@ -107,10 +107,10 @@ async function sendFile(
     ChecksumSHA256: Buffer.from(checksumSha256, 'hex').toString('base64'),
   })
   try {
-    // Only progress is timed: the whole of a large file may take as long as it needs.
+    // Only a lack of progress times out: a large file may take as long as it needs.
     await s3.send(command, { abortSignal: progress.signal, requestTimeout: 0 })
   } catch (error) {
-    throw body.errored ?? error // A disk that failed is the reason why the call was aborted.
+    throw body.errored ?? error // If reading the disk failed, that is why the call was aborted.
   } finally {
     progress.stop()
     body.destroy()
@@ -128,7 +128,7 @@ async function openObject(
   const body = reply.Body as unknown as ObjectBody
   if (range && reply.ContentLength !== range.end - range.start + 1) {
     body.destroy()
-    throw Object.assign(new Error('Other bytes than asked for'), { code: 'WrongRange' })
+    throw Object.assign(new Error('The store returned a different range'), { code: 'WrongRange' })
   }
   return endOnStall(body, answerMs)
 }
@@ -161,7 +161,7 @@ function orUnavailable<T>(work: Promise<T>): Promise<T> {
   return work.catch((error) => Promise.reject(asStoreFault(error)))
 }
 
-/** The SDK's errors hold the host, the signed request and at times the access key: none is kept. */
+/** The SDK's errors contain the host, the signed request and sometimes the access key, so none is kept. */
 function asStoreFault(error: unknown): unknown {
   if (!isStoreFault(error)) return error
   const status = httpStatus(error)

@@ -39,7 +39,7 @@ export function createProviders(options: ProviderOptions): Providers {
     at({ id, provider: name, prefix, sealedSettings }) {
       const known = open.get(id)
       if (known?.sealedSettings === sealedSettings) return known.provider
-      // The one it replaces is left to finish its transfers; idle connections close by themselves.
+      // The replaced provider may finish its transfers; its idle connections close by themselves.
       const provider = trial(unseal(name, sealedSettings), prefix)
       open.set(id, { sealedSettings, provider })
       return provider

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { createLocalProvider } from './local.ts'
 import { probeObject } from './probe.ts'
 
-test('a probe that reads back other bytes leaves no object behind', async (t) => {
+test('a probe that reads back different bytes leaves no object behind', async (t) => {
   const root = await mkdtemp(join(tmpdir(), 'probe-'))
   t.after(() => rm(root, { recursive: true }))
   await mkdir(join(root, 'files'))
@@ -17,7 +17,7 @@ test('a probe that reads back other bytes leaves no object behind', async (t) =>
 
   await object.write()
   const written = await readdir(join(root, 'files'))
-  await assert.rejects(object.readBack(), /other bytes/)
+  await assert.rejects(object.readBack(), /different bytes/)
 
   assert.equal(written.length, 1)
   assert.deepEqual(await readdir(join(root, 'files')), [])

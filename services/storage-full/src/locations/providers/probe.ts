@@ -19,14 +19,14 @@ export async function runProbe(steps: Step[]): Promise<ProbeStep[]> {
   return done
 }
 
-/** Only a code or a name: the messages of some failures have addresses and keys. */
+/** Never the message of the error itself: some contain addresses and keys. */
 function causeOf(error: unknown): string {
   const { code, name, cause } = error as NodeJS.ErrnoException
   return cause instanceof Error ? cause.message : (code ?? name)
 }
 
 type ProbeTarget = {
-  /** Where uploads wait too: a probe goes the way of an upload. */
+  /** The spool folder of uploads: a probe takes the same path as an upload. */
   spoolFolder: string
   prefix?: string | undefined
 }
@@ -49,10 +49,10 @@ export function probeObject(provider: StorageProvider, { prefix, spoolFolder }: 
       try {
         const stream = await provider.open(key)
         const found = stream && (await buffer(stream))
-        if (!found?.equals(text)) throw new Error('other bytes')
+        if (!found?.equals(text)) throw new Error('different bytes')
         const part = await provider.open(key, { start: 1, end: 4 })
         if (!part || !(await buffer(part)).equals(text.subarray(1, 5)))
-          throw new Error('another range')
+          throw new Error('different range')
       } catch (error) {
         await provider.remove(key).catch(() => {}) // The probe ends here and leaves no object.
         throw error

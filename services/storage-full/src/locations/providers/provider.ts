@@ -23,7 +23,7 @@ export type StoreTimeouts = { connectMs: number; answerMs: number }
 /** How a store is reached. */
 export type StoreAccess = StoreTimeouts & { isForbidden: IsForbidden }
 
-/** Where files were put: a folder below the root, or a bucket. */
+/** Where files are stored: a folder below the root, or a bucket. */
 export type Location = {
   id: number
   provider: ProviderName
@@ -44,28 +44,28 @@ export type SourceFile = {
 /** `cause` is for the log. */
 export type ProbeStep = { name: string; passed: boolean; message: string; cause?: string }
 
-/** What the owner of a bucket decides, as it shows from here. */
+/** How the owner of a bucket has configured it, as far as it can be observed from here. */
 export type BucketState = {
-  /** Of the store, as it says. */
+  /** The date in the store's reply. */
   date: string | undefined
-  /** What works without a key. */
+  /** What anyone can do without a key. */
   othersMay: ('list' | 'read')[]
   versions: 'none' | 'kept' | 'removed by a rule' | 'not told by the store'
 }
 
 /**
  * Keeps bytes under keys such as `3f2a/8c1e….png`. When the disk or the store fails, every method
- * throws STORAGE_UNAVAILABLE; a key that is not there is not a failure.
+ * throws STORAGE_UNAVAILABLE; a missing key is not a failure.
  */
 export type StorageProvider = {
   /**
-   * Creates the folder, once, when it is chosen. Nothing else does: one that is gone must not come
-   * back empty.
+   * Creates the folder once, when it is chosen. Nothing else creates it: a folder that has disappeared
+   * must not come back empty.
    */
   prepare(): Promise<void>
   /**
-   * Resolves when the bytes are durable. Never leaves half an object under the key; replaces what
-   * was there. The source may be gone afterwards.
+   * Resolves when the bytes are durable. Never leaves a partial object under the key; replaces an
+   * existing one. The source may be consumed.
    */
   put(key: string, source: SourceFile): Promise<void>
   /** Destroy the stream to release it early. */
@@ -75,11 +75,11 @@ export type StorageProvider = {
   list(prefix: string): AsyncIterable<string>
   /** Checks quickly whether the folder or the store answers. */
   check(): Promise<void>
-  /** Where a disk is in use, writes to it: a full or read-only one can be read for a long time. */
+  /** For a folder, writes to its disk: a full or read-only disk may stay readable for a long time. */
   requireWritable(): Promise<void>
-  /** Every step on the way to a stored object, up to the first that fails. */
+  /** Runs every step that storing an object needs, up to the first that fails. */
   probe(): Promise<ProbeStep[]>
-  /** Absent where files are in a folder. */
+  /** Absent for folders. */
   examine?(): Promise<BucketState>
   close(): void
 }
@@ -88,8 +88,8 @@ export type Providers = {
   /** The provider through which the files of a location are reached. */
   at(location: Location): StorageProvider
   /**
-   * A provider for settings that are not in use yet; close it after use. The prefix is that of the
-   * location they lead to, if there is one already.
+   * A provider for settings that are not in use yet; close it after use. `prefix` is that of the
+   * existing location for these settings, if there is one.
    */
   trial(settings: ProviderSettings, prefix?: string): StorageProvider
   seal(settings: ProviderSettings): string
