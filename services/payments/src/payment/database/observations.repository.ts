@@ -15,7 +15,7 @@ type NewRow = Omit<ObservationRow, 'id'>
 
 export type Observation = FromRow<NewRow>
 
-/** How something became known, for the timeline. */
+/** Where an observation came from, for the timeline. */
 export type ObservationSource = {
   source: 'webhook' | 'poll' | 'reply' | 'look-up' | 'request'
   kind: string
@@ -72,7 +72,7 @@ export async function insertAuditEvent(db: Db, event: FromRow<NewAuditRow>): Pro
   await db.insertInto('audit_events').values(toRow<NewAuditRow>(event)).execute()
 }
 
-/** What somebody did stays and says no longer who it was; the service keys of somebody who is gone end. */
+/** Keeps an erased user's audit events under another name, and ends the service keys the user created. */
 export async function renameActor(
   db: Db,
   username: string,
