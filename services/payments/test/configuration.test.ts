@@ -89,7 +89,7 @@ for (const engine of engines)
       assert.equal((await api.get('/api/customers/%20')).status, 400)
     })
 
-    test('payments can still be read', async () => {
+    test('reading a payment needs no provider: 404 for an unknown id, 400 for an invalid one', async () => {
       const { api } = service()
 
       assert.equal((await api.get(`/api/payments/${UNKNOWN}`)).status, 404)

@@ -67,7 +67,7 @@ type NewAuditRow = Omit<AuditEventRow, 'id'>
 
 export const AUDIT_SORTS = ['id', 'at']
 
-/** Who did what; append-only like the observations. */
+/** Who did what; append-only like the observations, except that `renameActor` replaces a name. */
 export async function insertAuditEvent(db: Db, event: FromRow<NewAuditRow>): Promise<void> {
   await db.insertInto('audit_events').values(toRow<NewAuditRow>(event)).execute()
 }
