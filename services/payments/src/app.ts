@@ -66,17 +66,17 @@ const VERSION = '1.0.0'
 const API: ApiDescription = {
   title: 'Plinth payments',
   version: VERSION,
-  description: `Hosted checkouts, payments and refunds through a payment provider. As shipped, callers are
-not identified: the application in front of this service does so.`,
+  description: `Hosted checkouts, payments and refunds through a payment provider. By default this service
+does not identify callers: the application in front of it does.`,
   tags: {
     Checkout: 'One payable session for each payment.',
-    Payments: 'What is known of each payment.',
+    Payments: 'What is known about each payment.',
     Refunds: 'Money back, once for each reference.',
     Customers: 'Customers live at the provider only.',
     Webhooks: 'Events that the provider delivers.',
     Events: 'What has happened, and where it is told.',
     'Service keys':
-      'For administrators, and keys with keys:write: keys of the applications that call.',
+      'Keys of the calling applications; for administrators and keys with keys:write.',
     Operations: 'Configuration, audit, health, and this document.',
   },
   webhooks: describeEvents(PAYMENT_EVENTS),
@@ -89,7 +89,7 @@ export async function createPayments(
   return (await openPayments(config, surroundings)).server
 }
 
-/** The wiring of the service, and every route it has; tests run the jobs themselves. */
+/** Wires up the service and all its routes. Returns the jobs so that tests can run them. */
 export async function openPayments(
   config: PaymentsConfig,
   { clock = systemClock }: { clock?: Clock } = {},
@@ -148,7 +148,7 @@ export async function openPayments(
   return { server, jobs, payments, dispatcher }
 }
 
-/** The console, and where it finds the page of the sandbox: a sandbox must never look real. */
+/** The console, and the sandbox's address for it to show: a sandbox must never look real. */
 function paymentConsoleRoutes(server: Server, config: PaymentsConfig): void {
   const { sandboxUrl, access, issuer } = config
   Object.assign(server.pageFacts, { access, issuer: issuer?.issuer })
@@ -160,7 +160,7 @@ function paymentConsoleRoutes(server: Server, config: PaymentsConfig): void {
 
 const SCOPES = ['payments:read', 'payments:write', 'refunds:write', ...EVENT_SCOPES, 'keys:write']
 
-/** The service keys in the database of this service; changes go into its audit. */
+/** The service keys in this service's database; each change is audited and published as an event. */
 function paymentKeys(db: Payments['db'], { production }: PaymentsConfig, clock: Clock) {
   const record = async (to: Payments['db'], keyEvent: KeyEvent) => {
     const { origin, keyId: _, ...event } = keyEvent
@@ -170,7 +170,7 @@ function paymentKeys(db: Payments['db'], { production }: PaymentsConfig, clock: 
   return openServiceKeys(db, { clock, production, scopes: SCOPES, record })
 }
 
-/** For the command line: the database of the service, whether or not it runs. */
+/** For the command line: opens the service's database, whether or not the service is running. */
 export async function openForOperator(config: PaymentsConfig) {
   const { databaseUrl, database } = config
   const { db, close } = await openDatabase<PaymentTables>(databaseUrl, migrations, database)
@@ -182,8 +182,8 @@ export async function openForOperator(config: PaymentsConfig) {
 type Guards = PaymentGuard & { keys: Guard; admin?: Guard }
 
 /**
- * What each kind of call requires under `PAYMENTS_ACCESS`. Without sign-in, a key manages the others, and
- * an operator creates the first one on the command line.
+ * What each kind of call requires under `PAYMENTS_ACCESS`. Without an issuer, service keys are managed
+ * with a service key; an operator creates the first one on the command line.
  */
 function paymentGuards(
   { access, issuer, production }: PaymentsConfig,
@@ -202,20 +202,23 @@ function paymentGuards(
   }
   if (access === 'keys') return byKey
   const open = { ...byKey, read: anyone, write: anyone, refund: anyone }
-  // Operations show everything about everyone: in production they are never open.
+  // The operator routes show the data of all customers: in production they are never open.
   return production ? open : { ...open, operate: anyone, retry: anyone }
 }
 
 const OPEN_EVENTS = { read: anyone, write: anyone, admin: anyone, seesReplies: () => true }
 
-/** What an endpoint on this machine answers is for people on this machine. */
+/**
+ * Whether anyone may manage event endpoints and see their replies. Only on loopback: what an endpoint on
+ * this machine replies must not be readable from other machines.
+ */
 function isOpen({ access, production, host }: PaymentsConfig): boolean {
   return access === 'open' && !production && isLoopback(host)
 }
 
 const ADMIN_ROLE = 'ROLE_ADMIN'
 
-/** Users of the issuer with the role, and service keys. Only administrators refund and retry. */
+/** Allows service keys and the issuer's users with `role`. Users must be administrators to refund or retry. */
 function issuerGuards(role: string, keys: KeyGuard, authenticate: Authenticate): Guards {
   const users = callerGuard(authenticate, [issuerUnavailable])
   const admin = users.role(ADMIN_ROLE)

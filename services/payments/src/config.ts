@@ -22,7 +22,8 @@ export function loadConfig(env: Env = process.env) {
     const provider = providerSettings(settings)
     const access = accessSettings(settings, service)
     const pages = returnPages(settings, service.publicUrl)
-    if (isLive(provider.secretKey)) requireCare(settings, { ...provider, ...access, ...pages })
+    if (isLive(provider.secretKey))
+      requireSafeLiveSettings(settings, { ...provider, ...access, ...pages })
     return {
       ...service,
       ...provider,
@@ -44,7 +45,7 @@ export function loadConfig(env: Env = process.env) {
   })
 }
 
-/** Seals the secrets of event endpoints. In production nothing else needs it, so it may be absent. */
+/** Seals the secrets of event endpoints. Nothing else needs it, so in production it may be absent. */
 function masterKey(
   settings: Settings,
   service: { dataFolder: string; host: string },
@@ -64,7 +65,7 @@ function providerSettings(settings: Settings) {
   return {
     secretKey,
     apiBase,
-    // Without the current secret the webhook is off, whatever the previous one was.
+    // Without a current secret the webhook is off, even if a previous one is set.
     webhookSecrets: secrets[0] ? secrets.flatMap((secret) => secret ?? []) : [],
     sandboxUrl: apiBase && sandboxUrl(settings, apiBase, secretKey),
     providerCallMilliseconds: settings.integer('PROVIDER_TIMEOUT_MILLISECONDS', 10 * SECOND, {
@@ -75,7 +76,7 @@ function providerSettings(settings: Settings) {
   }
 }
 
-/** Where a browser finds the stand-in for the provider, if that is what is behind the service. */
+/** Where a browser finds the sandbox; undefined when the service uses the real provider. */
 function sandboxUrl(settings: Settings, apiBase: string, secretKey = ''): string | undefined {
   const isReal = isLive(secretKey) || /(^|\.)stripe\.com$/.test(new URL(apiBase).hostname)
   return isReal ? undefined : settings.url('SANDBOX_PUBLIC_URL', apiBase)
@@ -96,7 +97,7 @@ function returnPages(settings: Settings, publicUrl: string) {
       'PROVIDER_CANCEL_URL',
       `${pages}?checkout=cancelled&payment={PAYMENT_ID}`,
     ),
-    /** Where the pages may be that a checkout names itself; in development also on this machine. */
+    /** Origins that a checkout's own return pages may have; in development also loopback. */
     returnOrigins: originList(settings, 'PAYMENTS_RETURN_ORIGINS'),
   }
 }
@@ -105,7 +106,7 @@ const ACCESS = ['open', 'keys', 'issuer'] as const
 
 export type Access = (typeof ACCESS)[number]
 
-/** Who may call. In production, and where others can reach the service, this is decided by name. */
+/** Who may call. In production, or when other machines can reach the service, it must be set explicitly. */
 function accessSettings(settings: Settings, { host }: { host: string }) {
   const issuer = issuerSettings(settings)
   const fallback = settings.production ? 'keys' : 'open'
@@ -142,8 +143,8 @@ function issuerSettings(settings: Settings) {
 
 type Live = { access: Access; apiBase: string | undefined; successUrl: string; cancelUrl: string }
 
-/** With a live key real money moves. */
-function requireCare(
+/** A live key moves real money, so the settings around it must be safe. */
+function requireSafeLiveSettings(
   settings: Settings,
   { access, apiBase = 'https:', successUrl, cancelUrl }: Live,
 ): void {

@@ -20,7 +20,7 @@ describe('PAYMENTS_ACCESS', () => {
     assert.equal(loadConfig({ PAYMENTS_REQUIRE_ISSUER: 'https://id.example' }).access, 'issuer')
   })
 
-  test('has no default in production, and the message names the three', () => {
+  test('has no default in production, and the message names the three choices', () => {
     const production = { NODE_ENV: 'production' }
 
     assert.throws(() => loadConfig(production), /PAYMENTS_ACCESS.+\n.+open.+keys.+issuer/)
@@ -29,14 +29,14 @@ describe('PAYMENTS_ACCESS', () => {
       assert.deepEqual(faultsOf({ ...production, PAYMENTS_ACCESS: access }), [])
   })
 
-  test('issuer needs the key to ask the issuer, in production', () => {
+  test('issuer requires PAYMENTS_REQUIRE_ISSUER_KEY in production', () => {
     const env = { NODE_ENV: 'production', PAYMENTS_REQUIRE_ISSUER: 'https://id.example' }
 
     assert.deepEqual(faultsOf(env), ['PAYMENTS_REQUIRE_ISSUER_KEY'])
     assert.deepEqual(faultsOf({ ...env, PAYMENTS_REQUIRE_ISSUER_KEY: 'plk_live_x' }), [])
   })
 
-  test('is one of the three, and fits PAYMENTS_REQUIRE_ISSUER', () => {
+  test('must be one of the three and match PAYMENTS_REQUIRE_ISSUER', () => {
     const issuer = 'https://id.example'
 
     assert.deepEqual(faultsOf({ PAYMENTS_ACCESS: 'closed' }), ['PAYMENTS_ACCESS'])
@@ -51,13 +51,13 @@ describe('PAYMENTS_ACCESS', () => {
 })
 
 describe('a live provider key', () => {
-  test('is accepted with guarded calls, https and return pages of the shop', () => {
+  test("is accepted with guarded calls, https and the shop's own return pages", () => {
     assert.deepEqual(faultsOf(LIVE), [])
     assert.deepEqual(faultsOf({ ...LIVE, PROVIDER_API_BASE: 'http://127.0.0.1:9' }), [])
     assert.deepEqual(faultsOf({ ...LIVE, PROVIDER_API_BASE: 'https://proxy.example' }), [])
   })
 
-  test('is refused where anyone may call', () => {
+  test('is refused when anyone may call', () => {
     assert.deepEqual(faultsOf({ ...LIVE, PAYMENTS_ACCESS: 'open' }), ['PAYMENTS_ACCESS'])
     assert.deepEqual(faultsOf({ ...LIVE, PAYMENTS_ACCESS: undefined }), ['PAYMENTS_ACCESS'])
   })
@@ -70,7 +70,7 @@ describe('a live provider key', () => {
     assert.deepEqual(faultsOf(named), ['PROVIDER_API_BASE'])
   })
 
-  test('is refused with return pages on localhost, given or by default', () => {
+  test('is refused with return pages on localhost, configured or by default', () => {
     const names = ['PROVIDER_SUCCESS_URL', 'PROVIDER_CANCEL_URL']
     for (const page of [
       undefined,

@@ -24,7 +24,7 @@ describe('payments at a public URL with a path', () => {
       assert.equal(page.status, 200)
     })
 
-  test('customers come back below that path', () => {
+  test('customers return to pages below that path', () => {
     const { successUrl, cancelUrl } = loadConfig({ PAYMENTS_PUBLIC_URL })
 
     const page = `${PAYMENTS_PUBLIC_URL}/api-test/index.html`

@@ -4,10 +4,10 @@ import { startLoop } from './start-loop.ts'
 import { engines } from './start-payments.ts'
 
 for (const engine of engines)
-  describe(`a checkout that breaks off on ${engine.name}`, { skip: engine.skip }, () => {
-    // Without the first an attempt cannot be read, without the second it cannot be written.
+  describe(`a checkout that fails on ${engine.name}`, { skip: engine.skip }, () => {
+    // Without the first table an attempt cannot be read, without the second it cannot be stored.
     for (const table of ['attempts', 'observations'])
-      test(`before its attempt is written down leaves no payment behind (${table})`, async (t) => {
+      test(`before its attempt is stored leaves no payment behind (${table})`, async (t) => {
         const { api, checkOut, payments, sandbox } = await startLoop(t, {
           databaseUrl: await engine.freshUrl(t),
         })

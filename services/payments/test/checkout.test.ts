@@ -42,7 +42,7 @@ for (const engine of engines)
       assert.equal(session.client_reference_id, 'b1')
     })
 
-    test('gives payments ids that sort by the time they were made', async (t) => {
+    test('gives payments ids that sort by creation time', async (t) => {
       const { checkOut } = await start(t)
 
       const first = await checkOut({ businessReference: 'b1' })
@@ -62,7 +62,7 @@ for (const engine of engines)
       assert.match(shown.providerPaymentIntentId, /^pi_/)
     })
 
-    test('sends the customer to the pages of the request, at an allowed origin only', async (t) => {
+    test('sends the customer to the return pages of the request, only at allowed origins', async (t) => {
       const { checkOut, sandbox } = await startLoop(t, {
         databaseUrl: await engine.freshUrl(t),
         overrides: { returnOrigins: ['https://shop.example'], production: true },
@@ -210,7 +210,7 @@ for (const engine of engines)
       assert.equal(reply.status, 409)
     })
 
-    test('keeps references apart that only differ in blanks, accents or emoji', async (t) => {
+    test('keeps references apart that differ only in blanks, accents or emoji', async (t) => {
       const { checkOut, sandbox } = await start(t)
       const references = ['r', ' r', 'r\r\n', 'ré', 'r\u0301', '🪑', '🪑🪑']
 
@@ -237,7 +237,7 @@ for (const engine of engines)
       assert.equal((await payment(body.paymentId)).providerCustomerId, customer.id)
     })
 
-    test('adds its own metadata over entries of the same name', async (t) => {
+    test('overwrites metadata entries of the same name with its own', async (t) => {
       const { checkOut, sandbox } = await start(t)
 
       const { body } = await checkOut({
@@ -290,7 +290,7 @@ for (const engine of engines)
       ['an e-mail address of 255 characters', { customerEmail: `${'e'.repeat(250)}@a.de` }],
       ['a customer id of 256 characters', { providerCustomerId: 'c'.repeat(256) }],
       ['49 metadata entries', { metadata: many(49) }],
-      ['5,000 metadata entries that are no text', { metadata: many(5000, 1) }],
+      ['5,000 metadata entries that are not text', { metadata: many(5000, 1) }],
       ['a metadata key of 41 characters', { metadata: { ['k'.repeat(41)]: 'v' } }],
       ['an empty metadata key', { metadata: { '': 'v' } }],
       ['a metadata key with brackets', { metadata: { 'a[b]': 'v' } }],
@@ -308,7 +308,7 @@ for (const engine of engines)
         assert.equal(reply.body.errors.length, 1, JSON.stringify(reply.body.errors))
       })
 
-    test('of 100 kB is refused as fast as any other', async () => {
+    test('with a reference of 100 kB is refused quickly', async () => {
       const { checkOut } = loop()
       const started = performance.now()
 
@@ -318,7 +318,7 @@ for (const engine of engines)
       assert.ok(performance.now() - started < 5000)
     })
 
-    test('names every faulty field at once', async () => {
+    test('is answered with all faulty fields at once', async () => {
       const { api } = loop()
 
       const { body } = await api.post('/api/checkout/sessions', { amount: 0, currency: 'x' })
@@ -332,7 +332,7 @@ for (const engine of engines)
       ])
     })
 
-    test('may go to every limit, and take blank optional fields for absent', async () => {
+    test('may reach every limit, and blank optional fields count as absent', async () => {
       const { checkOut } = loop()
 
       const full = await checkOut({
@@ -368,7 +368,7 @@ for (const engine of engines)
       assert.equal((await api.get(path)).body.totalElements, 1)
     })
 
-    test('that is not JSON is 400, of another type 415, over 1 MiB 413', async () => {
+    test('is 400 when it is not JSON, 415 for another content type, 413 over 1 MiB', async () => {
       const { api } = loop()
       const send = (body: string, type = 'application/json') =>
         api.request('POST', '/api/checkout/sessions', { body, headers: { 'content-type': type } })

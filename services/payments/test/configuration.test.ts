@@ -32,7 +32,7 @@ for (const engine of engines)
       assert.doesNotMatch(reply.bytes.toString(), /sk_test|whsec/)
     })
 
-    test('takes a blank secret for an absent one', async (t) => {
+    test('treats a blank secret as absent', async (t) => {
       const env = { PROVIDER_SECRET_KEY: '   ', PROVIDER_WEBHOOK_SECRET: ' \t' }
       const { api } = await start(t, env)
 
@@ -41,7 +41,7 @@ for (const engine of engines)
       assert.deepEqual(reply.body, { providerApiConfigured: false, webhookConfigured: false })
     })
 
-    test('ignores a bad Bearer header, for the endpoint is public', async (t) => {
+    test('ignores a bad Bearer header, because the endpoint is public', async (t) => {
       const { api } = await start(t)
 
       assert.equal((await api.get('/api/configuration', { token: 'nonsense' })).status, 200)
@@ -81,7 +81,7 @@ for (const engine of engines)
       }
     })
 
-    test('an invalid request is 400 all the same', async () => {
+    test('an invalid request is still 400', async () => {
       const { api } = service()
 
       assert.equal((await api.post('/api/customers', { email: 'not-an-email' })).status, 400)
@@ -89,7 +89,7 @@ for (const engine of engines)
       assert.equal((await api.get('/api/customers/%20')).status, 400)
     })
 
-    test('a payment can be read', async () => {
+    test('reading a payment needs no provider: 404 for an unknown id, 400 for an invalid one', async () => {
       const { api } = service()
 
       assert.equal((await api.get(`/api/payments/${UNKNOWN}`)).status, 404)
@@ -97,7 +97,7 @@ for (const engine of engines)
     })
   })
 
-describe('The console learns where the page of the sandbox is', () => {
+describe('The console finds the sandbox', () => {
   const SANDBOX = { PROVIDER_SECRET_KEY: SECRET_KEY, PROVIDER_API_BASE: 'http://127.0.0.1:9' }
   const given = async (t: Scope, env: Env) =>
     (await startPayments(t, { env })).api.get('/api-test/provider.json')
@@ -118,13 +118,13 @@ describe('The console learns where the page of the sandbox is', () => {
     assert.deepEqual((await given(t, env)).body, { sandboxUrl: null })
   })
 
-  test('nowhere when the address is that of the provider itself', async (t) => {
+  test("nowhere when the address is the provider's own", async (t) => {
     const env = { ...SANDBOX, PROVIDER_API_BASE: 'https://api.stripe.com' }
 
     assert.deepEqual((await given(t, env)).body, { sandboxUrl: null })
   })
 
-  test('nowhere with a live key, wherever it is sent', async (t) => {
+  test('nowhere with a live key, whatever the address', async (t) => {
     const env = { ...SANDBOX, ...LIVE }
 
     assert.deepEqual((await given(t, env)).body, { sandboxUrl: null })
@@ -135,7 +135,7 @@ describe('The console learns where the page of the sandbox is', () => {
   })
 })
 
-test('The service hands on no control of the sandbox', async (t) => {
+test('The service does not forward the controls of the sandbox', async (t) => {
   const env = { PROVIDER_SECRET_KEY: SECRET_KEY, PROVIDER_API_BASE: 'http://127.0.0.1:9' }
   const { api } = await startPayments(t, { env })
 
@@ -143,8 +143,8 @@ test('The service hands on no control of the sandbox', async (t) => {
     assert.equal((await api.get(`/api-test/sandbox/${control}`)).status, 404, control)
 })
 
-describe('A process that dies while it works on a payment', () => {
-  test('lets go of it before the next caller loses patience', () => {
+describe('The lease of a process that dies while it works on a payment', () => {
+  test('expires before the next caller gives up waiting', () => {
     const { leaseSeconds, lockWaitMilliseconds } = loadConfig({})
 
     assert.ok(leaseSeconds * 1000 < lockWaitMilliseconds)

@@ -11,7 +11,7 @@ const MAIN = join(import.meta.dirname, '../src/main.ts')
 
 type Engine = (typeof engines)[number]
 
-/** A sandbox that outlives the payment service, and the service as a process that may be killed. */
+/** A sandbox that outlives the payment service, and the service as a process that can be killed. */
 async function start(t: TestContext, engine: Engine, failPoint: string) {
   const sandbox = await startSandbox(t, systemClock)
   const env = {
@@ -23,7 +23,7 @@ async function start(t: TestContext, engine: Engine, failPoint: string) {
     PAYMENTS_LOOK_EVERY_SECONDS: '1',
   }
   const first = await spawnService(t, MAIN, { ...env, FAIL_POINT: `${failPoint}=kill` })
-  /** Does what must kill the service, and comes back with a new one, after the lease of the dead. */
+  /** Runs `act`, which must kill the service, and starts a new one after the dead one's lease has expired. */
   const killedBy = async (act: (api: Api) => Promise<ApiReply>) => {
     await act(first.api).then(
       (reply) => assert.fail(`survived: ${reply.status} ${JSON.stringify(reply.body)}`),
@@ -50,7 +50,7 @@ const COMPLETED = 'checkout.session.completed'
 for (const engine of engines)
   describe(`a checkout killed on ${engine.name}`, { concurrency: 4, skip: engine.skip }, () => {
     for (const point of ['reserved', 'after-provider-call', 'recorded'])
-      test(`9 at checkout:${point} gives one session, by itself and to the caller`, async (t) => {
+      test(`9 at checkout:${point} leads to one session, also for a caller who retries`, async (t) => {
         const { sandbox, killedBy } = await start(t, engine, `checkout:${point}`)
         const request = checkoutBody()
 
@@ -112,7 +112,7 @@ for (const engine of engines)
         assert.equal((await sandbox.books()).totals.eur.refunded, 400)
       })
 
-    test('10 at refund:withdrawn holds no money back', async (t) => {
+    test('10 at refund:withdrawn keeps no money reserved', async (t) => {
       const { sandbox, killedBy, paid, api: first } = await start(t, engine, 'refund:withdrawn')
       const { paymentId } = await paid(first)
       const path = `/api/payments/${paymentId}/refund`

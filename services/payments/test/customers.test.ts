@@ -33,7 +33,7 @@ for (const engine of engines)
       assert.equal(body.name, null)
     })
 
-    test('goes to every limit', async () => {
+    test('accepts values up to every limit', async () => {
       const { api } = loop()
 
       const reply = await api.post('/api/customers', {
@@ -104,7 +104,7 @@ for (const engine of engines)
       assert.deepEqual(reply.body, body)
     })
 
-    test('lists them, newest first, by their whole e-mail address or all, in pages', async () => {
+    test('lists all customers or those with one e-mail address, newest first, in pages', async () => {
       const { api } = loop()
       const ids: string[] = []
       for (const email of ['list@localhost', 'other@localhost', 'list@localhost'])

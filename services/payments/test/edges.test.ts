@@ -4,7 +4,7 @@ import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
 import { engines } from './start-payments.ts'
 
-/** An amount of each kind of currency: none, two and three decimals, and the odd ones. */
+/** An amount of each kind of currency: zero, two and three decimals, and the special cases. */
 const AMOUNTS: [currency: string, amount: number, part: number][] = [
   ['eur', 1999, 1],
   ['usd', 99_999_999, 33_333_333],
@@ -31,7 +31,7 @@ for (const engine of engines)
     )
 
     for (const [currency, amount, part] of AMOUNTS)
-      test(`${amount} ${currency} are paid and given back to the last unit`, async () => {
+      test(`${amount} ${currency} are paid and refunded to the last unit`, async () => {
         const { paid, payment, refund, sandbox } = loop()
         const { paymentId } = await paid({ currency: currency.toUpperCase(), amount })
 
@@ -54,7 +54,7 @@ for (const engine of engines)
       })
 
     for (const [index, text] of TEXTS.entries())
-      test(`text of kind ${index} comes back as it was sent`, async () => {
+      test(`text of kind ${index} comes back unchanged`, async () => {
         const { api, checkOut, paid, refund, sandbox } = loop()
         const metadata = { [`näme ${index} 🪑`]: text }
         const words = { description: text, businessReference: text, attemptReference: text }
@@ -93,7 +93,7 @@ for (const engine of engines)
       assert.equal(invalid.status, 400)
     })
 
-    test('a session that is still open cannot be refunded, and can be paid after that', async () => {
+    test('a session that is still open cannot be refunded, and can still be paid afterwards', async () => {
       const { checkOut, payment, refund, sandbox } = loop()
       const { body } = await checkOut()
 
@@ -147,7 +147,7 @@ for (const engine of engines)
       assert.equal(kept.paymentId, null)
     })
 
-    test('numbers in an event that are out of range never become money', async () => {
+    test('out-of-range numbers in an event never become money', async () => {
       const { deliver, paid, payment } = loop()
       const { paymentId } = await paid()
       const { providerPaymentIntentId: payment_intent } = await payment(paymentId)

@@ -20,7 +20,7 @@ const many = (count: number) => Array.from({ length: count }, (_, index) => hint
 
 for (const engine of engines)
   describe(`the list of events on ${engine.name}`, { skip: engine.skip }, () => {
-    /** A provider whose list of events, newest first, is `events`; pages as the real one does. */
+    /** A provider whose list of events, newest first, is `events`, in pages like the real one's. */
     const start = async (t: Scope, events: Listed[]) => {
       const pages: URLSearchParams[] = []
       const list = (query: URLSearchParams) => {
@@ -43,7 +43,7 @@ for (const engine of engines)
       return { ...started, provider, pages, list, inbox, poll }
     }
 
-    test('continues after an event that cannot be read, and keeps it for a person', async (t) => {
+    test('is read past unreadable events, which are stored as DEAD for an operator', async (t) => {
       const unreadable = [
         { type: 'refund.created', created: SECOND },
         { ...hint('evt_no_data'), data: null },
@@ -71,7 +71,7 @@ for (const engine of engines)
       assert.equal(pages.length, 2)
     })
 
-    test('is read to its end when more than a thousand are of one second', async (t) => {
+    test('is read to its end when more than a thousand events have the same second', async (t) => {
       const { inbox, poll, pages, clock } = await start(t, many(1010))
 
       await poll()
@@ -84,7 +84,7 @@ for (const engine of engines)
       assert.equal((begins[11] ?? 0) - (begins[0] ?? 0), 3600)
     })
 
-    test('is read past ids that no database keeps', async (t) => {
+    test('is read past ids that cannot be stored', async (t) => {
       const events = [
         ...many(98),
         hint('e'.repeat(256)),
@@ -103,7 +103,7 @@ for (const engine of engines)
       )
     })
 
-    test('ends at a page that has no id to go on from, and the next window begins after it', async (t) => {
+    test('ends at a page without an id to continue from, and the next window starts after it', async (t) => {
       const tooLong = Array.from({ length: 101 }, (_, index) => hint(`${index}`.padStart(256, 'e')))
       const { inbox, poll, pages, clock } = await start(t, tooLong)
 
@@ -117,7 +117,7 @@ for (const engine of engines)
       assert.equal(pages.length, 2)
     })
 
-    test('continues at the page where it was interrupted', async (t) => {
+    test('is continued at the page where it was interrupted', async (t) => {
       const { inbox, poll, pages, provider, list, clock } = await start(t, many(250))
       const broken = (query: URLSearchParams) =>
         query.get('starting_after') === 'evt_199' ? { status: 500, body: {} } : list(query)
@@ -138,13 +138,13 @@ for (const engine of engines)
       assert.equal(new Set(pages.map((query) => query.get('created[lte]'))).size, 1)
     })
 
-    test('is read again from the same place when an event could not even be kept', async (t) => {
+    test('is read again from the same place when an event could not be stored', async (t) => {
       const events = [hint('a')]
       const { inbox, poll, pages, clock, payments } = await start(t, events)
       await poll()
       events.unshift(hint('b'))
       const { schema } = payments.db
-      // While it is there no second polled event can be written down.
+      // While this index exists, no second polled event can be stored.
       await schema.createIndex('fault').on('webhook_events').column('source').unique().execute()
 
       await assert.rejects(poll())
@@ -159,7 +159,7 @@ for (const engine of engines)
       assert.equal(begins[1], begins[2])
     })
 
-    test('is read past an event that differs in a currency no database keeps', async (t) => {
+    test('is read past an inconsistent event whose currency cannot be stored', async (t) => {
       const events: Listed[] = []
       const { api, inbox, poll, provider } = await start(t, events)
       provider.replies['POST /v1/checkout/sessions'] = { body: { id: 'cs_1', url: 'https://p' } }
@@ -174,7 +174,7 @@ for (const engine of engines)
       assert.equal((await inbox('&status=PROCESSED')).content[0].id, 'next')
     })
 
-    test('begins anew when the provider has forgotten where it was broken off', async (t) => {
+    test('is started over when the provider has forgotten the event it stopped at', async (t) => {
       const events = many(150)
       const { inbox, poll, provider, list } = await start(t, events)
       provider.replies['GET /v1/events'] = (query: URLSearchParams) =>

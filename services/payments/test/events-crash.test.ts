@@ -14,7 +14,7 @@ import { delivererTo, engines, startPayments, WEBHOOK_SECRET } from './start-pay
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 const KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7)).toString('base64')
 
-/** A service that dies at a fail point while it delivers, and one that comes after it. */
+/** A service that dies at a fail point while it delivers, and one that starts after it. */
 async function start(t: TestContext, engine: TestEngine) {
   const sandbox = await startSandbox(t, systemClock)
   const receiver = await startReceiver(t)
@@ -27,7 +27,7 @@ async function start(t: TestContext, engine: TestEngine) {
     PAYMENTS_DATABASE_URL: databaseUrl,
   }
   const { events } = loadConfig(env)
-  /** One that delivers, in this process. */
+  /** A service that delivers, in this process. */
   const run = () => startPayments(t, { env, clock: now(), overrides: { events } })
   const dieAt = (point: string) => spawnService(t, MAIN, { ...env, FAIL_POINT: `${point}=kill` })
   return { sandbox, receiver, run, dieAt, databaseUrl }
@@ -66,7 +66,7 @@ for (const engine of engines)
 
 const now = () => testClock(new Date().toISOString())
 
-/** The lease of the dead ends after a minute; a test does not wait for it. */
+/** The lease of the dead service expires after a minute; a test does not wait for it. */
 async function endLeases(url: string): Promise<void> {
   const { db, close } = await openDatabase<PaymentTables>(url, migrations)
   await db.updateTable('event_deliveries').set({ lease_until: null }).execute()

@@ -24,7 +24,7 @@ for (const engine of engines)
     }
     const typesOf = (events: { type: string }[]) => events.map(({ type }) => type)
 
-    test('a checkout, its payment and a refund are told once each, in order', async (t) => {
+    test('a checkout, its payment and a refund are published once each, in order', async (t) => {
       const { paid, refund, sandbox, told, checkOut } = await start(t)
       const { paymentId } = await paid({ businessReference: 'order-of-events' })
       await checkOut({ businessReference: 'other' })
@@ -56,7 +56,7 @@ for (const engine of engines)
       )
     })
 
-    test('a refused debit, an expired checkout and a failed refund are told', async (t) => {
+    test('a refused debit, an expired checkout and a failed refund are published', async (t) => {
       const { checkOut, sandbox, told, paid, refund } = await start(t)
       const { body: refused } = await checkOut()
       await sandbox.debit(refused.checkoutSessionId)
@@ -79,8 +79,8 @@ for (const engine of engines)
     })
   })
 
-describe('who may see events and name endpoints', () => {
-  test('with access by keys: keys with the scopes', async (t) => {
+describe('access to events and endpoints', () => {
+  test('by keys requires a key for every operation', async (t) => {
     const { api, server } = await startPayments(t, { env: { PAYMENTS_ACCESS: 'keys' } })
 
     const list = await api.get('/api/events')
@@ -93,7 +93,7 @@ describe('who may see events and name endpoints', () => {
     assert.ok(guarded.every(({ access }) => access.length > 0))
   })
 
-  test('with access by keys: only one that manages endpoints sees what they answered', async (t) => {
+  test('by keys shows the replies of endpoints only to keys that manage endpoints', async (t) => {
     const env = { PAYMENTS_ACCESS: 'keys' }
     const { api, payments, clock, dispatcher } = await startPayments(t, { env })
     const scopes = ['events:read', 'webhooks:write']
@@ -116,7 +116,7 @@ describe('who may see events and name endpoints', () => {
     assert.deepEqual([await replyFor(reader), await replyFor(manager)], [null, 'what is inside'])
   })
 
-  test('without a master key, in production, no endpoint can be made and events still happen', async (t) => {
+  test('without a master key cannot create endpoints, but still lists events', async (t) => {
     const { api } = await startPayments(t, { overrides: { masterKey: undefined } })
 
     const made = await api.post(PATH, { url: 'http://127.0.0.1:1/' })

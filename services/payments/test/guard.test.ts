@@ -67,8 +67,8 @@ async function startIssuer(t: Scope, engine: TestEngine, settings: Env = {}) {
 }
 
 for (const engine of engines)
-  describe(`as shipped on ${engine.name}`, { skip: engine.skip }, () => {
-    test('no token is asked for', async (t) => {
+  describe(`with default settings on ${engine.name}`, { skip: engine.skip }, () => {
+    test('no token is required', async (t) => {
       const { api } = await startPayments(t, { databaseUrl: await engine.freshUrl(t) })
 
       for (const [method, path] of GUARDED)
@@ -98,7 +98,7 @@ for (const engine of engines)
       assert.match(body.authorization_servers.join(), /^http:\/\/127\.0\.0\.1:\d+$/)
     })
 
-    test('a registered user without the role neither pays one cent nor reads a payment', async () => {
+    test('a registered user without the role is refused by every guarded endpoint', async () => {
       const { api, tokenFor } = guarded()
       const user = await tokenFor('ROLE_USER')
       const admin = await tokenFor('ROLE_ADMIN')
@@ -111,7 +111,7 @@ for (const engine of engines)
       }
     })
 
-    test('with PAYMENTS_ROLE=ROLE_USER a token opens all but refunds and retries', async (t) => {
+    test('with PAYMENTS_ROLE=ROLE_USER a token allows everything but refunds, retries and checks', async (t) => {
       const { api, tokenFor } = await startIssuer(t, engine, { PAYMENTS_ROLE: 'ROLE_USER' })
       const user = await tokenFor('ROLE_USER')
       const admin = await tokenFor('ROLE_USER', 'ROLE_ADMIN')
@@ -125,7 +125,7 @@ for (const engine of engines)
       }
     })
 
-    test('a caller without the right has one row in the audit a minute', async (t) => {
+    test('a denied caller gets at most one audit row a minute', async (t) => {
       const { api, tokenFor, payments } = await startIssuer(t, engine)
       const [user, admin] = [await tokenFor('ROLE_USER'), await tokenFor('ROLE_ADMIN')]
       const refund = () => api.post(`/api/payments/${UNKNOWN}/refund`, {}, { token: user })
@@ -167,7 +167,7 @@ for (const engine of engines)
       assert.deepEqual([refund.status, refund.body.code], [503, 'ISSUER_UNAVAILABLE'])
     })
 
-    test('the name of a user whom the issuer has erased is forgotten, what was done stays', async (t) => {
+    test('the name of a user erased at the issuer is replaced, and the audit events are kept', async (t) => {
       const key = { PAYMENTS_REQUIRE_ISSUER_KEY: 'plk_test_x' }
       const service = await startIssuer(t, engine, key)
       const { api, tokenFor, clock, answer, deleted, startNode } = service
@@ -194,7 +194,7 @@ for (const engine of engines)
 
       const forgotten = await until(texts, (all) => !all.join().includes('anna'))
       for (const text of forgotten) assert.match(text, /"user 1"/)
-      assert.equal(await keyStatus(), 401, 'who is erased still knows its secret')
+      assert.equal(await keyStatus(), 401, 'the key of an erased user still works')
     })
 
     test('an expired token is 401', async () => {

@@ -1,7 +1,7 @@
 import type { PaymentStatus, SessionState } from '../src/payment/state.ts'
 import type { RefundStatus } from '../src/provider/provider.ts'
 
-/** One thing the provider says: about an attempt, or about a refund of an attempt's intent. */
+/** One event of the provider: about an attempt, or about a refund of an attempt's intent. */
 export type Step =
   | { event: string; attempt: number; state: SessionState }
   | { event: string; refund: string; intent: string; amount: number; status: RefundStatus }
@@ -36,7 +36,7 @@ const refund = (
   intent = 'pi_1',
 ): Step => ({ event: `refund.${event}`, refund: id, intent, amount, status })
 
-/** Nine things that really happen to a payment of 1000, each in the order it happened. */
+/** Nine realistic histories of a payment of 1000, each in the order it happened. */
 export const HISTORIES: History[] = [
   { name: 'paid', steps: [completed('paid')], status: 'PAID', refunded: 0 },
   {
@@ -111,7 +111,7 @@ export const HISTORIES: History[] = [
   },
 ]
 
-/** What the payment must look like however the history arrives. */
+/** What the payment must look like, in whatever order the history arrives. */
 export function inOrder(history: History) {
   const attempt = history.steps.some((step) => 'attempt' in step && step.attempt === 2) ? 2 : 1
   return {

@@ -9,8 +9,8 @@ import { booksOf, refundsOf, type Story, sessionsOf } from './world.ts'
 const EXPECTED = [200, 201, 400, 409, 429, 502, 503]
 
 /**
- * I7: whatever happens, the answer is one of ours and a failure is a problem. A 500 is for events
- * that are kept, and for a service that is `breaking` because the story wants it to.
+ * I7: whatever happens, the status is an expected one and a failure is a problem document. A 500 is only
+ * for events that are stored for a retry, and for a service with an armed fail point (`breaking`).
  */
 export function checkReply({ status, headers, body }: ApiReply, breaking: boolean): void {
   const kept = body?.code === 'EVENT_PROCESSING_FAILED'
@@ -30,7 +30,7 @@ export async function checkInvariants(story: Story): Promise<void> {
 
   // I1
   assert.ok(payment.refundedAmount >= 0 && payment.refundedAmount <= payment.amount)
-  // I5: the cache says what the pure function says.
+  // I5: the cached projection equals what the pure function derives.
   const derived = derivePayment(payment.amount, attempts, refunds)
   assert.deepEqual(
     [payment.status, payment.checkoutStatus, payment.refundedAmount],
@@ -42,7 +42,7 @@ export async function checkInvariants(story: Story): Promise<void> {
   story.wasSettled = settled
 }
 
-/** A hint makes the service look by itself: both readings must be of the same moment. */
+/** After a hint the service asks the provider by itself, so both reads must see the same state. */
 async function readAtRest({ payment: read, timeline }: Story['world'], paymentId: string) {
   while (true) {
     const payment = await read(paymentId)
@@ -51,7 +51,7 @@ async function readAtRest({ payment: read, timeline }: Story['world'], paymentId
   }
 }
 
-/** I3, I4 and I8 are read from the provider's own books. */
+/** I3, I4 and I8 are checked against the provider's own books. */
 async function checkProvider(story: Story): Promise<void> {
   const sessions = await sessionsOf(story)
   const payable = sessions.filter(({ status }) => status === 'open')
@@ -65,7 +65,7 @@ async function checkProvider(story: Story): Promise<void> {
   await checkIntents(story)
 }
 
-/** I8: all that the provider did was reserved here before, or done at its dashboard. */
+/** I8: everything the provider did was reserved here first, or done in its dashboard. */
 async function checkIntents(story: Story): Promise<void> {
   const db = story.world.database()
   const sessions = Map.groupBy(await sessionsOf(story), ({ metadata }) => metadata.paymentId ?? '')
@@ -85,7 +85,7 @@ async function checkIntents(story: Story): Promise<void> {
   assert.ok(others <= story.dashboardRefunds, 'a refund that no one made')
 }
 
-/** The oracle: when the world has calmed down, the payment says what the provider's books say. */
+/** The oracle: once everything has settled, the payment matches the provider's books. */
 export async function checkSettled(story: Story): Promise<void> {
   await checkInvariants(story)
   const book = (await booksOf(story)).find(({ captured }) => captured > 0)

@@ -10,10 +10,10 @@ const postgres = engines.find(({ name }) => name === 'postgres')
 
 const PAYMENTS = 12
 const REFUNDS = 10
-/** After so many deliveries all connections are ended once more. */
+/** All connections are ended again after this many deliveries. */
 const DELIVERIES_BETWEEN = 8
 
-test('connections ended under webhooks lose none that was acknowledged, and leave none half done', {
+test('ending connections during webhooks loses no acknowledged event and leaves none half applied', {
   skip: postgres?.skip,
 }, async (t) => {
   const { service, startNode, openPaid } = await start(t)
@@ -83,7 +83,7 @@ function refundsOf(payment_intent: string): Event[] {
   })
 }
 
-/** All but the one that it is sent on; that one may be ended by another. */
+/** Ends all connections but its own, which another call may end. */
 async function endConnections(db: Db): Promise<void> {
   await sql`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid != pg_backend_pid()`
@@ -91,7 +91,7 @@ async function endConnections(db: Db): Promise<void> {
     .catch(() => {})
 }
 
-/** What became of each event, and how often its payment was changed by it. */
+/** The status of each event, and how often it changed its payment. */
 async function keptOf(db: Db) {
   const { rows } = await sql<{ id: string; status: string; effects: number }>`
     select id, status, (select count(*) from observations where event_id = webhook_events.id) as effects

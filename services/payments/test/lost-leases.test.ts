@@ -7,7 +7,7 @@ import { engines, startPayments } from './start-payments.ts'
 
 type TestScope = { after(work: () => Promise<void> | void): void }
 
-/** A new session that the provider was asked for, and how it answers. */
+/** A request for a new session at the provider, and the function that answers it. */
 type Call = { key: string; answer: (reply: Reply) => void }
 
 const PATIENT = { providerCallMilliseconds: 60_000, providerDeadlineMilliseconds: 60_000 }
@@ -21,7 +21,7 @@ const REFUSED = refusal(400, 'invalid_request_error')
 const RATE_LIMITED = refusal(429, 'invalid_request_error')
 const BROKEN = refusal(500, 'api_error')
 
-/** Calls in the order of their arrival, each taken once. */
+/** Calls in order of arrival, each taken once. */
 function createCalls() {
   const arrived = new EventTarget()
   const waiting: Call[] = []
@@ -57,7 +57,7 @@ for (const engine of engines)
       const options = {
         env: providerEnv(provider),
         databaseUrl: await engine.freshUrl(t),
-        // A lease is lost here when the test says so, and no call is given up before its answer.
+        // A lease is lost only when the test says so, and no call times out before its answer.
         overrides: { providerRetries: 0, leaseSeconds: 600, ...PATIENT },
       }
       const [slow, other] = [await startPayments(t, options), await startPayments(t, options)]
@@ -71,7 +71,7 @@ for (const engine of engines)
       return { calls, slow, other, second, loseLease }
     }
 
-    test('takes back only its own attempt, not the one that came after it', async (t) => {
+    test('withdraws only its own attempt, not the one that came after it', async (t) => {
       const { calls, slow, other, second, loseLease } = await start(t)
       const late = second(slow)
       const lateCall = await calls.next()
@@ -90,7 +90,7 @@ for (const engine of engines)
       assert.equal(reply.body.checkoutSessionId, 'cs_2')
     })
 
-    test('from before the clock was set back is not waited for', async (t) => {
+    test('is not waited for when its lease dates from before the clock was set back', async (t) => {
       const { calls, slow, second } = await start(t)
       const { id } = await slow.payments.db
         .selectFrom('payments')
@@ -107,7 +107,7 @@ for (const engine of engines)
       assert.equal((await taken).status, 201)
     })
 
-    test('leaves the key to others when its own request alone was turned away', async (t) => {
+    test('leaves the idempotency key to others when only its own request was turned away', async (t) => {
       const { calls, slow, other, second, loseLease } = await start(t)
       const late = second(slow)
       const lateCall = await calls.next()

@@ -19,7 +19,7 @@ const KEY_USED: Reply = {
 
 for (const engine of engines)
   describe(`the search for a lost session on ${engine.name}`, { skip: engine.skip }, () => {
-    /** A provider that answers new sessions with these replies, and then lists one that got lost. */
+    /** A provider that answers requests for new sessions with `replies`, and then lists a lost session. */
     const start = async (t: TestScope, replies: Reply[]) => {
       const listed = async () => {
         const { body } = await started.api.get('/api/payments')
@@ -42,7 +42,7 @@ for (const engine of engines)
       return { ...started, provider, open, created }
     }
 
-    test('finds one that the provider’s clock dates in the future', async (t) => {
+    test('finds a session that the provider’s clock dates in the future', async (t) => {
       const ahead = testClock()
       ahead.advance(3600)
       const sandbox = await startSandbox(t, ahead)
@@ -65,7 +65,7 @@ for (const engine of engines)
       )
     })
 
-    test('comes before a key that was used with other content is abandoned', async (t) => {
+    test('runs before a key that was used with other content is abandoned', async (t) => {
       const { open, created } = await start(t, [BROKEN, KEY_USED])
       const unknown = await open()
 
@@ -77,7 +77,7 @@ for (const engine of engines)
       assert.equal(created(), 2)
     })
 
-    test('comes also when the first request meets such a key', async (t) => {
+    test('also runs when the first request meets such a key', async (t) => {
       const { open, created } = await start(t, [KEY_USED])
 
       const found = await open()
@@ -87,7 +87,7 @@ for (const engine of engines)
       assert.equal(created(), 1)
     })
 
-    test('that finds nothing under such a key makes room for another attempt', async (t) => {
+    test('allows another attempt when it finds nothing under such a key', async (t) => {
       const { open, created, provider } = await start(t, [BROKEN, KEY_USED, FOUND])
       provider.replies[LIST] = { body: { data: [], has_more: false } }
       await open()
@@ -98,7 +98,7 @@ for (const engine of engines)
       assert.equal(created(), 3)
     })
 
-    test('is 502 when the provider has no list, and nothing new is made', async (t) => {
+    test('is 502 when the provider has no list, and nothing new is created', async (t) => {
       const { open, created, clock, provider } = await start(t, [BROKEN])
       delete provider.replies[LIST]
       await open()

@@ -20,7 +20,7 @@ async function waiting({ world, old, delivered, dropped }: Story): Promise<Event
   return events.filter(({ id }) => !old.has(id) && !done.has(id) && !dropped.has(id))
 }
 
-/** One call of ours, in which whatever `crash` armed strikes, and a look at the answer. */
+/** Makes one call, in which an armed fail point strikes, and checks the answer. */
 async function call(story: Story, act: () => Promise<ApiReply>): Promise<ApiReply> {
   const reply = await act()
   checkReply(reply, story.breaking)
@@ -29,7 +29,7 @@ async function call(story: Story, act: () => Promise<ApiReply>): Promise<ApiRepl
   return reply
 }
 
-/** One call of ours in which the service ends, and is started again. */
+/** Makes one call during which the service dies and is started again. */
 async function die(story: Story, route: string, act: () => Promise<ApiReply>): Promise<void> {
   const reply = await story.world.dieIn(route, act)
   disarm(story)
@@ -47,7 +47,7 @@ async function findPayment({ world, businessReference }: Story): Promise<string 
   return (await world.read(`/api/payments?${query}`)).content[0]?.id
 }
 
-/** What the customer or the bank does, as far as the provider lets them. */
+/** What the customer or the bank does, if the provider allows it. */
 const atSession = (action: string) => async (story: Story) => {
   const [session] = await sessionsOf(story)
   const body = action === 'bank-debit' ? { delaySeconds: 10 ** 8 } : {}
@@ -103,7 +103,7 @@ export const steps: Record<string, (story: Story, step: Step) => Promise<unknown
     const [book] = await booksOf(story)
     if (!book || book.captured === 0) return
     story.dashboardRefunds += 1
-    // A fault that was meant for us may strike here.
+    // A fault meant for a call of the service may strike here.
     await story.world.sandbox.dashboardRefund(book.paymentIntent, amount ?? 100).catch(() => {})
   },
   'refunds-go': ({ world }, { way }) => world.sandbox.switch({ refunds: way }),
@@ -142,7 +142,7 @@ export const steps: Record<string, (story: Story, step: Step) => Promise<unknown
   'a-day-passes': (story) => pass(story, 25 * 3600),
 }
 
-/** The world calms down: no more faults, and time enough for everything that heals by itself. */
+/** Lets everything settle: no more faults, and enough time for every repair to run. */
 export async function settle(story: Story): Promise<void> {
   const { world } = story
   disarm(story)

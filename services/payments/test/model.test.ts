@@ -7,7 +7,7 @@ import { settle, steps } from './model-steps.ts'
 import { engines } from './start-payments.ts'
 import { newStory, type Story, startWorld } from './world.ts'
 
-/** How many lives on each engine; more of them with MODEL_RUNS=10000. */
+/** How many random lives on each engine; set MODEL_RUNS=10000 for more. */
 const RUNS = { sqlite: propertyRuns(12), postgres: propertyRuns(6) }
 
 const LIFE = { minLength: 5, maxLength: 30, size: 'max' } as const
@@ -71,7 +71,7 @@ const step = fc.oneof(
 
 for (const engine of engines)
   describe(`random lives of a payment on ${engine.name}`, { skip: engine.skip }, () => {
-    test('keep the eight money invariants after every step, and end as the books say', async (t) => {
+    test("keep the eight money invariants after every step, and end as in the provider's books", async (t) => {
       t.after(() => armFailPoint({}))
       const world = await startWorld(t, await engine.freshUrl(t))
       const numRuns = Number(process.env.MODEL_RUNS ?? RUNS[engine.name])

@@ -11,13 +11,13 @@ import type { NewSession } from '../src/provider/provider.ts'
 import { HISTORIES, type History, permutations, type Step } from './histories.ts'
 import { engines, startPayments, WEBHOOK_SECRET } from './start-payments.ts'
 
-/** One order in how many goes over HTTP; 1 is all of them, as in `npm test`. */
+/** Only every nth order is sent over HTTP; 1 means all of them, as in `npm test`. */
 const EVERY = Math.max(1, Number(process.env.PROPERTY_RUNS_DIVISOR ?? 1))
 const AT_ONCE = 64
 
 type Order = { history: History; steps: Step[] }
 
-/** Every permutation of every history with one of its events once more at the end, each in its turn. */
+/** Every permutation of every history, with one of its events repeated at the end, taking turns. */
 const ORDERS: Order[] = HISTORIES.flatMap((history) =>
   [...permutations(history.steps)].map((order, index) => {
     const repeated = order[index % order.length] as Step
@@ -27,7 +27,7 @@ const ORDERS: Order[] = HISTORIES.flatMap((history) =>
 
 for (const engine of engines)
   describe(`the order of events on ${engine.name}`, { skip: engine.skip }, () => {
-    test('does not matter: every permutation of nine histories, one event twice, ends alike', async (t) => {
+    test('does not matter: every permutation of nine histories, with one event repeated, ends alike', async (t) => {
       const service = await start(t, await engine.freshUrl(t))
       const orders = ORDERS.filter((_, index) => index % EVERY === 0)
       const waiting = orders.values()
@@ -60,7 +60,7 @@ async function start(t: TestContext, databaseUrl: string) {
   return { ...service, deliver, read: (id: string) => send('GET', `/api/payments/${id}`) }
 }
 
-/** Plain node:http, which costs a third of what fetch does: there are thousands of requests to make. */
+/** Plain node:http, which costs a third of what fetch does: there are thousands of requests. */
 function sender(agent: Agent, baseUrl: string) {
   return async (method: string, path: string, sent?: { body: string; signature: string }) => {
     const headers = sent && {
@@ -76,14 +76,14 @@ function sender(agent: Agent, baseUrl: string) {
 
 let played = 0
 
-/** A payment of its own for each order, with hand-made events about its own sessions. */
+/** Each order gets its own payment, with hand-made events about its own sessions. */
 async function playOut(service: Service, { history, steps }: Order): Promise<number> {
   const paymentId = randomUUID()
   const sessions = await openSessions(service, paymentId, history)
   const events = steps.map((step) => eventOf(step, paymentId))
   const failed = []
   for (const event of events) if ((await service.deliver(event)).status !== 200) failed.push(event)
-  // The provider delivers again what was answered with an error.
+  // The provider redelivers events that were answered with an error.
   for (const event of failed) assert.equal((await service.deliver(event)).status, 200, history.name)
 
   const { body: shown } = await service.read(paymentId)
@@ -96,7 +96,7 @@ async function playOut(service: Service, { history, steps }: Order): Promise<num
   return events.length + failed.length
 }
 
-/** As a checkout leaves them, without the provider: there are thousands of orders. */
+/** Stores what a checkout would, without calling the provider: there are thousands of orders. */
 async function openSessions(service: Service, paymentId: string, history: History) {
   const { db, clock } = service.payments
   played += 1

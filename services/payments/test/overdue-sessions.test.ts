@@ -10,8 +10,8 @@ const PATH = '/v1/checkout/sessions'
 const EXPIRE = `POST ${PATH}/cs_1/expire`
 
 for (const engine of engines)
-  describe(`a session whose time is over on ${engine.name}`, { skip: engine.skip }, () => {
-    /** A checkout whose open session ends so many seconds after it was made, as the provider says. */
+  describe(`an overdue session on ${engine.name}`, { skip: engine.skip }, () => {
+    /** A checkout whose open session, according to the provider, lives for `lifetime` seconds. */
     const start = async (t: TestScope, lifetime: number | undefined) => {
       const provider = await startSmallProvider(t, {
         [EXPIRE]: { body: { id: 'cs_1', status: 'expired' } },
@@ -29,7 +29,7 @@ for (const engine of engines)
       const request = checkoutBody()
       await api.post('/api/checkout/sessions', request)
       provider.replies[`POST ${PATH}`] = { body: { id: 'cs_2', url: 'https://pay.example/cs_2' } }
-      /** The session that is given so many seconds after the first one was made. */
+      /** The session that a checkout returns this many seconds after the first one was created. */
       const given = async (seconds: number) => {
         clock.advance(madeAt + seconds - clock().getTime() / 1000)
         const again = { ...request, attemptReference: 'two' }
@@ -38,7 +38,7 @@ for (const engine of engines)
         return body.checkoutSessionId
       }
       const expired = () => provider.asked.includes(EXPIRE)
-      /** What a checkout is told an hour later, when ending the session has this result. */
+      /** How a checkout is answered an hour later, when expiring the session gets this reply. */
       const afterExpiry = async (reply: Reply) => {
         provider.replies[EXPIRE] = reply
         clock.advance(3600)
@@ -50,21 +50,21 @@ for (const engine of engines)
       return { given, expired, session, afterExpiry }
     }
 
-    test('is ended and replaced from that very second on', async (t) => {
+    test('is expired and replaced from the second it becomes overdue', async (t) => {
       const { given, expired } = await start(t, 3600)
 
       assert.deepEqual([await given(3599), expired()], ['cs_1', false])
       assert.deepEqual([await given(3600), expired()], ['cs_2', true])
     })
 
-    test('is not ended within half an hour: then one of the clocks is wrong', async (t) => {
+    test('is not expired within half an hour, because one of the clocks must be wrong', async (t) => {
       const { given, expired } = await start(t, -60)
 
       assert.deepEqual([await given(1799), expired()], ['cs_1', false])
       assert.deepEqual([await given(1800), expired()], ['cs_2', true])
     })
 
-    test('that stays open when it is ended is asked about seven times, and is 409', async (t) => {
+    test('that stays open is expired seven times, and then the checkout is 409', async (t) => {
       const { session, afterExpiry } = await start(t, 3600)
 
       const { answer, tries } = await afterExpiry(session)
@@ -73,7 +73,7 @@ for (const engine of engines)
       assert.equal(tries, 7)
     })
 
-    test('whose end the provider does not confirm is 502, and is not replaced', async (t) => {
+    test('is 502 and is not replaced when the provider does not confirm its expiry', async (t) => {
       const { afterExpiry } = await start(t, 3600)
 
       const { answer } = await afterExpiry({ status: 500, body: {} })
@@ -81,7 +81,7 @@ for (const engine of engines)
       assert.deepEqual(answer, [502, 'PROVIDER_FAILED'])
     })
 
-    test('is not guessed when the provider names no time', async (t) => {
+    test('is not assumed when the provider gives no expiry time', async (t) => {
       const { given, expired } = await start(t, undefined)
 
       assert.deepEqual([await given(7 * 24 * 3600), expired()], ['cs_1', false])

@@ -15,7 +15,7 @@ import { engines } from './start-payments.ts'
 
 type Scope = { after(work: () => void): void }
 
-/** Names its payment by the business reference alone, as nothing of ours would. */
+/** Names its payment only by business reference; our own sessions also carry the payment id. */
 const paidEvent = (businessReference: string) => ({
   id: `evt_${businessReference}`,
   type: 'checkout.session.completed',
@@ -33,7 +33,7 @@ const paidEvent = (businessReference: string) => ({
 })
 
 for (const engine of engines)
-  describe(`an event whose payment is not here yet, on ${engine.name}`, {
+  describe(`an event whose payment does not exist yet, on ${engine.name}`, {
     skip: engine.skip,
   }, () => {
     const start = async (t: Scope) => {
@@ -73,7 +73,7 @@ for (const engine of engines)
       assert.equal(observations[0].anomaly, 'REFERENCE_USED_ELSEWHERE')
     })
 
-    test('of another amount is kept as failed, and the payment is made all the same', async (t) => {
+    test('of another amount is kept as failed, and the payment is still created', async (t) => {
       const { api, deliver, checkOut, timeline } = await start(t)
       await deliver(paidEvent('differs'))
 
@@ -88,7 +88,7 @@ for (const engine of engines)
       assert.match(event.error, /is for 1000 eur/)
     })
 
-    test('is never missed, however close to the payment it comes', async (t) => {
+    test('is never missed when it arrives while the payment is being created', async (t) => {
       const { deliver, checkOut, statusOf } = await start(t)
       const references = Array.from({ length: 20 }, (_, index) => `close-${index}`)
 
@@ -103,7 +103,7 @@ for (const engine of engines)
       assert.deepEqual(new Set(statuses), new Set(['PAID']))
     })
 
-    // SQLite has one writer at a time: there, neither can begin before the other has ended.
+    // SQLite has one writer at a time: neither can begin before the other has ended.
     if (engine.name === 'sqlite') return
 
     test('makes the payment wait while it is being parked', async (t) => {
@@ -149,7 +149,7 @@ for (const engine of engines)
     })
   })
 
-/** Does `later` while the transaction of `first` is open, which ends when `later` waits for it. */
+/** Runs `later` while the transaction of `first` is open, and ends that transaction once `later` waits for it. */
 async function whileOpen<T>(
   db: Db<PaymentTables>,
   first: (transaction: Db<PaymentTables>) => Promise<void>,

@@ -56,7 +56,7 @@ for (const engine of engines)
       assert.equal(shown.providerCheckoutSessionId, last.checkoutSessionId)
     })
 
-    test('takes a UUID in capital letters', async () => {
+    test('accepts a UUID in capital letters', async () => {
       const { api, checkOut } = loop()
       const { body } = await checkOut()
 
@@ -107,7 +107,7 @@ for (const engine of engines)
       startLoop(scope, { databaseUrl: await engine.freshUrl(scope) }),
     )
 
-    test('shows every step in order and why the status is what it is', async () => {
+    test('shows every step in order and the reason for the status', async () => {
       const { paid, refund, timeline } = loop()
       const { paymentId } = await paid()
       await refund(paymentId, { reference: 'r', amount: 400 })
@@ -128,7 +128,7 @@ for (const engine of engines)
       assert.deepEqual(shown.anomalies, [])
     })
 
-    test('is read while another node holds the lock of the payment', {
+    test('can be read while another node holds the lock on the payment', {
       timeout: 60_000,
     }, async (t) => {
       const databaseUrl = await engine.freshUrl(t)
@@ -169,7 +169,7 @@ for (const engine of engines)
 
 for (const engine of engines)
   describe(`the operations endpoints on ${engine.name}`, { skip: engine.skip }, () => {
-    test('are there with the sandbox and not with a real provider, unless switched on', async (t) => {
+    test('exist with the sandbox, and with a real provider only when enabled', async (t) => {
       const real = { ...LIVE, PAYMENTS_OPERATIONS: undefined }
       const stand = {
         PAYMENTS_OPERATIONS: undefined,
@@ -188,7 +188,7 @@ for (const engine of engines)
       }
     })
 
-    test('find nothing under a name with NUL', async (t) => {
+    test('find nothing for a filter that contains NUL', async (t) => {
       const { api, paid } = await startLoop(t, { databaseUrl: await engine.freshUrl(t) })
       await paid()
 
@@ -203,7 +203,7 @@ for (const engine of engines)
       assert.equal((await api.post('/api/webhook-events/%00/retry')).status, 404)
     })
 
-    test('show an event as it was received, but no secret', async (t) => {
+    test('show an event as received, with its secrets masked', async (t) => {
       const { api, deliver } = await startPayments(t, { databaseUrl: await engine.freshUrl(t) })
       const object = {
         id: 'pi_1',
@@ -252,7 +252,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`the surroundings of the service on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the service on ${engine.name}`, { skip: engine.skip }, () => {
     test('has an actuator and a console', async (t) => {
       const { api } = await startPayments(t, { databaseUrl: await engine.freshUrl(t) })
 

@@ -27,7 +27,7 @@ for (const engine of engines)
       return { ...started, provider, open }
     }
 
-    test('knows nothing of a checkout, whose reference is free for another amount', async (t) => {
+    test('has not received the checkout, so its reference is free for another amount', async (t) => {
       const { api, provider, open } = await start(t)
       provider.leave()
       const refused = await open(1000)
@@ -41,7 +41,7 @@ for (const engine of engines)
       assert.equal(corrected.status, 201, JSON.stringify(corrected.body))
     })
 
-    test('may know of a checkout whose first try was lost: the reference stays', async (t) => {
+    test('may have received a checkout whose first try was lost, so its reference stays taken', async (t) => {
       const { provider, open } = await start(t)
       provider.replies['POST /v1/checkout/sessions'] = () => {
         provider.leave()
@@ -58,7 +58,7 @@ for (const engine of engines)
       assert.equal((await open(1000)).status, 201)
     })
 
-    test('knows nothing of a refund, whose amount is not reserved', async (t) => {
+    test('has not received the refund, so its amount is not reserved', async (t) => {
       const { api, deliver, provider, open } = await start(t)
       const { body } = await open(1000)
       const object = { id: 'cs_1', payment_status: 'paid', payment_intent: 'pi_1' }
@@ -77,8 +77,8 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`URLs of the settings on ${engine.name}`, { skip: engine.skip }, () => {
-    test('are sent to the provider as they are written', async (t) => {
+  describe(`URLs in the settings on ${engine.name}`, { skip: engine.skip }, () => {
+    test('are sent to the provider unchanged', async (t) => {
       const { checkOut, sandbox } = await startLoop(t, {
         databaseUrl: await engine.freshUrl(t),
         env: {
@@ -95,7 +95,7 @@ for (const engine of engines)
     })
 
     for (const path of ['/stripe', '/stripe/'])
-      test(`lead every call below the path ${path} of the provider`, async (t) => {
+      test(`may give the provider the path ${path}, below which every call is made`, async (t) => {
         const provider = await startSmallProvider(t, {
           'POST /stripe/v1/customers': { body: { id: 'cus_1' } },
         })

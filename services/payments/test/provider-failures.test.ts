@@ -22,7 +22,7 @@ const FAILURES: Expected[] = [
   { kind: 'hang', status: 503, title: 'Provider is unavailable', retryAfter: true },
 ]
 
-// The client and its connections try again by themselves, so a fault strikes until it is removed.
+// The client retries by itself, so a fault strikes until it is removed.
 const strikes = (kind: string) => ({ kind, times: null })
 
 for (const engine of engines)
@@ -44,7 +44,7 @@ for (const engine of engines)
         const { body: first } = await refund(paymentId, { reference: 'first', amount: 1 })
         const open = () => checkOut({ businessReference: kind })
         const give = () => refund(paymentId, { reference: 'r', amount: 400 })
-        // On one route: the service looks at a paid payment by itself, and must not meet the fault.
+        // On one route only: the service looks up a paid payment by itself, and must not meet the fault.
         const failing = async (route: string, act: () => Promise<ApiReply>) => {
           await sandbox.clearFaults()
           await sandbox.fault({ ...strikes(kind), route })
@@ -76,7 +76,7 @@ for (const engine of engines)
         assert.equal(made.length, 2)
       })
 
-    test('a refusal after a lost try proves nothing: the refund was made and is found', async (t) => {
+    test('a refusal after a lost try proves nothing: the refund that was made is found', async (t) => {
       const { paid, refund, sandbox, payment } = await start(t)
       const { paymentId } = await paid()
       const route = 'POST /v1/refunds'
@@ -95,7 +95,7 @@ for (const engine of engines)
       assert.equal((await payment(paymentId)).refundedAmount, 600)
     })
 
-    test('a request that is still being worked on is 409 and may be tried again', async (t) => {
+    test('a request that is still in progress is 409 and may be tried again', async (t) => {
       const { checkOut, sandbox } = await start(t)
       await sandbox.fault({ kind: 'in-use', route: 'POST /v1/checkout/sessions' })
 
@@ -123,7 +123,7 @@ for (const engine of engines)
       assert.deepEqual([status, refundableAmount], ['PAID', 1000])
     })
 
-    test('money refunded behind our back is found when a refund is refused', async (t) => {
+    test('money refunded elsewhere is found when a refund is refused', async (t) => {
       const { paid, payment, refund, sandbox } = await start(t)
       const { paymentId } = await paid()
       const { providerPaymentIntentId } = await payment(paymentId)

@@ -18,7 +18,7 @@ const NEVER = new Promise<Reply>(() => {})
 
 for (const engine of engines)
   describe(`the reconciliation of payments on ${engine.name}`, { skip: engine.skip }, () => {
-    /** So many payments whose sessions are due to be looked up; the test answers the look-ups. */
+    /** `count` payments whose sessions are due to be looked up; the test answers the look-ups. */
     const start = async (t: TestScope, count: number, callMilliseconds: number) => {
       const provider = await startSmallProvider(t, {})
       const databaseUrl = await engine.freshUrl(t)
@@ -27,7 +27,7 @@ for (const engine of engines)
         databaseUrl,
         overrides: { providerRetries: 0, providerCallMilliseconds: callMilliseconds },
       })
-      // The round of the start is over when another one has had its turn.
+      // The round that runs at the start is over once another one has run.
       await until(() => started.jobs.reconcile.runNow(), Boolean)
       const ids: string[] = []
       for (let index = 0; index < count; index++) {
@@ -47,7 +47,7 @@ for (const engine of engines)
         return body.content.map(({ status }: { status: string }) => status)
       }
       const timeline = async () => (await started.api.get(`/api/payments/${ids[0]}/timeline`)).body
-      /** A node without a credential takes events in, but cannot ask the provider. */
+      /** A node without a credential receives events, but cannot ask the provider. */
       const deliverElsewhere = async (event: object) => {
         const { deliver } = await startPayments(t, { databaseUrl, clock: started.clock })
         assert.equal((await deliver(event)).status, 200)
@@ -82,7 +82,7 @@ for (const engine of engines)
       assert.equal(healed.length, 12 - inOutage)
     })
 
-    test('asks at once when a person wants to know, and says when it cannot', async (t) => {
+    test('asks immediately on an operator’s request, and reports a failure', async (t) => {
       const { api, ids, answerLookUps, statuses } = await start(t, 1, 300)
       const check = async (id: string) => (await api.post(`/api/payments/${id}/check`)).status
       answerLookUps(() => NEVER)
@@ -113,7 +113,7 @@ for (const engine of engines)
       assert.deepEqual(await statuses(), ['PAID', 'PAID'])
     })
 
-    test('comes at once after a hint, and then as often as at the beginning', async (t) => {
+    test('is due immediately after a hint, and its intervals then start over', async (t) => {
       const started = await start(t, 1, 10_000)
       const { api, clock, deliver, ids, jobs, answerLookUps, lookedUp, databaseUrl } = started
       const [id] = ids
@@ -133,7 +133,7 @@ for (const engine of engines)
       }
       await jobs.reconcile.runNow()
       clock.advance(60)
-      // A node without a credential takes events in, but cannot ask the provider.
+      // A node without a credential receives events, but cannot ask the provider.
       const other = await startPayments(t, { databaseUrl, clock })
       const object = { id: 'pi_0' }
       const hint = { id: 'evt_1', type: 'payment_intent.succeeded', data: { object } }
@@ -150,7 +150,7 @@ for (const engine of engines)
       assert.equal((await deliver(hint)).body.duplicate, true)
     })
 
-    test('comes at once where the hint arrives', async (t) => {
+    test('runs immediately on the node that receives the hint', async (t) => {
       const { deliver, ids, answerLookUps, lookedUp } = await start(t, 1, 10_000)
       answerLookUps(paid)
       const object = { id: 'pi_0', metadata: { paymentId: ids[0] } }
@@ -160,7 +160,7 @@ for (const engine of engines)
       await until(lookedUp, ({ length }) => length === 1)
     })
 
-    test('comes again after a hint that arrived while the provider was asked', async (t) => {
+    test('is due again after a hint that arrived while the provider was asked', async (t) => {
       const started = await start(t, 1, 10_000)
       const { clock, ids, jobs, answerLookUps, timeline, deliverElsewhere } = started
       const object = { id: 'pi_0', metadata: { paymentId: ids[0] } }
@@ -175,7 +175,7 @@ for (const engine of engines)
       assert.equal((await timeline()).nextCheckAt, clock().toISOString())
     })
 
-    test('that a hint asked for is not put off by another event of a paid payment', async (t) => {
+    test('requested by a hint is not postponed by another event of a paid payment', async (t) => {
       const started = await start(t, 1, 10_000)
       const { clock, jobs, answerLookUps, timeline, deliverElsewhere } = started
       answerLookUps(async () => ({ body: PAID }))
@@ -191,7 +191,7 @@ for (const engine of engines)
       assert.equal((await timeline()).nextCheckAt, hintedAt)
     })
 
-    test('makes a refund whose call came to nothing', async (t) => {
+    test('makes a refund whose first call failed', async (t) => {
       const { api, clock, ids, jobs, provider, answerLookUps, statuses } = await start(t, 1, 10_000)
       answerLookUps(async () => ({ body: PAID }))
       await jobs.reconcile.runNow()
@@ -207,7 +207,7 @@ for (const engine of engines)
       assert.deepEqual(await statuses(), ['REFUNDED'])
     })
 
-    test('comes before anything is served from a database that was restored', async (t) => {
+    test('runs before anything is served from a restored database', async (t) => {
       const { databaseUrl, provider, answerLookUps, clock } = await start(t, 1, 10_000)
       const { db, close } = await openDatabase<PaymentTables>(databaseUrl, migrations)
       await insertRestored(db, clock())
@@ -234,7 +234,7 @@ for (const engine of engines)
       assert.equal(late.body.content[0].status, 'PAID')
     })
 
-    // SQLite has one writer at a time: there a lock would also hold up the leases.
+    // SQLite has one writer at a time: there a lock would also block the leases.
     if (engine.name === 'sqlite') return
     test('asks the provider while another transaction holds the payment', async (t) => {
       const started = await start(t, 1, 10_000)
@@ -246,12 +246,12 @@ for (const engine of engines)
 
       const round = await inTransaction(other.db, async (db) => {
         await findPaymentForUpdate(db, id)
-        const underWay = jobs.reconcile.runNow()
+        const running = jobs.reconcile.runNow()
         for (let wait = 0; wait < 400 && lookedUp().length === 0; wait++) await setTimeout(25)
         assert.equal(lookedUp().length, 1)
-        return { underWay }
+        return { running }
       })
-      await round.underWay
+      await round.running
 
       assert.deepEqual(await statuses(), ['PAID'])
     })

@@ -34,7 +34,7 @@ for (const engine of engines)
       assert.equal((await sandbox.books()).totals.eur.refunded, 1000)
     })
 
-    test('refunds a part, then another, then the rest', async (t) => {
+    test('refunds one part, then another, then the rest', async (t) => {
       const { paid, refund, payment, counted } = await start(t)
       const { paymentId } = await paid()
 
@@ -161,7 +161,7 @@ for (const engine of engines)
       assert.equal((await refund('42', { reference: 'r' })).status, 400)
     })
 
-    test('keeps references apart whatever characters they hold', async (t) => {
+    test('keeps references apart whatever characters they contain', async (t) => {
       const { paid, refund, sandbox } = await start(t)
       const { paymentId } = await paid()
 
@@ -201,7 +201,7 @@ for (const engine of engines)
         assert.equal((await refund(paymentId, body)).status, 400, JSON.stringify(body))
     })
 
-    test('may hold 48 metadata entries, each reason, and null for what is absent', async () => {
+    test('may have 48 metadata entries, any reason, and null for absent fields', async () => {
       const { paid, refund } = loop()
       const { paymentId } = await paid()
       const entries = Array.from({ length: 48 }, (_, index) => [`k${index}`, 'v'])
@@ -223,7 +223,7 @@ for (const engine of engines)
     const start = async (t: { after(work: () => void): void }) =>
       startLoop(t, { databaseUrl: await engine.freshUrl(t) })
 
-    test('shows the present state at the provider, with the payment it belongs to', async (t) => {
+    test('shows the current state at the provider, with the payment it belongs to', async (t) => {
       const { api, paid, refund, sandbox, payment } = await start(t)
       const { paymentId } = await paid()
       await sandbox.switch({ refunds: 'pending', drop: ['*'] })

@@ -26,7 +26,7 @@ describe('round trips to PostgreSQL', { skip: postgres?.skip }, () => {
         assert.deepEqual([status, body.status, body.duplicate], [200, 'PROCESSED', false])
       })
     }
-    /** The fewest of five webhooks: jobs in the background ask the database too. */
+    /** The minimum over five webhooks, because background jobs query the database too. */
     const fewestOf = async (type: string, makeEvent: (time: number) => Promise<unknown>) => {
       const counts: number[] = []
       for (let time = 0; time < 5; time++) {
@@ -71,7 +71,7 @@ describe('round trips to PostgreSQL', { skip: postgres?.skip }, () => {
     for (const id of refunded) assert.equal((await payment(id)).refundedAmount, 1)
   })
 
-  test('of a webhook about a payment that is not here yet are four', async (t) => {
+  test('of a webhook about a payment that does not exist yet are four', async (t) => {
     const { checkOut, sandbox, fewestOf } = await start(t)
     await checkOut()
 

@@ -45,7 +45,7 @@ export function sandboxAt(api: Api, baseUrl: string) {
     requests: () => read('/requests'),
     books: () => read('/books'),
     sessionsBy: (entry: string) => read(`/books/sessions?by=${entry}`),
-    /** As the button in the provider's own dashboard does. */
+    /** Does what the button in the provider's dashboard does. */
     dashboardRefund: (paymentIntent: string, amount: number) =>
       api.request('POST', '/v1/refunds', {
         token: 'sk_test_sandbox',

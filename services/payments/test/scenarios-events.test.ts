@@ -15,7 +15,7 @@ for (const engine of engines)
     const start = async (t: Scope) => {
       const loop = await startLoop(t, { databaseUrl: await engine.freshUrl(t) })
       const { sandbox, payment, deliver } = loop
-      /** From here on the test itself delivers what the provider has to say, in any order. */
+      /** From here on the test itself delivers the provider's events, in any order. */
       const intercept = async () => {
         await sandbox.flush()
         await sandbox.switch({ drop: ['*'] })
@@ -139,7 +139,7 @@ for (const engine of engines)
       assert.equal(await status(paymentId), 'REFUNDED/COMPLETE 1000')
     })
 
-    test('6 a canceled refund counts as little as a failed one', async (t) => {
+    test('6 a canceled refund does not count, like a failed one', async (t) => {
       const { paid, refund, sandbox, status } = await start(t)
       const { paymentId } = await paid()
       await sandbox.switch({ refunds: 'requires-action' })
@@ -213,7 +213,7 @@ for (const engine of engines)
       assert.equal((await refund(paymentId, { reference: 'r' })).status, 201)
     })
 
-    test('24 an event that can neither be processed nor kept shows why it failed first', async (t) => {
+    test('24 an event that can neither be processed nor stored reports the first failure', async (t) => {
       const { payments, paid, sandbox } = await start(t)
       await paid()
       const [latest] = await sandbox.events()
@@ -281,7 +281,7 @@ for (const engine of engines)
       assert.equal(await status(paymentId), 'PAID/COMPLETE 0')
       const [kept] = (await api.get('/api/webhook-events?status=FAILED')).body.content
       assert.equal(kept.id, 'evt_over')
-      // The customer's payment made the service look by itself: that may come last.
+      // The customer's payment made the service ask the provider, which may come last.
       const { observations } = await timeline(paymentId)
       const seen = observations.map(({ anomaly }: { anomaly: string | null }) => anomaly)
       assert.ok(seen.includes('REFUNDED_BEYOND_AMOUNT'), seen.join())
@@ -289,7 +289,7 @@ for (const engine of engines)
       assert.deepEqual([PAID, REFUNDED], [1, 0])
     })
 
-    test('27 a refund made in the provider’s dashboard shows and lowers the balance', async (t) => {
+    test('27 a refund made in the provider’s dashboard is shown and lowers the balance', async (t) => {
       const { paid, payment, sandbox, refund, status } = await start(t)
       const { paymentId } = await paid()
       const { providerPaymentIntentId } = await payment(paymentId)
@@ -320,7 +320,7 @@ for (const engine of engines)
       assert.equal(observations.at(-1).anomaly, 'SESSION_DIFFERS')
     })
 
-    test('29 a live event on a test credential is ignored and an anomaly', async (t) => {
+    test('29 a live event on a test credential is ignored and recorded as an anomaly', async (t) => {
       const { checkOut, sandbox, status, timeline, api } = await start(t)
       const { body } = await checkOut()
       const [session] = await sandbox.sessions()
@@ -336,7 +336,7 @@ for (const engine of engines)
       assert.equal(observations.at(-1).anomaly, 'LIVE_MODE_DIFFERS')
     })
 
-    test('30 an event of another application on the same account touches nothing', async (t) => {
+    test('30 an event of another application on the same account changes nothing', async (t) => {
       const { checkOut, accepted, status, api } = await start(t)
       const { body } = await checkOut()
       const object = { id: 'cs_other', status: 'complete', payment_status: 'paid', metadata: {} }
@@ -364,7 +364,7 @@ for (const engine of engines)
       startLoop(scope, { databaseUrl: await engine.freshUrl(scope) }),
     )
 
-    test('ignores a signed event of another kind, once and again', async () => {
+    test('ignores a signed event of an unsupported type, also when it is repeated', async () => {
       const { deliver } = loop()
       const event = { id: 'evt_c', type: 'customer.created', data: { object: { id: 'cus_1' } } }
 

@@ -91,7 +91,7 @@ for (const engine of engines)
       assert.equal(posts.filter(({ method }: { method: string }) => method === 'POST').length, 1)
     })
 
-    test('18 the same refund reference at once gives one refund to everybody', async (t) => {
+    test('18 the same refund reference at once gives every caller the same refund', async (t) => {
       const { sandbox, atOnce, paid } = await start(t)
       const { paymentId } = await paid()
 
@@ -104,7 +104,7 @@ for (const engine of engines)
       assert.equal((await sandbox.refunds()).length, 1)
     })
 
-    test('18 a node that lost its lease does not take back what another has asked for', async (t) => {
+    test('18 a node that lost its lease does not withdraw the refund of another', async (t) => {
       const { provider, posts, one, two, paymentId } = await startApart(t, await engine.freshUrl(t))
       const request = { reference: 'r', amount: 400 }
       const path = `/api/payments/${paymentId}`
@@ -172,7 +172,7 @@ for (const engine of engines)
     })
   })
 
-// What is held must not time out, however busy the machine is.
+// A held call must not time out, however busy the machine is.
 const PATIENT = {
   providerRetries: 0,
   providerCallMilliseconds: 60_000,

@@ -18,7 +18,7 @@ for (const engine of engines)
         env: { PROVIDER_TIMEOUT_MILLISECONDS: '1000' },
       })
 
-    test('11 a refund whose key the provider has forgotten is looked up and never sent again', async (t) => {
+    test('11 a refund whose key the provider has forgotten is looked up and never resent', async (t) => {
       const { paid, refund, sandbox, clock, jobs, payment } = await start(t)
       const { paymentId } = await paid()
       await sandbox.switch({ drop: ['*'] })
@@ -103,7 +103,7 @@ for (const engine of engines)
       assert.equal((await sandbox.sessions()).length, 1)
     })
 
-    test('13 a refund that timed out and is asked for again is made once', async (t) => {
+    test('13 a refund that timed out and is requested again is made once', async (t) => {
       const { paid, refund, sandbox, payment } = await start(t)
       const { paymentId } = await paid()
       await sandbox.fault({ kind: 'hang', route: REFUNDS, times: 3 })
@@ -118,7 +118,7 @@ for (const engine of engines)
       assert.equal((await payment(paymentId)).refundedAmount, 400)
     })
 
-    test('19 a session that expired unseen makes room, and its late event changes nothing', async (t) => {
+    test('19 a session that expired unnoticed is replaced, and its late event changes nothing', async (t) => {
       const { checkOut, sandbox, deliver, payment } = await start(t)
       const { body: first } = await checkOut({ businessReference: 'b', attemptReference: 'one' })
       await sandbox.switch({ drop: ['*'] })
@@ -136,7 +136,7 @@ for (const engine of engines)
       assert.equal(shown.providerCheckoutSessionId, second.body.checkoutSessionId)
     })
 
-    test('20 a customer who pays while an overdue session is being replaced has paid', async (t) => {
+    test('20 a payment made while an overdue session is being replaced counts', async (t) => {
       const sandbox = await startSandbox(t)
       const clock = testClock()
       const env = providerEnv(sandbox)
@@ -157,7 +157,7 @@ for (const engine of engines)
       assert.equal((await sandbox.sessions()).length, 1)
     })
 
-    test('20 an overdue session is made unpayable before another is made', async (t) => {
+    test('20 an overdue session is made unpayable before another one is created', async (t) => {
       const sandbox = await startSandbox(t)
       const clock = testClock()
       const env = providerEnv(sandbox)
@@ -174,7 +174,7 @@ for (const engine of engines)
       assert.deepEqual({ open, expired }, { open: 1, expired: 1 })
     })
 
-    test('22 a lost async_payment_failed is learnt by the next create', async (t) => {
+    test('22 a lost async_payment_failed is noticed by the next create', async (t) => {
       const { checkOut, sandbox, payment } = await start(t, false)
       const { body } = await checkOut({ businessReference: 'b', attemptReference: 'one' })
       await sandbox.debit(body.checkoutSessionId)
@@ -246,7 +246,7 @@ for (const engine of engines)
       assert.ok(content.every((event: { source: string }) => event.source === 'poll'))
     })
 
-    test('31 a session that is missing at the provider is 502 and never made anew', async (t) => {
+    test('31 a session that is missing at the provider is 502 and never created again', async (t) => {
       const databaseUrl = await engine.freshUrl(t)
       const first = await startSandbox(t)
       const before = await startPayments(t, { env: providerEnv(first), databaseUrl })

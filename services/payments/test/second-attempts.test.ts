@@ -45,7 +45,7 @@ for (const engine of engines)
     }
 
     for (const kind of FAULTS)
-      test(`that met ${kind} is made when it is asked for again`, async () => {
+      test(`that met ${kind} succeeds when it is requested again`, async () => {
         const { second, sandbox, counts } = await start(kind)
         await sandbox.fault({ kind, route: SESSIONS, times: null })
         const failed = await second()
@@ -58,11 +58,11 @@ for (const engine of engines)
         assert.deepEqual(await counts(), { open: 1, expired: 1 })
       })
 
-    test('that failed for good twice is made the third time', async () => {
+    test('that failed permanently twice succeeds the third time', async () => {
       const { second, sandbox, counts } = await start('thrice')
       await sandbox.fault({ kind: 'error-instead', route: SESSIONS })
       const first = await second()
-      // The repeated failure is not to be struck: a call that only repeats is never late.
+      // The replayed call uses up `latency` without effect, so that `error-instead` strikes the new one.
       await sandbox.fault({ kind: 'latency', route: SESSIONS })
       await sandbox.fault({ kind: 'error-instead', route: SESSIONS })
       const next = await second()
@@ -73,7 +73,7 @@ for (const engine of engines)
       assert.deepEqual(await counts(), { open: 1, expired: 1 })
     })
 
-    test('that was refused may be asked for with other content', async () => {
+    test('that was refused may be requested with other content', async () => {
       const { api, paymentId, payment, second, counts } = await start('refused')
       const { body: customer } = await api.post('/api/customers', { email: 'a@localhost' })
       const refused = await second({ providerCustomerId: 'cus_unknown' })

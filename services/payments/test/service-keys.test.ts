@@ -26,10 +26,10 @@ const OPERATIONS = /^\/api\/(payments$|payments\/.*timeline|webhook-events|audit
 
 type Scope = { after(work: () => void): void }
 
-/** The command line has no other clock than the system's. */
+/** The command line can only use the system clock. */
 const systemTime = () => testClock(new Date().toISOString())
 
-/** The command line of the service, beside a running one. */
+/** The service's command line, used while the service is running. */
 function commandLine(databaseUrl: string, settings: Env = {}) {
   const env = { SUITE_DATA: tmpdir(), PAYMENTS_DATABASE_URL: databaseUrl, ...settings }
   const run = (...words: string[]) => plinthSucceeds([...words, '--service', 'payments'], { env })
@@ -72,7 +72,7 @@ for (const engine of engines)
       }
     })
 
-    test('the first key of the command line makes the others over HTTP, with its scopes', async (t) => {
+    test('a first key from the command line creates others over HTTP, within its own scopes', async (t) => {
       const { api, create } = await start(t, engine)
       const { secret: token, id } = await create('office', 'keys:write', 'payments:read')
       const shop = { name: 'shop', scopes: ['payments:read'] }
@@ -104,7 +104,7 @@ for (const engine of engines)
       assert.equal((await api.get('/api-test/index.html?checkout=success')).status, 200)
     })
 
-    test('a key that is revoked at the command line ends at once on both nodes', async (t) => {
+    test('a key revoked on the command line stops working on both nodes immediately', async (t) => {
       const { api, databaseUrl, create, run, clock } = await start(t, engine)
       const env = { PAYMENTS_ACCESS: 'keys' }
       const other = await startPayments(t, { databaseUrl, env, clock })
@@ -119,7 +119,7 @@ for (const engine of engines)
       assert.deepEqual(await statuses(), [401, 401])
     })
 
-    test('the audit says who refunded, and what became of each key', async (t) => {
+    test('the audit shows who refunded and every change to a key', async (t) => {
       const databaseUrl = await engine.freshUrl(t)
       const settings = { PAYMENTS_ACCESS: 'keys' }
       const { create, run } = commandLine(databaseUrl, settings)
@@ -195,7 +195,7 @@ for (const engine of engines)
 
 for (const engine of engines)
   describe(`PAYMENTS_ACCESS=open in production on ${engine.name}`, { skip: engine.skip }, () => {
-    test('operations need a key all the same, other calls do not', async (t) => {
+    test('operations still require a key, other calls do not', async (t) => {
       const env = { NODE_ENV: 'production', PAYMENTS_ACCESS: 'open' }
       const { api, create } = await start(t, engine, env)
       const { secret: token } = await create('operator', ...SCOPES)
@@ -213,7 +213,7 @@ for (const engine of engines)
   describe(`plinth keys on ${engine.name}`, {
     skip: engine.skip,
   }, () => {
-    test('lists keys without their secrets, and refuses what it does not understand', async (t) => {
+    test('lists keys without their secrets, and refuses invalid arguments', async (t) => {
       const databaseUrl = await engine.freshUrl(t)
       const { run, create } = commandLine(databaseUrl)
       const { secret, id } = await create('shop', 'payments:read', 'payments:write')

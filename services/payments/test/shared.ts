@@ -3,7 +3,7 @@ import { after, before } from 'node:test'
 
 type TestScope = { after(work: () => Promise<void> | void): void }
 
-/** What all tests of a suite use, started before the first of them and closed after the last. */
+/** A fixture shared by all tests of a suite: started before the first and closed after the last. */
 export function shared<T>(start: (scope: TestScope) => Promise<T>): () => T {
   const endings: (() => Promise<void> | void)[] = []
   let started: T | undefined

@@ -50,7 +50,7 @@ const UNEXPLAINED: [sent: number, answered: number][] = [
 ]
 
 for (const engine of engines)
-  describe(`A provider that says only what it must, on ${engine.name}`, {
+  describe(`A provider with minimal replies, on ${engine.name}`, {
     skip: engine.skip,
   }, () => {
     const start = async (t: TestScope) => startWith(t, await engine.freshUrl(t))
@@ -64,13 +64,13 @@ for (const engine of engines)
     })
 
     for (const [sent, answered] of UNEXPLAINED)
-      test(`with a bare ${sent} makes ${answered} of it and never a success`, async (t) => {
+      test(`that answers a bare ${sent} leads to ${answered}, never to a success`, async (t) => {
         const { api, provider } = await start(t)
         Object.assign(provider.replies, { 'GET /v1/customers/cus_1': { status: sent, body: {} } })
         assert.equal((await api.get('/api/customers/cus_1')).status, answered)
       })
 
-    test('that knows no customers at all makes 502 of a new one', async (t) => {
+    test('that knows no customers at all leads to 502 for a new one', async (t) => {
       const { api, provider } = await start(t)
       delete provider.replies['POST /v1/customers']
 
@@ -80,7 +80,7 @@ for (const engine of engines)
       assert.equal(reply.body.title, 'Provider request failed')
     })
 
-    test('that knows no checkout makes 502 of it, or 400 when a customer was named', async (t) => {
+    test('that knows no checkouts leads to 502, or 400 when the request names a customer', async (t) => {
       const { api, provider } = await start(t)
       delete provider.replies['POST /v1/checkout/sessions']
       const open = (request: object) => api.post('/api/checkout/sessions', checkoutBody(request))
@@ -90,7 +90,7 @@ for (const engine of engines)
       assert.equal((await api.get('/api/payments')).body.totalElements, 0)
     })
 
-    test('that gives one session to two payments makes 502 of the second', async (t) => {
+    test('that gives one session to two payments leads to 502 for the second', async (t) => {
       const { api, payment, provider } = await start(t)
       const open = (request: object) => api.post('/api/checkout/sessions', request)
       const [one, two] = [checkoutBody(), checkoutBody()]
@@ -119,7 +119,7 @@ for (const engine of engines)
       })
     })
 
-    test('that gives the session of an ended attempt to the next makes 502 of it', async (t) => {
+    test('that gives the session of an ended attempt to the next one leads to 502', async (t) => {
       const { api, deliver, provider } = await start(t)
       const request = checkoutBody()
       await api.post('/api/checkout/sessions', request)
@@ -134,7 +134,7 @@ for (const engine of engines)
       assert.equal(created.length, 2)
     })
 
-    test('that gives one refund to two payments makes 502 of the second', async (t) => {
+    test('that gives one refund to two payments leads to 502 for the second', async (t) => {
       const { api, payment, provider, paid, refund } = await start(t)
       const first = await paid()
       provider.replies['POST /v1/checkout/sessions'] = {
@@ -154,7 +154,7 @@ for (const engine of engines)
       assert.equal(body.refundableAmount, 0)
     })
 
-    test('that gives one refund to two payments at once makes 502 of one', async (t) => {
+    test('that gives one refund to two payments at once leads to 502 for one of them', async (t) => {
       const { payment, provider, paid, refund } = await start(t)
       const first = await paid()
       provider.replies['POST /v1/checkout/sessions'] = { body: { id: 'cs_2', url: 'https://p' } }
@@ -221,7 +221,7 @@ for (const engine of engines)
       assert.deepEqual([status, body.id, body.amount], [201, 're_1', 400])
     })
 
-    test('that refunds too much is waited for, and the event counts its tries', async (t) => {
+    test('that refunds too much has its event retried until it fits, with the tries counted', async (t) => {
       const { api, clock, paid, deliver, payment } = await start(t)
       const id = await paid()
       const refundOf = (name: string, amount: number, status = 'succeeded') =>
@@ -271,7 +271,7 @@ for (const engine of engines)
       assert.deepEqual([status, body.id, body.amount], [201, 're_1', 400])
     })
 
-    test('that has lost a refund it made is 502 and never asked for another', async (t) => {
+    test('that has lost a refund it made leads to 502 and is never asked for another', async (t) => {
       const { provider, paid, refund } = await start(t)
       const id = await paid()
       const request = { reference: 'r', amount: 400 }
@@ -284,7 +284,7 @@ for (const engine of engines)
       assert.equal(provider.asked.filter((path) => path === 'POST /v1/refunds').length, 1)
     })
 
-    test('that has lost the intent of an unknown refund is 502', async (t) => {
+    test('that has lost the intent of a refund with an unknown outcome leads to 502', async (t) => {
       const { provider, paid, refund, clock } = await start(t)
       const id = await paid()
       Object.assign(provider.replies, { 'POST /v1/refunds': { status: 500, body: {} } })
@@ -308,7 +308,7 @@ for (const engine of engines)
       assert.equal((await payment(first.body.paymentId)).checkoutStatus, 'OPEN')
     })
 
-    test('that gives a session without a URL makes 502 of the checkout', async (t) => {
+    test('that gives a session without a URL leads to 502 for the checkout', async (t) => {
       const { api, provider } = await start(t)
       provider.replies['POST /v1/checkout/sessions'] = { body: { id: 'cs_1' } }
 
@@ -345,7 +345,7 @@ for (const engine of engines)
       assert.equal(read.body.paymentId, id)
     })
 
-    test('would refund nothing at all, but is not asked to when nothing is left', async (t) => {
+    test('is not asked for a refund when nothing is left to refund', async (t) => {
       const { provider, paid, payment, refund } = await start(t)
       const id = await paid()
       provider.replies['POST /v1/refunds'] = { body: { id: 're_1', status: 'pending' } }
@@ -360,7 +360,7 @@ for (const engine of engines)
       assert.equal(provider.asked.filter((path) => path === 'POST /v1/refunds').length, 1)
     })
 
-    test('may refuse a refund without having a list of refunds', async (t) => {
+    test('may refuse a refund without offering a list of refunds', async (t) => {
       const { provider, paid, refund } = await start(t)
       const id = await paid()
       Object.assign(provider.replies, { 'POST /v1/refunds': { status: 400, body: REFUSED } })
@@ -380,7 +380,7 @@ for (const engine of engines)
       assert.deepEqual([body.refundableAmount, body.nextCheckAt], [1000, null])
     })
 
-    test('may fail once and then make the refund, without having a list of refunds', async (t) => {
+    test('may fail at first and then make the refund, without offering a list of refunds', async (t) => {
       const { provider, payment, paid, refund } = await start(t)
       const id = await paid()
       Object.assign(provider.replies, { 'POST /v1/refunds': { status: 500, body: {} } })
@@ -391,7 +391,7 @@ for (const engine of engines)
       assert.equal((await payment(id)).status, 'REFUNDED')
     })
 
-    test('may fail twice at a checkout, without having a list of sessions', async (t) => {
+    test('may fail a checkout twice, without offering a list of sessions', async (t) => {
       const { api, provider } = await start(t)
       Object.assign(provider.replies, { 'POST /v1/checkout/sessions': { status: 500, body: {} } })
       const request = checkoutBody()
@@ -401,7 +401,7 @@ for (const engine of engines)
       assert.equal((await api.post('/api/checkout/sessions', request)).status, 201)
     })
 
-    test('may leave out the payment intent in the event of a refund we know', async (t) => {
+    test('may leave out the payment intent in an event of a known refund', async (t) => {
       const { deliver, payment, paid, refund } = await start(t)
       const id = await paid()
       await refund(id, { amount: 400, reference: 'r-1' })
@@ -410,7 +410,7 @@ for (const engine of engines)
       assert.deepEqual([status, refundedAmount], ['PAID', 0])
     })
 
-    test('whose second session is paid before the first counts the first', async (t) => {
+    test('may report the second session paid before the first: the first still settles', async (t) => {
       const { api, deliver, payment, provider } = await start(t)
       const request = checkoutBody()
       const { body } = await api.post('/api/checkout/sessions', request)

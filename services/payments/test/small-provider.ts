@@ -16,7 +16,7 @@ const NO_SUCH_PATH: Reply = {
   body: { error: { type: 'invalid_request_error', message: 'Unrecognized request URL' } },
 }
 
-/** A provider that answers with the given replies only, and says as little as it can. */
+/** A provider that answers only with the given replies. */
 export async function startSmallProvider(t: TestScope, replies: Replies) {
   const asked: string[] = []
   const server = createServer(async (request, response) => {
@@ -36,7 +36,7 @@ export async function startSmallProvider(t: TestScope, replies: Replies) {
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  /** From now on connections are refused, and open ones are cut. */
+  /** From now on new connections are refused, and open ones are cut. */
   const leave = () => {
     server.close()
     server.closeAllConnections()

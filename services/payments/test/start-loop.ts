@@ -18,7 +18,7 @@ type Options = {
 
 let count = 0
 
-/** The payment service and the provider it talks to, on one clock, joined over HTTP. */
+/** The payment service and the provider it talks to, on one clock, connected over HTTP. */
 export async function startLoop(t: TestScope, options: Options = {}) {
   const clock = options.clock ?? testClock()
   const sandbox = await startSandbox(t, clock)
@@ -45,7 +45,7 @@ export async function startLoop(t: TestScope, options: Options = {}) {
     return body as { paymentId: string; checkoutSessionId: string; checkoutUrl: string }
   }
 
-  /** How many payments have come to each status. */
+  /** How many payments have reached each status. */
   const counted = async () => {
     const families = await started.server.metrics.read()
     const payments = families.find(({ name }) => name === 'plinth_payments_total')

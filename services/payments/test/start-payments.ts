@@ -8,7 +8,7 @@ export const engines = enginesWith(migrations)
 
 export const WEBHOOK_SECRET = 'whsec_of_the_tests'
 
-/** The least that a live provider key asks for. */
+/** The minimum settings that a live provider key requires. */
 export const LIVE = {
   PROVIDER_SECRET_KEY: 'sk_live_x',
   PAYMENTS_ACCESS: 'keys',

@@ -9,7 +9,7 @@ import { startPayments } from './start-payments.ts'
 
 const PATH = '/api/payments/5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'
 
-/** An issuer that is not the identity service, and payments that ask for its tokens. */
+/** An issuer that is not the identity service, and a payment service that requires its tokens. */
 async function startTrusting(t: TestContext, alg: string, more: Record<string, string> = {}) {
   const clock = testClock()
   const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })

@@ -41,11 +41,11 @@ const withBody = (body: string | Buffer): Sent => ({ body, header: signed(body) 
 const flip = (hex: string) => (hex.startsWith('0') ? '1' : '0') + hex.slice(1)
 const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
-// The last one is right, but no honest sender has so many.
+// The last signature is right, but no honest sender sends so many.
 const signedTimes = (count: number) =>
   `t=${NOW}${`,v1=${v1(PRETTY)}`.repeat(count - 1)},v1=${v1(BODY)}`
 
-/** Each is refused with 400 unless it says otherwise, and leaves no trace. */
+/** Each is refused with 400 unless it has another `status`, and leaves no trace. */
 const REFUSED: Record<string, Sent> = {
   '1 no header': {},
   '2 an empty header': { header: '' },
@@ -117,7 +117,7 @@ const REFUSED: Record<string, Sent> = {
   '46 a thin event': withBody(JSON.stringify({ ...EVENT, object: 'v2.core.event' })),
 }
 
-/** Each of an event of its own: `body` on one line, `pretty` on many. */
+/** Each delivery has its own event: `body` on one line, `pretty` on many. */
 type Genuine = { body: string; pretty: string }
 
 const ACCEPTED: Record<string, (event: Genuine) => Sent> = {
@@ -207,20 +207,20 @@ for (const engine of engines)
       assert.equal(JSON.parse(reply.text).title, 'Provider is not configured')
     })
 
-    test('43 takes a secret of blanks for none', async (t) => {
+    test('43 treats a blank secret as no secret', async (t) => {
       const { baseUrl, api } = await start(t, { PROVIDER_WEBHOOK_SECRET: '  ' })
 
       assert.equal((await post(baseUrl, { header: signed(BODY, NOW, '  ') })).status, 503)
       assert.equal((await api.get('/api/configuration')).body.webhookConfigured, false)
     })
 
-    test('a missing header comes before a missing secret', async (t) => {
+    test('is 400 for a missing header even while no secret is set', async (t) => {
       const { baseUrl } = await start(t, { PROVIDER_WEBHOOK_SECRET: '' })
 
       assert.equal((await post(baseUrl, {})).status, 400)
     })
 
-    test('is what the provider itself would send', async (t) => {
+    test('is the same as the one the provider itself sends', async (t) => {
       const { default: Stripe } = await import('stripe')
       const { baseUrl } = await start(t)
       const header = Stripe.webhooks.generateTestHeaderString({
@@ -237,7 +237,7 @@ for (const engine of engines)
     })
   })
 
-/** Plain node:http, because fetch repairs headers that must stay broken. */
+/** Plain node:http, because fetch would repair headers that must stay broken. */
 function post(baseUrl: string, sent: Sent) {
   const { body = BODY, header, headerName = 'Provider-Signature', method = 'POST' } = sent
   const headers: Record<string, string | string[]> = {

@@ -8,7 +8,7 @@ type Scope = { after(work: () => Promise<void> | void): void }
 
 export type World = Awaited<ReturnType<typeof startWorld>>
 
-/** A provider and a database that outlive the payment service, which may end at any time. */
+/** A provider and a database that outlive the payment service, which may die at any time. */
 export async function startWorld(t: Scope, databaseUrl: string) {
   const clock = testClock()
   const sandbox = await startSandbox(t, clock)
@@ -35,8 +35,8 @@ export async function startWorld(t: Scope, databaseUrl: string) {
   }
 
   /**
-   * Ends the service while the provider works on a call of `act`: its connections and its database
-   * are gone when the answer comes. Undefined, unless `act` was answered without such a call.
+   * Ends the service while the provider is working on a call made by `act`: the service's connections and
+   * database are gone when the answer arrives. Undefined, unless `act` was answered without such a call.
    */
   const dieIn = async (route: string, act: () => Promise<ApiReply>) => {
     await sandbox.clearFaults()
@@ -50,7 +50,7 @@ export async function startWorld(t: Scope, databaseUrl: string) {
     )
     while (!answer && (await sandbox.faults()).length > 0) await setTimeout(5)
     await restart()
-    // What the dead still hold, they hold for some seconds only.
+    // Leases of the dead service would expire by themselves within seconds.
     await service.payments.db.deleteFrom('leases').execute()
     await sandbox.clearFaults()
     await sandbox.release()
@@ -88,11 +88,11 @@ export type Story = {
   world: World
   businessReference: string
   paymentId: string | undefined
-  /** Events that happened before this story. */
+  /** Events from before this story. */
   old: Set<string>
   delivered: Event[]
   dropped: Set<string>
-  /** How often a refund was made at the provider's dashboard, whether its event arrived or not. */
+  /** How often a refund was made in the provider's dashboard, whether or not its event arrived. */
   dashboardRefunds: number
   /** A fail point is armed. */
   breaking: boolean

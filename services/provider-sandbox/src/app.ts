@@ -26,7 +26,7 @@ import { renderForApi } from './protocol/answer.ts'
 import { parseFormBodies } from './protocol/form.ts'
 import { startTicking } from './resources/timers.ts'
 import { startDeliverer } from './resources/webhooks/deliverer.ts'
-import { ensureEndpointOfSettings } from './resources/webhooks/endpoints.ts'
+import { ensureConfiguredEndpoint } from './resources/webhooks/endpoints.ts'
 import { movableClock } from './state/clock.ts'
 import { migrations } from './state/migrations/index.ts'
 import type { Sandbox } from './state/sandbox.ts'
@@ -72,7 +72,7 @@ export async function createProviderSandbox(
   const controls: Controls = { sandbox, clock, deliverer, held }
   await relaxDurability(sandbox.db)
   await clock.load()
-  await ensureEndpointOfSettings(sandbox)
+  await ensureConfiguredEndpoint(sandbox)
 
   refuseOtherSites(server, config.corsOrigins)
   parseFormBodies(server)
@@ -93,7 +93,7 @@ export async function createProviderSandbox(
   return server
 }
 
-/** The page of the controls is a console like those of the services. */
+/** The page with the controls is a console like those of the services. */
 function controlPageRoutes(server: Server): void {
   const consolePath = '/sandbox'
   consoleRoutes(server, consoleFolder('sandbox'), consolePath)
@@ -107,7 +107,7 @@ function publicUrlOf(server: Server, { publicUrl }: SandboxConfig): string {
   return `http://localhost:${address.port}`
 }
 
-/** What a backup of this service has to keep. */
+/** What a backup of this service must contain. */
 export function sandboxData({ databaseUrl: url }: SandboxConfig) {
   const database = { url, setting: 'SANDBOX_DATABASE_URL', migrations: allMigrations }
   return { name: ABOUT.name, database, keys: {} }

@@ -8,7 +8,7 @@ import { startSandbox, stripeFor } from './start-sandbox.ts'
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
 describe('the API', () => {
-  test('asks for a key', async (t) => {
+  test('requires a key', async (t) => {
     const { api } = await startSandbox(t)
 
     const reply = await api.get('/v1/balance')
@@ -28,7 +28,7 @@ describe('the API', () => {
       })
     })
 
-  test('takes a key as the user of basic authentication', async (t) => {
+  test('accepts a key as the user name of basic authentication', async (t) => {
     const { api } = await startSandbox(t)
     const authorization = `Basic ${Buffer.from('sk_test_x:').toString('base64')}`
 
@@ -59,7 +59,7 @@ describe('the API', () => {
     })
   })
 
-  test('refuses a form that is packed with gzip with 415', async (t) => {
+  test('refuses a gzip-compressed form with 415', async (t) => {
     const { api, stripe } = await startSandbox(t)
 
     const reply = await api.request('POST', '/v1/customers', {
@@ -101,7 +101,7 @@ describe('the API', () => {
       assert.deepEqual([logged.id, logged.path, logged.status], [requestId, path, 404])
     })
 
-  test('breaks the connection of an unknown path, too, during an outage', async (t) => {
+  test('during an outage breaks the connection even for an unknown path', async (t) => {
     const { api } = await startSandbox(t)
     await api.post('/sandbox/api/faults', { kind: 'outage' })
 
@@ -128,7 +128,7 @@ describe('the API', () => {
     }
   })
 
-  test('expands along a path, also through a list, and says what cannot be expanded', async (t) => {
+  test('expands along a path, even through a list, and says what cannot be expanded', async (t) => {
     const sandbox = await startSandbox(t)
     await paidOrder(sandbox)
 
@@ -158,7 +158,7 @@ describe('the API', () => {
     await assert.rejects(stripe.customers.list({ limit: 101 }), { statusCode: 400 })
   })
 
-  test('does not list what was deleted', async (t) => {
+  test('does not list deleted objects', async (t) => {
     const { stripe } = await startSandbox(t)
     const kept = await stripe.customers.create({})
     const gone = await stripe.customers.create({})
@@ -172,7 +172,7 @@ describe('the API', () => {
     )
   })
 
-  test('finds sessions by state and by payment, and by the time they were made', async (t) => {
+  test('finds sessions by state, by payment and by creation time', async (t) => {
     const sandbox = await startSandbox(t)
     const { session, intent } = await paidOrder(sandbox)
     sandbox.clock.advance(10)
@@ -201,7 +201,7 @@ describe('the API', () => {
     assert.equal((await stripe.events.list()).data.length, 0)
   })
 
-  test('enforces the least and the most amounts when the switch is on', async (t) => {
+  test('enforces minimum and maximum amounts when the switch is on', async (t) => {
     const { stripe, api } = await startSandbox(t)
     assert.ok(await stripe.checkout.sessions.create(orderOf(1)))
 

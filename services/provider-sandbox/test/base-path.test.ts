@@ -62,7 +62,7 @@ describe('the sandbox at a public URL with a path', () => {
   })
 })
 
-/** What the page loads and where its forms go, on this server. */
+/** What the page loads from this server and where its forms post to. */
 function addressesIn(page: string): string[] {
   return [...page.matchAll(/(?:href|src|action)="(\/[^"]*)"/g)].map(([, address = '']) => address)
 }

@@ -154,7 +154,7 @@ describe('whatever happens', () => {
     t.diagnostic('captured = refunded + kept after every step')
   })
 
-  test('an idempotency key answers with the same bytes for ever', async (t) => {
+  test('an idempotency key always answers with the same bytes', async (t) => {
     const { api } = await startSandbox(t)
     const kinds = [null, 'error-after', 'error-instead'] as const
     let keys = 0
@@ -187,7 +187,7 @@ describe('whatever happens', () => {
   })
 })
 
-/** What `startSandbox` needs of a test, once for each run of the property. */
+/** Stands in for the test context in `startSandbox`, once for each run of the property. */
 function disposals() {
   const works: (() => unknown)[] = []
   const after = ((work: () => unknown) => {

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { startSandbox } from './start-sandbox.ts'
 
-/** A sandbox whose database a test can break, by a second connection to its file. */
+/** A sandbox whose database a test can break through a second connection to its file. */
 async function startBreakable(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-'))
   t.after(() => rmSync(folder, { recursive: true }))

@@ -90,7 +90,7 @@ export function checkoutSuite(name: string, open: OpenStripe): void {
         assert.equal(session[name], null, name)
     })
 
-    test('show their line items when asked', async (t) => {
+    test('show their line items on request', async (t) => {
       const stripe = await open(t)
       const { id } = await stripe.checkout.sessions.create(orderOf(700))
 

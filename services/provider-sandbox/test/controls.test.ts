@@ -40,7 +40,7 @@ describe('the clock', () => {
     assert.equal((await stripe.checkout.sessions.retrieve(id)).status, 'expired')
   })
 
-  test('never goes back by an advance', async (t) => {
+  test('is never moved back by an advance', async (t) => {
     const { api } = await startSandbox(t)
 
     assert.equal((await api.post('/sandbox/api/clock/advance', { seconds: -1 })).status, 400)
@@ -106,7 +106,7 @@ describe('a scenario', () => {
     assert.equal((await second.api.get('/sandbox/api/switches')).body.duplicates, 3)
   })
 
-  test('that is broken changes nothing', async (t) => {
+  test('that is invalid changes nothing', async (t) => {
     const sandbox = await startSandbox(t)
     const { session } = await paidOrder(sandbox)
     const put = (tables: object) =>
@@ -132,7 +132,7 @@ describe('a scenario', () => {
     assert.ok(await sandbox.stripe.checkout.sessions.retrieve(session))
   })
 
-  test('is forgotten by a reset, except for the endpoint of the settings', async (t) => {
+  test('is discarded by a reset, except for the configured endpoint', async (t) => {
     const receiver = await startReceiver(t)
     const sandbox = await startSandbox(t, {
       SANDBOX_WEBHOOK_URL: receiver.url,
@@ -152,7 +152,7 @@ describe('a scenario', () => {
     )
   })
 
-  test('gives no id again after a reset', async (t) => {
+  test('does not reuse ids after a reset', async (t) => {
     const sandbox = await startSandbox(t)
     const { session: before } = await paidOrder(sandbox)
 
@@ -164,7 +164,7 @@ describe('a scenario', () => {
 })
 
 describe('a restart', () => {
-  test('keeps the state, the moved clock and what was still to be delivered', async (t) => {
+  test('keeps the state, the moved clock and the outstanding deliveries', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'sandbox-'))
     t.after(() => rmSync(folder, { recursive: true }))
     const receiver = await startReceiver(t)

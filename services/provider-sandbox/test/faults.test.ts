@@ -7,7 +7,7 @@ type Expected = { error: object; made: number }
 
 const CONNECTION = { type: 'StripeConnectionError' }
 
-/** Each kind, how the official client takes it, and whether the customer was made. */
+/** Each kind, the error of the official client, and whether the customer was created. */
 const KINDS: Record<string, Expected> = {
   'error-before': { error: { type: 'StripeAPIError', statusCode: 500 }, made: 0 },
   'error-instead': { error: { type: 'StripeAPIError', statusCode: 500 }, made: 0 },

@@ -5,7 +5,7 @@ import { until } from '../../../test/until.ts'
 import { orderOf, paidOrder } from './orders.ts'
 import { startSandbox, stripeFor } from './start-sandbox.ts'
 
-/** A raw call, to see bytes and headers as they are on the wire. */
+/** A raw call, to see the bytes and headers on the wire. */
 const createCustomer = (api: Api, key: string, body = 'email=a%40b.c&name=Jenny') =>
   api.request('POST', '/v1/customers', {
     token: 'sk_test_x',
@@ -14,7 +14,7 @@ const createCustomer = (api: Api, key: string, body = 'email=a%40b.c&name=Jenny'
   })
 
 describe('an idempotency key', () => {
-  test('replays the first answer byte for byte, in whatever order the parameters come', async (t) => {
+  test('replays the first answer byte for byte, regardless of the order of the parameters', async (t) => {
     const { api, stripe } = await startSandbox(t)
 
     const first = await createCustomer(api, 'k1')
@@ -43,7 +43,7 @@ describe('an idempotency key', () => {
     await assert.rejects(otherPath, { type: 'StripeIdempotencyError' })
   })
 
-  test('is in use while the first call is under way', async (t) => {
+  test('is in use while the first call is in progress', async (t) => {
     const { api } = await startSandbox(t)
     await api.post('/sandbox/api/faults', { kind: 'hang', route: 'POST /v1/customers' })
     const hanging = createCustomer(api, 'k1').catch((error: Error) => error)
@@ -82,7 +82,7 @@ describe('an idempotency key', () => {
     assert.equal(corrected.status, 200)
   })
 
-  test('keeps a refusal that depended on the state of things', async (t) => {
+  test('keeps a refusal that depended on the current state', async (t) => {
     const sandbox = await startSandbox(t)
     const { intent } = await paidOrder(sandbox)
     const refund = () =>
@@ -145,7 +145,7 @@ describe('an idempotency key', () => {
   })
 })
 
-/** The fault is spent when the first call holds its key. */
+/** Once the fault is spent, the first call holds its key. */
 async function untilInUse(api: Api) {
   await until(
     () => api.get('/sandbox/api/faults'),

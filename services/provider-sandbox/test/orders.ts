@@ -4,7 +4,7 @@ import type Stripe from 'stripe'
 const SUCCESS_URL = 'http://localhost:9/success?session={CHECKOUT_SESSION_ID}'
 export const CANCEL_URL = 'http://localhost:9/cancel'
 
-/** The parameters of a checkout for one thing at one price. */
+/** The parameters of a checkout for a single item. */
 export function orderOf(
   amount: number,
   more: Stripe.Checkout.SessionCreateParams = {},

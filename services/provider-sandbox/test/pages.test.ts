@@ -24,7 +24,7 @@ async function startCheckout(
 }
 
 describe('the hosted page', () => {
-  test('says what is paid, and that no money moves', async (t) => {
+  test('says what is being paid for, and that no money moves', async (t) => {
     const { api, id } = await startCheckout(t)
 
     const page = await api.get(`/pay/${id}`)
@@ -55,7 +55,7 @@ describe('the hosted page', () => {
       )
     })
 
-  test('escapes what the shop wrote', async (t) => {
+  test('escapes text from the shop', async (t) => {
     const order = orderOf(1000)
     const item = { name: '<script>alert(1)</script>' }
     const price_data = { currency: 'usd', unit_amount: 1000, product_data: item }
@@ -65,7 +65,7 @@ describe('the hosted page', () => {
     assert.match(await read(), /&lt;script&gt;alert\(1\)&lt;\/script&gt; × 2/)
   })
 
-  test('leads back to the shop when it is paid, also the second time', async (t) => {
+  test('leads back to the shop once paid, even when it is submitted again', async (t) => {
     const { pay, after, read, stripe } = await startCheckout(t)
 
     const [first, second] = await Promise.all([
@@ -112,7 +112,7 @@ describe('the hosted page', () => {
     assert.match(await read(), /Your card has expired/)
   })
 
-  test('lets the bank ask first', async (t) => {
+  test('lets the bank ask for confirmation first', async (t) => {
     const { pay, read, post, id, after } = await startCheckout(t)
 
     await pay('4000002500003155')
@@ -126,7 +126,7 @@ describe('the hosted page', () => {
     assert.equal(confirmed.headers.get('location'), after)
   })
 
-  test('takes a bank debit, which settles later', async (t) => {
+  test('accepts a bank debit, which settles later', async (t) => {
     const { post, read, id, after } = await startCheckout(t)
 
     const taken = await post(`/pay/${id}/bank`, { account: '000123456789' })
@@ -152,7 +152,7 @@ describe('the hosted page', () => {
     assert.equal((await api.get('/pay/cs_test_x')).status, 404)
   })
 
-  test('is not for other sites to use', async (t) => {
+  test('refuses requests from other sites', async (t) => {
     const { post, id, read } = await startCheckout(t)
     const fields = { number: '4242424242424242', expiry: '12/60' }
 
@@ -164,7 +164,7 @@ describe('the hosted page', () => {
   })
 })
 
-describe('the page of the controls', () => {
+describe('the page with the controls', () => {
   test('is at /sandbox, and the root leads to it', async (t) => {
     const { api } = await startSandbox(t)
 
@@ -253,7 +253,7 @@ describe('the controls behind the page', () => {
     assert.deepEqual(body, { ...switches, apiVersion: null })
   })
 
-  test('say what was wrong', async (t) => {
+  test('report errors', async (t) => {
     const { id, api } = await startCheckout(t)
     await api.post(`/sandbox/api/sessions/${id}/pay`)
 
@@ -283,7 +283,7 @@ describe('the controls behind the page', () => {
     assert.ok(error)
   })
 
-  test('are not for other sites to use', async (t) => {
+  test('refuse requests from other sites', async (t) => {
     const { api, id, stripe } = await startCheckout(t)
     const pay = (headers: Record<string, string>) =>
       api.request('POST', `/sandbox/api/sessions/${id}/pay`, { headers })

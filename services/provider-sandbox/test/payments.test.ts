@@ -31,7 +31,7 @@ describe('a card payment', () => {
     assert.equal(intent.latest_charge.payment_method_details?.card?.last4, '4242')
   })
 
-  test('shows the card with its date, and null for what is unknown', async (t) => {
+  test('shows the card with its expiry date, and null for unknown members', async (t) => {
     const { stripe, api } = await startSandbox(t)
     const { id } = await stripe.checkout.sessions.create(orderOf(1000))
     const fields = { number: '4242 4242 4242 4242', expiry: '11 / 42', cvc: '123' }
@@ -75,7 +75,7 @@ describe('a card payment', () => {
     [true, 'complete'],
     [false, 'open'],
   ] as const)
-    test(`that the bank asks about is ${status} when the answer is ${accepted}`, async (t) => {
+    test(`that the bank wants confirmed is ${status} when the answer is ${accepted}`, async (t) => {
       const { stripe, api } = await startSandbox(t)
       const { id } = await stripe.checkout.sessions.create(orderOf(1000))
 
@@ -87,7 +87,7 @@ describe('a card payment', () => {
       assert.equal(session.status, status)
     })
 
-  test('of nothing needs no payment intent', async (t) => {
+  test('of zero needs no payment intent', async (t) => {
     const { stripe, api } = await startSandbox(t)
     const { id } = await stripe.checkout.sessions.create(orderOf(0))
 
@@ -158,7 +158,7 @@ describe('a bank debit', () => {
 })
 
 describe('an expired session', () => {
-  test('expires on time, and a payment that was begun in it is canceled', async (t) => {
+  test('expires on time, and a payment that was started in it is canceled', async (t) => {
     const { stripe, api, clock } = await startSandbox(t)
     const { id } = await stripe.checkout.sessions.create(
       orderOf(1000, { expires_at: clock().getTime() / 1000 + 1800 }),

@@ -2,10 +2,10 @@ import type Stripe from 'stripe'
 import type * as kinds from '../src/state/objects/kinds.ts'
 import type * as money from '../src/state/objects/money.ts'
 
-/** Compiles only while `Sent` has every member that the provider's schema requires, of its type. */
+/** Compiles only if `Sent` has every member that the provider's schema requires, with the right type. */
 type Complete<Required, Sent extends Omit<Required, 'lastResponse'>> = [Required, Sent]
 
-/** The client reads this decimal text as a number of its own; the reply is a text. */
+/** The reply has this decimal as text, which the client turns into a number type of its own. */
 type WithoutDecimal<T> = Omit<T, 'unit_amount_decimal'>
 
 type Item = kinds.LineItem

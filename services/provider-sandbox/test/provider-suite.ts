@@ -5,8 +5,8 @@ import { checkoutSuite, type OpenStripe } from './checkout-suite.ts'
 import { orderOf } from './orders.ts'
 
 /**
- * What any provider of this API must do, through its official client only. The sandbox passes
- * it, and so must the provider's own test mode: that is how the sandbox is kept honest.
+ * What any provider of this API must do, tested only through the official client. The provider's own
+ * test mode must pass it too: that is how the sandbox is kept honest.
  */
 export function providerSuite(name: string, open: OpenStripe): void {
   describe(`customers of ${name}`, () => {

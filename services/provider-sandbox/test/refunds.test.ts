@@ -7,7 +7,7 @@ const PENDING_REFUNDS = '4000000000007726'
 const FAILING_REFUNDS = '4000000000005126'
 
 describe('a refund', () => {
-  test('of all that is left needs no amount', async (t) => {
+  test('of the whole remainder needs no amount', async (t) => {
     const sandbox = await startSandbox(t)
     const { intent } = await paidOrder(sandbox)
 
@@ -42,7 +42,7 @@ describe('a refund', () => {
     })
   })
 
-  test('of a charge that is all refunded is charge_already_refunded', async (t) => {
+  test('of a fully refunded charge is charge_already_refunded', async (t) => {
     const sandbox = await startSandbox(t)
     const { intent } = await paidOrder(sandbox)
     const { charge } = await sandbox.stripe.refunds.create({ payment_intent: intent })
@@ -53,7 +53,7 @@ describe('a refund', () => {
     })
   })
 
-  test('counts pending refunds as gone', async (t) => {
+  test('counts pending refunds as refunded', async (t) => {
     const sandbox = await startSandbox(t)
     const { intent } = await paidOrder(sandbox, 1000, PENDING_REFUNDS)
 
@@ -136,7 +136,7 @@ describe('a refund', () => {
     )
   })
 
-  test('goes down in the books and in the ledger', async (t) => {
+  test('is recorded in the books and in the ledger', async (t) => {
     const sandbox = await startSandbox(t)
     const { intent } = await paidOrder(sandbox)
     await sandbox.stripe.refunds.create({ payment_intent: intent, amount: 250 })

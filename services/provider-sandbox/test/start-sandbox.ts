@@ -4,7 +4,7 @@ import Stripe from 'stripe'
 import { createProviderSandbox } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
 
-/** A fresh sandbox on an empty database in memory, and the provider's own client for it. */
+/** A fresh sandbox on an empty in-memory database, and the provider's own client for it. */
 export async function startSandbox(
   t: Pick<TestContext, 'after'>,
   settings: Record<string, string> = {},
@@ -21,7 +21,7 @@ export async function startSandbox(
   return { api, clock, server, baseUrl, stripe: stripeFor(port), port }
 }
 
-/** No retries, so that a test sees each answer as it is. */
+/** No retries, so that a test sees every answer. */
 export function stripeFor(port: number, key = 'sk_test_sandbox'): Stripe {
   return new Stripe(key, {
     host: '127.0.0.1',

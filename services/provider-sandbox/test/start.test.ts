@@ -16,7 +16,7 @@ describe('the settings', () => {
     assert.match(config.databaseUrl, /^sqlite:/)
   })
 
-  test('refuse production unless it is switched on by name', () => {
+  test('refuse production unless it is explicitly allowed', () => {
     const production = { NODE_ENV: 'production' }
 
     assert.throws(() => loadConfig(production), /SANDBOX_ALLOW_PRODUCTION/)
@@ -36,7 +36,7 @@ describe('the settings', () => {
 const MAIN = new URL('../src/main.ts', import.meta.url).pathname
 
 describe('the process', () => {
-  test('that is killed loses nothing it had answered, and frees the keys of open calls', async (t) => {
+  test('when killed loses nothing it has answered, and frees the keys of unfinished calls', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'sandbox-'))
     t.after(() => rmSync(folder, { recursive: true }))
     const settings = { SANDBOX_PORT: '0', SANDBOX_DATABASE_URL: `sqlite:${folder}/sandbox.db` }

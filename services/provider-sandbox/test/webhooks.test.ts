@@ -46,7 +46,7 @@ describe('a delivery', () => {
     assert.equal(stripe.webhooks.signature?.verifyHeader(body, signature, SECRET, 0), true)
   })
 
-  test('of every kind of event comes in the order in which it happened', async (t) => {
+  test('of every kind of event arrives in the order in which it happened', async (t) => {
     const sandbox = await startBoth(t)
     const { intent } = await paidOrder(sandbox)
     await sandbox.stripe.refunds.create({ payment_intent: intent })
@@ -93,7 +93,7 @@ describe('a delivery', () => {
     }
   })
 
-  test('comes in order for each payment while many are delivered at once', async (t) => {
+  test('arrives in order for each payment while many are delivered at once', async (t) => {
     const sandbox = await startBoth(t)
     const { receiver } = sandbox
     const full = Promise.withResolvers<void>()
@@ -166,7 +166,7 @@ describe('a delivery', () => {
     assert.match(delivery.attempts[2].request.body, /"type": "customer.created"/)
   })
 
-  test('is given up after three days, and can still be sent again by hand', async (t) => {
+  test('is given up after three days, and can still be resent by hand', async (t) => {
     const { stripe, api, receiver, flush } = await startBoth(t)
     receiver.answerWith = Array.from({ length: 100 }, () => 503)
     await stripe.customers.create({})
@@ -231,7 +231,7 @@ describe('a delivery', () => {
 })
 
 describe('a switch', () => {
-  test('drops events for good', async (t) => {
+  test('drops events permanently', async (t) => {
     const { stripe, receiver, flush, turn, api } = await startBoth(t)
     await turn({ drop: ['customer.created'] })
     const { id } = await stripe.customers.create({})
@@ -258,7 +258,7 @@ describe('a switch', () => {
     assert.equal(receiver.received.length, 1)
   })
 
-  test('delays deliveries on the clock of the sandbox', async (t) => {
+  test('delays deliveries by the clock of the sandbox', async (t) => {
     const { stripe, receiver, flush, turn, api } = await startBoth(t)
     await turn({ delaySeconds: 60 })
     await stripe.customers.create({})
@@ -335,7 +335,7 @@ describe('a switch', () => {
       assert.deepEqual([verdictOf(SECRET), verdictOf(SECOND)], verdicts)
     })
 
-  test('claims another version', async (t) => {
+  test('changes the API version of events', async (t) => {
     const { stripe, receiver, flush, turn } = await startBoth(t)
     await turn({ apiVersion: '2022-08-01' })
     await stripe.customers.create({})

@@ -17,13 +17,13 @@ import type { NewSession } from '../provider/provider.ts'
 import { idempotencyKey } from '../provider/reserved-calls.ts'
 import type { CheckoutRequest } from './plan.ts'
 
-/** Applies what is known of a payment before it exists, inside the same transaction. */
+/** Applies events that arrived before the payment existed, inside the same transaction. */
 type LinkEarlierEvents = (recording: Recording, payment: NewPayment, at: Date) => Promise<void>
 
 /**
- * Of racing requests one inserts the payment, and its first attempt with it: a payment without one
- * would never be reconciled. Undefined for the others, and when events that waited for the payment
- * have brought an attempt already.
+ * Inserts the payment together with its first attempt: a payment without an attempt would never be
+ * reconciled. Undefined when a concurrent request has inserted the payment, or when events that were
+ * parked for it have already added an attempt.
  */
 export function reservePayment(
   payments: Payments,
@@ -45,7 +45,7 @@ export function reservePayment(
   })
 }
 
-/** Inside the caller's transaction, which holds the payment's lock. */
+/** Runs inside the caller's transaction, which holds the payment's lock. */
 export async function reserveAttempt(
   payments: Payments,
   { payment, attempts }: Attempted,
@@ -87,16 +87,16 @@ function newSession(pages: Payments, paymentId: string, request: CheckoutRequest
     customerEmail,
     successUrl: request.successUrl ?? withId(pages.successUrl),
     cancelUrl: request.cancelUrl ?? withId(pages.cancelUrl),
-    // What a merchant looks for in the provider's dashboard; the search uses the metadata.
+    // For merchants who search the provider's dashboard; our own search uses the metadata.
     reference: businessReference,
     metadata: { ...request.metadata, paymentId, businessReference },
   }
 }
 
 /**
- * Takes back an attempt that certainly has no session; a payment never attempted goes with it. A
- * key that is spent would only repeat its refusal, so the next attempt gets another. One that is
- * not is used again: should a node that lost its lease have sent it, both are given one session.
+ * Withdraws an attempt that certainly has no session, and deletes a payment left without attempts. A
+ * spent idempotency key would only replay its refusal, so the next attempt gets a new one. An unused
+ * key is used again: if a node that lost its lease did send it, both requests get the same session.
  */
 export async function withdrawAttempt(
   payments: Payments,

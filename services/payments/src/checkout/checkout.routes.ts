@@ -46,7 +46,7 @@ const CheckoutReply = Type.Object(
   {
     paymentId: Type.String({ format: 'uuid' }),
     checkoutSessionId: Type.String({ examples: ['cs_test_a1b2c3'] }),
-    checkoutUrl: Type.String({ description: 'Send the customer there', format: 'uri' }),
+    checkoutUrl: Type.String({ description: 'Where to send the customer', format: 'uri' }),
   },
   { title: 'CheckoutSession' },
 )

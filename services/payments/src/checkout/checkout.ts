@@ -38,7 +38,7 @@ import {
 
 type CheckoutReply = { paymentId: string; checkoutSessionId: string; checkoutUrl: string }
 
-/** Creates a payable session for a logical payment, or returns the one that is open already. */
+/** Creates a payable session for a logical payment, or returns the one that is already open. */
 export async function openCheckout(
   payments: Payments,
   request: CheckoutRequest,
@@ -50,7 +50,7 @@ export async function openCheckout(
   return payments.singleFlight(key, () => createOrReuse(payments, request))
 }
 
-/** A page elsewhere would make the provider's page a step of somebody's fraud. */
+/** An arbitrary return page would turn the provider's checkout into an open redirect for phishing. */
 function requireReturnUrl(
   { returnOrigins, production }: Payments,
   name: string,
@@ -58,11 +58,11 @@ function requireReturnUrl(
 ): void {
   if (text === null) return
   const url = URL.canParse(text) ? new URL(text) : undefined
-  const isHere =
+  const isLocal =
     !production && isLoopback(url?.hostname ?? '') && /^https?:$/.test(url?.protocol ?? '')
-  if (!url || url.username || url.password || !(isHere || returnOrigins.includes(url.origin)))
+  if (!url || url.username || url.password || !(isLocal || returnOrigins.includes(url.origin)))
     throw returnUrlNotAllowed({
-      detail: `${name}: not at an origin of PAYMENTS_RETURN_ORIGINS.`,
+      detail: `${name}: its origin is not in PAYMENTS_RETURN_ORIGINS.`,
     })
 }
 
@@ -82,7 +82,7 @@ async function createOrReuse(payments: Payments, request: CheckoutRequest): Prom
 
 const MOST_STEPS = 8
 
-/** Goes step by step until there is an open session; undefined when the payment was withdrawn. */
+/** Performs steps until there is an open session; undefined when the payment was withdrawn. */
 async function payableAttempt(
   payments: Payments,
   paymentId: string,
@@ -151,7 +151,7 @@ function checkoutOperation(payments: Payments): Operation<ReservedAttempt, Check
       requireProvider(payments).createSession(JSON.parse(request), idempotencyKey),
     record: (attempt, session) => recordSession(payments, attempt, session, 'session created'),
     search: (attempt) => searchSession(payments, attempt),
-    // Sessions can only be searched by time: the same request under the same key is cheaper.
+    // Sessions can only be searched by time, so resending under the same key is cheaper.
     searchesFirst: false,
     withdraw: (attempt, key) => withdrawAttempt(payments, attempt, key),
     attributeFailure,
@@ -168,7 +168,7 @@ function attributeFailure(error: unknown, { request }: ReservedAttempt): unknown
 
 const CLOCK_SLACK_SECONDS = 300
 
-/** Looks for the session of an attempt whose reply got lost, and records it. */
+/** Searches for the session of an attempt whose reply was lost, and records it. */
 async function searchSession(
   payments: Payments,
   attempt: ReservedAttempt,
@@ -191,7 +191,7 @@ export async function lookUpAttempt(payments: Payments, attempt: SessionAttempt)
   await recordSession(payments, attempt, session, 'session looked up')
 }
 
-/** Makes sure that a session whose time is over cannot be paid any more. */
+/** Makes sure that an overdue session can no longer be paid. */
 async function expireAttempt(payments: Payments, attempt: SessionAttempt): Promise<void> {
   const provider = requireProvider(payments)
   const { sessionId } = attempt
@@ -202,7 +202,7 @@ async function expireAttempt(payments: Payments, attempt: SessionAttempt): Promi
   await recordSession(payments, attempt, session, 'session expired')
 }
 
-/** Joins a session that we asked for to the attempt it belongs to. */
+/** Joins a session that we requested to its attempt. */
 async function recordSession(
   payments: Payments,
   { paymentId, sequence }: ReservedAttempt | SessionAttempt,
@@ -212,17 +212,17 @@ async function recordSession(
   const { id } = reply
   const from = kind === 'session created' ? 'reply' : 'look-up'
   const source = { source: from, kind, at: payments.clock(), subject: id } as const
-  // Asked for by us, so it is ours, whether it says so or not.
+  // We requested it for this payment, whether or not its metadata says so.
   const session = { ...reply, metadata: { ...reply.metadata, paymentId } }
   await recordReply(payments, source, async (recording) => {
     await lockName(recording.db, 'session', id)
     const owner = await findAttemptBySession(recording.db, id)
-    // A provider that gives one session to two attempts would have two customers pay one of them.
+    // If the provider gave one session to two attempts, two customers would pay the same one.
     if (owner && (owner.paymentId !== paymentId || owner.sequence !== sequence))
       throw new InconsistentObservation(
         'SESSION_USED_ELSEWHERE',
         paymentId,
-        `Session ${id} is another attempt's already.`,
+        `Session ${id} already belongs to another attempt.`,
       )
     await observeSession(recording, { paymentId, session, state: sessionStateOf(reply) }, source)
   })

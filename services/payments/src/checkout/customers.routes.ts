@@ -35,14 +35,14 @@ const CustomerReply = Type.Object(
 const CustomersReply = Type.Object(
   {
     customers: Type.Array(CustomerReply),
-    next: orNull(Type.String({ description: 'As `after`, it asks for the next page' })),
+    next: orNull(Type.String({ description: 'Pass it as `after` to get the next page' })),
   },
   { title: 'PageOfCustomers' },
 )
 
 const CustomersQuery = Type.Object({
   email: Type.Optional(Type.String({ description: 'The whole address', maxLength: 254 })),
-  after: Type.Optional(Type.String({ description: 'The `next` of the page before' })),
+  after: Type.Optional(Type.String({ description: 'The `next` of the previous page' })),
   size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
 })
 
@@ -53,7 +53,7 @@ const KeyHeaders = Type.Object({
     Type.String({
       pattern: '^[\\x21-\\x7e]{1,200}$',
       message: 'must have 1 to 200 visible ASCII characters',
-      description: 'With the same key, a repeated call makes one customer',
+      description: 'Repeated calls with the same key create one customer',
     }),
   ),
 })
@@ -62,7 +62,7 @@ export function customerRoutes(server: Server, payments: Payments, guard: Paymen
   server.post('/api/customers', {
     schema: {
       operationId: 'createCustomer',
-      summary: 'Make a customer at the provider',
+      summary: 'Create a customer at the provider',
       tags,
       body: CustomerBody,
       headers: KeyHeaders,
@@ -97,7 +97,7 @@ export function customerRoutes(server: Server, payments: Payments, guard: Paymen
   })
 }
 
-/** For operators; switched on by name outside the sandbox. */
+/** For operators; outside the sandbox only with `PAYMENTS_OPERATIONS`. */
 export function customerOperationRoutes(server: Server, payments: Payments, guard: PaymentGuard) {
   server.get('/api/customers', {
     schema: {

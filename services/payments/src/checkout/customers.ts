@@ -4,25 +4,25 @@ import { type Payments, requireProvider } from '../payment/context.ts'
 import { providerFailed, providerResourceMissing } from '../provider/problems.ts'
 import type { Customer, CustomerPage, CustomerQuery, NewCustomer } from '../provider/provider.ts'
 
-type KeyOfCaller = { callerId: string; idempotencyKey: string | undefined }
+type CallerKey = { callerId: string; idempotencyKey: string | undefined }
 
 /** Customers live at the provider only. */
 export function createCustomer(
   payments: Payments,
   customer: NewCustomer,
-  { callerId, idempotencyKey = randomUUID() }: KeyOfCaller,
+  { callerId, idempotencyKey = randomUUID() }: CallerKey,
 ): Promise<Customer> {
   // Two callers who choose the same key must not get each other's customer.
   const scope = callerId === '' ? '' : `${hashOpaqueToken(callerId)}:`
   const key = `cu1:${scope}${idempotencyKey}`
   const created = requireProvider(payments).createCustomer(customer, key)
   return created.catch((error) => {
-    // Nothing in the request names anything that could be missing.
+    // The request refers to no other object, so nothing can be missing.
     throw providerResourceMissing.is(error) ? providerFailed({ cause: error }) : error
   })
 }
 
-/** What the provider can look for: everything, or one e-mail address. */
+/** The provider can list all customers, or those with one e-mail address. */
 export function pageOfCustomers(payments: Payments, query: CustomerQuery): Promise<CustomerPage> {
   return requireProvider(payments).listCustomers(query)
 }

@@ -23,7 +23,7 @@ export type CheckoutRequest = {
   customerEmail: string | null
   providerCustomerId: string | null
   metadata: Record<string, string>
-  /** Where the customer is sent afterwards; the configured pages where they are null. */
+  /** Where the customer is sent afterwards; null means the configured page. */
   successUrl: string | null
   cancelUrl: string | null
 }
@@ -39,14 +39,14 @@ export type CheckoutStep =
 type Situation = {
   payment: Payment
   attempts: readonly Attempt[]
-  /** The attempt the provider was asked about in this very request. */
+  /** The sequence of the attempt that this request has already asked the provider about. */
   asked: number | undefined
   now: Date
 }
 
 /**
- * Never two payable sessions: a new attempt is reserved only when the provider itself has said
- * that the last one has ended, and an open session is returned again only after asking.
+ * Never allows two payable sessions: a new attempt is reserved only after the provider itself has
+ * confirmed that the last one ended, and an open session is reused only after looking it up.
  */
 export function planCheckout(request: CheckoutRequest, situation: Situation): CheckoutStep {
   const { payment, attempts, asked, now } = situation
@@ -78,8 +78,8 @@ function requireUrl(attempt: SessionAttempt): PayableAttempt {
 
 const SHORTEST_LIFE_SECONDS = 1800
 
-/** A session lives half an hour at least: if a younger one is overdue, a clock is wrong. */
+/** A session lives at least half an hour: if a younger one is overdue, a clock is wrong. */
 function isOverdue({ expiresAt, firstSentAt }: SessionAttempt, now: Date): boolean {
-  const shortest = secondsAfter(new Date(firstSentAt), SHORTEST_LIFE_SECONDS)
-  return expiresAt !== null && expiresAt <= now.toISOString() && shortest <= now
+  const earliest = secondsAfter(new Date(firstSentAt), SHORTEST_LIFE_SECONDS)
+  return expiresAt !== null && expiresAt <= now.toISOString() && earliest <= now
 }

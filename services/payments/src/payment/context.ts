@@ -5,18 +5,18 @@ import type { Db } from './database/tables.ts'
 import { paymentBusy, providerNotConfigured } from './problems.ts'
 import type { PaymentStatus } from './state.ts'
 
-/** What a route asks of its caller: nothing as shipped, where the host application does so. */
+/** What a route requires of its caller. With open access the host application checks callers instead. */
 export type PaymentGuard = {
   read: Guard
   write: Guard
   refund: Guard
-  /** Lists, timelines, inbox and audit: everything about everyone. */
+  /** Lists, timelines, inbox and audit: the data of all customers. */
   operate: Guard
-  /** Changes what an event has done. */
+  /** Retries of events and checks of payments. */
   retry: Guard
 }
 
-/** Who asks, for the audit. */
+/** Who made the request, for the audit. */
 export type Requester = { actor: string; address: string; requestId: string }
 
 export type Payments = {
@@ -27,22 +27,22 @@ export type Payments = {
   provider: PaymentProvider | undefined
   successUrl: string
   cancelUrl: string
-  /** Where other pages may be, which a checkout names. */
+  /** Origins that a checkout's own return pages may have. */
   returnOrigins: string[]
   production: boolean
-  /** The lock of a dead node on a payment ends after this. */
+  /** A dead node's lock on a payment expires after this. */
   leaseSeconds: number
-  /** How long a request waits for another that works on the same payment. */
+  /** How long a request waits for another one that is working on the same payment. */
   lockWaitMilliseconds: number
-  /** A repetition of a request that is under way shares its answer. */
+  /** Identical requests in flight share one result. */
   singleFlight: SingleFlight
-  /** Counts a payment that has come to a status. */
+  /** Counts a payment that has reached a status. */
   countStatus: (status: PaymentStatus) => void
-  /** Runs the reconciliation now and not at its next turn. */
+  /** Runs the reconciliation now instead of at its next interval. */
   wake: () => void
 }
 
-/** The same inside a transaction, which `db` is. */
+/** What recording an observation needs; `db` is the open transaction. */
 export type Recording = Pick<Payments, 'db' | 'countStatus'>
 
 export function requireProvider(payments: Payments): PaymentProvider {
@@ -53,8 +53,8 @@ export function requireProvider(payments: Payments): PaymentProvider {
 const PAUSE_MILLISECONDS = 25
 
 /**
- * Runs work that talks to the provider about one payment. No two nodes do so at once: the others
- * wait their turn and then find what the first one left.
+ * Runs work that talks to the provider about one payment. Only one node does so at a time: the
+ * others wait for the lock and then see what the first one stored.
  */
 export async function withPaymentLock<T>(
   payments: Payments,
@@ -70,7 +70,7 @@ export async function withPaymentLock<T>(
   throw paymentBusy()
 }
 
-/** Like `withPaymentLock`, but leaves a payment alone that is being worked on. */
+/** Like `withPaymentLock`, but skips a payment that is locked. */
 export async function tryPaymentLock<T>(
   { db, leaseSeconds }: Payments,
   id: string,
@@ -83,14 +83,14 @@ export async function tryPaymentLock<T>(
   return turn
 }
 
-/** Runs work once for all callers that ask for the same while it is under way. */
+/** Concurrent calls with the same key share one run of the work. */
 type SingleFlight = <T>(key: string, work: () => Promise<T>) => Promise<T>
 
 export function createSingleFlight(): SingleFlight {
   const flights = new Map<string, Promise<unknown>>()
   return <T>(key: string, work: () => Promise<T>) => {
-    const underWay = flights.get(key) as Promise<T> | undefined
-    if (underWay) return underWay
+    const inFlight = flights.get(key) as Promise<T> | undefined
+    if (inFlight) return inFlight
     const flight = work().finally(() => flights.delete(key))
     flights.set(key, flight)
     return flight

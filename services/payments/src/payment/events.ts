@@ -32,13 +32,13 @@ const RefundData = Type.Object(
   { title: 'RefundEventData' },
 )
 
-/** What is told about payments. */
+/** The events that this service publishes. */
 export const PAYMENT_EVENTS: EventCatalogue = {
   'payment.created': { description: 'A payment has its first checkout.', data: PaymentData },
-  'payment.paid': { description: 'The money is there.', data: PaymentData },
-  'payment.failed': { description: 'The money was refused.', data: PaymentData },
-  'payment.expired': { description: 'A checkout ended unpaid.', data: PaymentData },
-  'refund.succeeded': { description: 'Money went back.', data: RefundData },
+  'payment.paid': { description: 'The payment was paid.', data: PaymentData },
+  'payment.failed': { description: 'The payment was refused.', data: PaymentData },
+  'payment.expired': { description: 'A checkout expired unpaid.', data: PaymentData },
+  'refund.succeeded': { description: 'Money was refunded.', data: RefundData },
   'refund.failed': { description: 'A refund failed or was cancelled.', data: RefundData },
   ...KEY_EVENTS,
 }

@@ -1,8 +1,8 @@
 import { Type } from '@plinth/kit'
 import type { TSchema } from 'typebox'
 
-// PostgreSQL cannot store NUL, and a lone surrogate (\p{Cs}) can be neither stored nor sent. One star
-// only: two would take quadratic time over a long text.
+// PostgreSQL cannot store NUL, and a lone surrogate (\p{Cs}) can be neither stored nor sent. The patterns
+// have only one star over STORABLE: with two, a long text would take quadratic time.
 const STORABLE = '[^\\u0000\\p{Cs}]'
 const STORABLE_TEXT = `^${STORABLE}*$`
 const NOT_BLANK = `^(?!\\s*$)${STORABLE}*$`
@@ -44,7 +44,7 @@ export function metadata(maxProperties: number) {
   const message = 'must have 1 to 40 characters, none of them [ or ]'
   const propertyNames = Type.String({ pattern: '^[^\\[\\]\\u0000\\p{Cs}]{1,40}$', message })
   const values = storableText(500)
-  // The pattern of a record skips names with a line break: they count as additional.
+  // A record's pattern does not match names with a line break: they count as additional properties.
   const examples = [{ cart: '17' }]
   const options = { maxProperties, propertyNames, additionalProperties: values, examples }
   return nullable(Type.Record(Type.String(), values, options))
@@ -54,7 +54,7 @@ export function nullable<T extends TSchema>(schema: T) {
   return Type.Optional(Type.Union([schema, Type.Null()]))
 }
 
-/** An id of the provider in a path: anything else could be another path at the provider. */
+/** A provider id in a path. Any other character could change the path that we call at the provider. */
 export const ProviderIdParams = Type.Object({
   id: Type.String({
     pattern: '^[A-Za-z0-9_-]{1,255}$',

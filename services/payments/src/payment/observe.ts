@@ -33,7 +33,7 @@ import { joinAttemptState, joinRefundStatus, latestOf, type SessionState } from 
 
 type SeenSession = { paymentId: string; session: CheckoutSession; state: SessionState }
 
-/** The locks and the rows that joining a session takes, in one round trip. */
+/** Takes the locks and reads the rows needed to join a session, in one round trip. */
 export async function lockSession(
   db: Db,
   { paymentId, session }: SeenSession,
@@ -43,7 +43,7 @@ export async function lockSession(
   return locked
 }
 
-/** Joins what a session says to its payment, inside the caller's transaction. */
+/** Joins an observed session to its payment, inside the caller's transaction. */
 export async function observeSession(
   recording: Recording,
   seen: SeenSession,
@@ -83,9 +83,9 @@ function requireMatchingSession(payment: Payment, { id, amount, currency }: Chec
 }
 
 /**
- * The attempt as it stands after the observation. A session not seen before that names this payment
- * belongs to the one attempt that still waits for its session. A paid one that belongs to no attempt
- * becomes an attempt of its own, because the money is there. Any other changes nothing.
+ * The attempt as it stands after the observation. A new session that names this payment belongs to the
+ * one attempt that is still waiting for its session. A paid session without an attempt becomes an attempt
+ * of its own, because its money has arrived. Any other session changes nothing.
  */
 function joinSession(
   attempts: readonly Attempt[],
@@ -121,7 +121,7 @@ function unexpectedAttempt(
     paymentIntentId: session.paymentIntentId,
     url: session.url,
     expiresAt: session.expiresAt,
-    // It was not sent from here, and is never sent again.
+    // This service did not send it and will never resend it.
     request: JSON.stringify({ amount: session.amount, currency: session.currency }),
     idempotencyKey: '',
     firstSentAt: session.expiresAt ?? '',
@@ -147,8 +147,8 @@ type LockedRefund = {
 }
 
 /**
- * The locks and the rows that joining a refund takes. `ownerId` is the payment that has the intent,
- * where that is known: it keeps the intent for ever, so that its own lock is enough.
+ * Takes the locks and reads the rows needed to join a refund. `ownerId` is the payment that has the
+ * intent, if known: a payment never loses its intent, so its own lock is enough.
  */
 export async function lockRefund(
   db: Db,
@@ -169,8 +169,8 @@ export async function lockRefund(
 }
 
 /**
- * Joins what a refund says, inside the caller's transaction. A refund of an intent that no attempt
- * has yet is kept: it counts from the moment a session names the intent.
+ * Joins an observed refund to its payment, inside the caller's transaction. A refund whose intent
+ * belongs to no attempt yet is stored, and counts as soon as a session names the intent.
  */
 export async function observeRefund(
   recording: Recording,
@@ -196,7 +196,7 @@ export async function observeRefund(
   return saveRecord(recording, record, { ...source, subject: observed.id })
 }
 
-/** Under the intent's lock, which a session that names the intent takes as well. */
+/** Takes the intent's lock, which a session that names the intent takes too. */
 async function findOwner(db: Db, intent: string | null): Promise<string | undefined> {
   if (!intent) return undefined
   const [, paymentId] = await Promise.all([
@@ -206,7 +206,7 @@ async function findOwner(db: Db, intent: string | null): Promise<string | undefi
   return paymentId
 }
 
-/** The intent of a refund that was seen before, when this observation does not name it. */
+/** The intent that an earlier observation of the refund named, in case this one does not. */
 async function earlierIntentOf(db: Db, { id }: Refund): Promise<string | null> {
   return (await findRefund(db, id))?.paymentIntentId ?? null
 }
@@ -223,15 +223,14 @@ function joinRefund(known: CountedRefund | undefined, observed: Refund): Refund 
 }
 
 /**
- * Whether it is the refund that a refund attempt of ours was waiting for; from now on the refund
- * itself is counted. An attempt that was withdrawn is linked as well: its reference must never make a
- * second refund.
+ * Whether this is the refund that our attempt was waiting for; once linked, the refund itself is counted
+ * instead. A withdrawn attempt is linked too: its reference must never create a second refund.
  */
 function isAnsweredBy({ state, amount }: RefundAttempt, refund: Refund): boolean {
   return state !== 'linked' && amount === refund.amount
 }
 
-/** Records a reply of the provider. One that must never be applied is kept as an anomaly: 502. */
+/** Records a reply of the provider. An inconsistent one is not applied but kept as an anomaly: 502. */
 export async function recordReply(
   { db, countStatus }: Recording,
   source: ObservationSource,

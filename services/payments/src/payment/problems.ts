@@ -103,13 +103,13 @@ export const eventFailed = defineProblem(
   'The event could not be processed. It is kept and will be tried again.',
 )
 
-/** The provider says something that must never be applied silently. */
+/** The provider reported something that must never be applied silently. */
 export class InconsistentObservation extends Error {
   readonly anomaly: string
   readonly paymentId: string
 
   constructor(anomaly: string, paymentId: string, message: string) {
-    // It is kept with the event, and PostgreSQL keeps no NUL.
+    // The message is stored with the event, and PostgreSQL cannot store NUL.
     super(message.replaceAll('\u0000', ''))
     this.name = 'InconsistentObservation'
     this.anomaly = anomaly

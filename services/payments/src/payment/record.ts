@@ -14,7 +14,7 @@ import {
 } from './database/payments.repository.ts'
 import {
   type CountedRefund,
-  listRefundsAnd,
+  listRefundsIncluding,
   listRefundsOf,
   listUnresolvedAttempts,
   type RefundAttempt,
@@ -30,12 +30,12 @@ type Refunded = { refunds: CountedRefund[]; unresolved: RefundAttempt[] }
 /** Everything known about a payment. */
 export type PaymentRecord = Attempted & Refunded
 
-/** A payment as it is stored, and what was just learnt about it. */
+/** A payment as stored, and what was just observed about it. */
 type Observed = Attempted & Partial<Refunded> & { session?: CheckoutSession }
 
 const FIRST_CHECK_SECONDS = 60
 
-/** Takes the row lock of the payment, which is always the first lock on anything of a payment. */
+/** Takes the payment's row lock, which always comes before locks on any other row of the payment. */
 export async function lockPayment(db: Db, paymentId: string): Promise<Attempted | undefined> {
   const [payment, attempts] = await Promise.all([
     findPaymentForUpdate(db, paymentId),
@@ -45,8 +45,8 @@ export async function lockPayment(db: Db, paymentId: string): Promise<Attempted 
 }
 
 /**
- * The same with its refunds. Those of `intent`, which the payment has or is about to get, are read in
- * the same round trip; it seldom has another. So is one that is looked for, also of another intent.
+ * Like `lockPayment`, plus refunds. Refunds of `intent` (which the payment has, or is about to get) are
+ * read in the same round trip; a second intent is rare. So is the refund `soughtId`, whatever its intent.
  */
 export async function lockRecord(
   db: Db,
@@ -56,7 +56,7 @@ export async function lockRecord(
 ): Promise<PaymentRecord | undefined> {
   const [locked, refunds, unresolved] = await Promise.all([
     lockPayment(db, paymentId),
-    intent ? listRefundsAnd(db, intent, soughtId) : [],
+    intent ? listRefundsIncluding(db, intent, soughtId) : [],
     listUnresolvedAttempts(db, paymentId),
   ])
   if (!locked) return undefined
@@ -66,7 +66,7 @@ export async function lockRecord(
   return { ...locked, refunds: [...refunds, ...(await listRefundsOf(db, others))], unresolved }
 }
 
-/** Without a lock: the payment is derived anew, so that it fits the attempts and refunds beside it. */
+/** Reads without a lock, so the payment is derived again to match the attempts and refunds just read. */
 export async function readRecord(db: Db, paymentId: string): Promise<PaymentRecord | undefined> {
   const stored = await findPayment(db, paymentId)
   if (!stored) return undefined
@@ -103,8 +103,8 @@ async function refundsOf(
 }
 
 /**
- * Derives the payment from its attempts and refunds, stores it, and records how it came about. The
- * refunds are read unless the caller has them as they stand now.
+ * Derives the payment from its attempts and refunds, stores it, and records the observation that led to
+ * it. Refunds are read unless the caller passes current ones.
  */
 export async function saveRecord(
   { db, countStatus }: Recording,
@@ -115,7 +115,7 @@ export async function saveRecord(
   const derived = derivePayment(payment.amount, attempts, known.refunds)
   const nextCheckAt = nextCheck(payment, derived, known, source.at)
   const providerCustomerId = customerOf(payment, derived, attempts, session)
-  // A wait that begins now has nothing to do with one that ended before.
+  // Without a scheduled check a new wait begins, which counts its checks from zero.
   const checks = payment.nextCheckAt === null ? 0 : payment.checks
   const saved = { ...payment, ...derived, providerCustomerId, nextCheckAt, checks }
   if (!isDeepStrictEqual(payment, saved)) await updateProjection(db, saved, source.at)
@@ -141,7 +141,7 @@ function nextCheck(
 ): string | null {
   if (isUnfinished(derived, known))
     return nextCheckAt ?? secondsAfter(now, FIRST_CHECK_SECONDS).toISOString()
-  // A check that is due already was asked for by a hint, and has yet to happen.
+  // A check that is already due was requested by a hint and has yet to run.
   return nextCheckAt !== null && nextCheckAt <= now.toISOString() ? nextCheckAt : null
 }
 
@@ -156,8 +156,8 @@ export function isUnfinished(
 }
 
 /**
- * The customer of the attempt that is shown. One who was not asked for is known only from the
- * session, and stays known while that attempt is the one shown.
+ * The customer of the attempt that is shown. If the request named none, only the session names the
+ * customer, who is then kept for as long as that attempt is the one shown.
  */
 function customerOf(
   before: Payment,
@@ -194,7 +194,7 @@ function statusText({ status, checkoutStatus }: Payment): string {
 
 type Change = { before: Payment; after: Payment; attempts: number }
 
-/** Tells what has become of a payment, in the transaction that changes it. */
+/** Publishes the events of a change to a payment, in the transaction that makes the change. */
 async function publishPaymentChange(db: Db, change: Change, at: Date): Promise<void> {
   const { after } = change
   const data = {
@@ -227,7 +227,7 @@ type RefundChange = {
   paymentId: string | undefined
 }
 
-/** The payment of a refund is not known yet when the session that names its intent was not seen. */
+/** `paymentId` is undefined while no session that names the refund's intent has been seen. */
 export async function publishRefundChange(
   db: Db,
   { before, after, paymentId }: RefundChange,

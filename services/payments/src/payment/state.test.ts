@@ -64,14 +64,14 @@ describe('the state of a session', () => {
     assert.equal(complete('succeeded'), 'paid')
   })
 
-  test('of a complete session without money depends on its intent', () => {
+  test('depends on the intent when the session is complete but unpaid', () => {
     assert.equal(complete(), 'processing')
     assert.equal(complete('processing'), 'processing')
     assert.equal(complete('requires_payment_method'), 'failed')
     assert.equal(complete('canceled'), 'failed')
   })
 
-  test('follows the status, and the type of the event beyond it', () => {
+  test('follows the session status, and the event type where it says more', () => {
     const of = (kind: string) => stateOf({ status: 'open' }, `checkout.session.${kind}`)
 
     assert.deepEqual(
@@ -87,7 +87,7 @@ describe('the state of a session', () => {
 })
 
 describe('the join of observations', () => {
-  test('ends in one state for every order of the nine histories with any one repeated', (t) => {
+  test('ends in the same state for every order of the nine histories with any event repeated', (t) => {
     let deliveries = 0
     for (const history of HISTORIES) {
       const expected = replay(history.steps)
@@ -102,7 +102,7 @@ describe('the join of observations', () => {
     assert.equal(deliveries, 5065)
   })
 
-  test('lets nothing undo paid, and lets a refund that succeeded fail later', () => {
+  test('never undoes paid, and lets a succeeded refund fail later', () => {
     assert.equal(joinAttemptState('paid', 'failed'), 'paid')
     assert.equal(joinAttemptState('paid', 'expired'), 'paid')
     assert.equal(joinRefundStatus('succeeded', 'failed'), 'failed')
@@ -112,7 +112,7 @@ describe('the join of observations', () => {
 })
 
 describe('the derived payment', () => {
-  test('is PENDING without a checkout status before the provider answered', () => {
+  test('is PENDING without a checkout status before the provider has answered', () => {
     const derived = derivePayment(1000, [{ ...ATTEMPT, state: 'reserved', sessionId: null }], [])
 
     assert.equal(derived.status, 'PENDING')
@@ -138,7 +138,7 @@ describe('the derived payment', () => {
     assert.equal(derived.status, 'PARTIALLY_REFUNDED')
   })
 
-  test('is settled by the first paid attempt, in whatever order they are given', () => {
+  test('is settled by the first paid attempt, regardless of the order they are given in', () => {
     const second = { ...ATTEMPT, sequence: 2, sessionId: 'cs_2', paymentIntentId: 'pi_2' }
     const refunds = [refund(300, 'succeeded'), refund(50, 'succeeded', 'pi_2')]
     const payment = { amount: 1000 }
@@ -154,7 +154,7 @@ describe('the derived payment', () => {
     }
   })
 
-  test('names two paid attempts, a missing intent and refunds beyond the amount', () => {
+  test('reports two paid attempts, a missing intent and refunds beyond the amount as anomalies', () => {
     const second = { ...ATTEMPT, sequence: 2, sessionId: 'cs_2', paymentIntentId: 'pi_2' }
     const anomalies = (attempts: AttemptFacts[], refunds: RefundFacts[] = []) =>
       derivePayment(1000, attempts, refunds).anomalies
@@ -166,7 +166,7 @@ describe('the derived payment', () => {
 })
 
 describe('the refundable amount', () => {
-  test('reserves refunds under way and refund attempts without an outcome', () => {
+  test('reserves refunds in progress and refund attempts with an unknown outcome', () => {
     const refunds = [refund(100, 'succeeded'), refund(200, 'pending'), refund(50, 'failed')]
     const record = { payment: { amount: 1000 }, attempts: [ATTEMPT], refunds }
 
@@ -175,7 +175,7 @@ describe('the refundable amount', () => {
   })
 })
 
-test('a refund status of another version or case is understood', () => {
+test('a refund status in another case or of another API version is understood', () => {
   assert.equal(refundStatusOf('SUCCEEDED'), 'succeeded')
   assert.equal(refundStatusOf('in_transit'), 'pending')
   assert.equal(refundStatusOf(null), 'pending')

@@ -7,7 +7,7 @@ import type { CheckoutSession, RefundStatus } from '../provider/provider.ts'
  * any order and with any repetition.
  */
 
-/** Lowest first. Money wins: nothing said later can undo `paid`. */
+/** Lowest first. Money wins: no later observation can undo `paid`. */
 const SESSION_STATES = ['open', 'expired', 'processing', 'failed', 'paid'] as const
 export type SessionState = (typeof SESSION_STATES)[number]
 
@@ -28,7 +28,7 @@ export type PaymentStatus = (typeof PAYMENT_STATUSES)[number]
 export type CheckoutStatus = 'OPEN' | 'COMPLETE' | 'EXPIRED'
 export type Anomaly = 'PAID_TWICE' | 'PAID_WITHOUT_INTENT' | 'REFUNDED_BEYOND_AMOUNT'
 
-/** What matters of one checkout attempt. `sequence` counts the attempts of a payment. */
+/** What the state machine needs of one checkout attempt. `sequence` counts the attempts of a payment. */
 export type AttemptFacts = {
   sequence: number
   reference: string
@@ -49,12 +49,12 @@ export type Derived = {
   anomalies: Anomaly[]
 }
 
-/** The intent of a completed session has ended without money when it says one of these. */
+/** Statuses of a completed session's intent that mean it ended without money. */
 const INTENT_FAILED = ['requires_payment_method', 'canceled']
 
 /**
  * What a session says about its attempt. A complete but unpaid session looks the same while the
- * bank decides and after it refused: only the type of the event or the intent itself differs.
+ * bank decides and after it has refused: only the event type or the intent itself shows which.
  */
 export function sessionStateOf(session: CheckoutSession, eventType = ''): SessionState {
   const kind = eventType.replace('checkout.session.', '')
@@ -149,8 +149,8 @@ type RecordFacts = {
 }
 
 /**
- * What may still be refunded. Refunds under way and refund attempts whose outcome is unknown are
- * reserved, so that two refunds can never promise the same money.
+ * What may still be refunded. Refunds in progress and refund attempts with an unknown outcome reserve
+ * their amounts, so that two refunds can never promise the same money.
  */
 export function refundableAmount(record: RecordFacts): number {
   const refunds = refundsOf(paidOf(record.attempts)[0], record.refunds)
@@ -159,12 +159,12 @@ export function refundableAmount(record: RecordFacts): number {
   return Math.max(0, record.payment.amount - taken - reserved)
 }
 
-/** The first of these settles the payment. */
+/** By sequence: the first one settles the payment. */
 function paidOf(attempts: readonly AttemptFacts[]): AttemptFacts[] {
   return attempts.filter(({ state }) => state === 'paid').sort(bySequence)
 }
 
-/** Only refunds of the settling intent count: giving back a surplus payment refunds nothing owed. */
+/** Only refunds of the settling intent count: refunding a second, surplus payment does not reduce it. */
 function refundsOf(attempt: AttemptFacts | undefined, refunds: readonly RefundFacts[]) {
   const intent = attempt?.paymentIntentId
   return intent ? refunds.filter(({ paymentIntentId }) => paymentIntentId === intent) : []

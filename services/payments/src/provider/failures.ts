@@ -13,18 +13,18 @@ import {
 const BEFORE_EXECUTION = [rateLimited, credentialRejected]
 const FINAL = [providerRejected, providerResourceMissing, keyReused]
 
-/** A failed call of the provider, and what is certain about it. */
+/** A failed call to the provider, and what is certain about it. */
 export class ProviderFailure extends Problem {
-  /** This one call certainly did nothing. Any other may have happened all the same. */
+  /** The call certainly had no effect. Otherwise it may have happened despite the failure. */
   readonly didNothing: boolean
-  /** The request is refused for ever. Unless `keyConflict`, none under its key did anything. */
+  /** The request is refused for good. Unless `keyConflict`, no request under its key had any effect. */
   readonly isFinal: boolean
-  /** The first request under the key is over: what a look-up does not find now never was. */
+  /** The first request under the key has finished: if a look-up finds nothing now, it created nothing. */
   readonly isReplay: boolean
-  /** The key was used with other content: only a look-up shows what came of that. */
+  /** The key was used with other content: only a look-up shows what that request created. */
   readonly keyConflict: boolean
 
-  /** `tries` may have reached the provider; a refusal is the answer to the last of them only. */
+  /** `tries` counts requests that may have reached the provider; a refusal answers only the last one. */
   constructor(problem: Problem, tries: number) {
     super(problem.code, problem.status, problem.message, problem)
     const isRefusal = BEFORE_EXECUTION.some((kind) => kind.is(problem))
@@ -35,12 +35,12 @@ export class ProviderFailure extends Problem {
   }
 }
 
-/** What is certain about a call that failed in whatever way. */
+/** What is certain about a failed call, however it failed. */
 export function certaintyOf(error: unknown): Partial<ProviderFailure> {
   return error instanceof ProviderFailure ? error : {}
 }
 
-/** What the provider's client throws; its `type` is stable where `instanceof` is not. */
+/** What the provider's client throws. Its `type` is reliable where `instanceof` is not. */
 type ClientError = {
   type?: string
   code?: string
@@ -60,14 +60,14 @@ const TYPE_BY_STATUS: Record<number, string> = {
   429: 'StripeRateLimitError',
 }
 
-/** A failure without the provider's own description: only the status shows its kind. */
+/** A failure without the provider's own error object: only the status shows its kind. */
 export function unexplainedFailure({ statusCode, headers }: ReplyHead): Error & ClientError {
   const error = new Error(`The provider answered ${statusCode} without saying why.`)
   const type = TYPE_BY_STATUS[statusCode] ?? 'StripeAPIError'
   return Object.assign(error, { type, statusCode, headers })
 }
 
-/** The one place where a failure of the provider becomes a problem of ours. */
+/** The only place where a failure of the provider becomes one of our problems. */
 export function translateFailure(cause: unknown, tries: number): ProviderFailure {
   return new ProviderFailure(cause instanceof Problem ? cause : problemOf(cause), tries)
 }
@@ -98,7 +98,7 @@ function problemOf(cause: unknown): Problem {
   }
 }
 
-// The provider's own words help the caller; its masked key or raw reply never appears in them.
+// The provider's message helps the caller; it never contains the masked key or the raw reply.
 function refusal(error: ClientError): ProblemOptions {
   const extra: Record<string, unknown> = {}
   if (error.code) extra.providerCode = error.code

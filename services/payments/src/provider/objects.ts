@@ -12,7 +12,7 @@ import type {
 
 type Raw = Record<string, unknown>
 
-/** An object of the provider has one shape in events, replies and look-ups. */
+/** A provider object has the same shape in events, replies and look-ups. */
 export function readSession(raw: Raw): CheckoutSession {
   const intent = raw.payment_intent
   return {
@@ -86,7 +86,7 @@ export function metadataOf(value: unknown): Metadata {
   )
 }
 
-/** A status this version does not know yet counts as pending: it reserves, but moves no money. */
+/** An unknown status counts as pending: it reserves the amount, but moves no money. */
 export function refundStatusOf(text: string | null | undefined): RefundStatus {
   const known = ['requires_action', 'pending', 'succeeded', 'failed', 'canceled'] as const
   return oneOf(text?.toLowerCase(), known) ?? 'pending'
@@ -97,7 +97,7 @@ const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 // PostgreSQL cannot store NUL or a lone surrogate.
 const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u
 
-/** The bytes of a proven delivery as an event, and as the text that is kept. */
+/** Parses the bytes of a verified delivery into the event and the text to store. */
 export function parseEvent(bytes: Uint8Array): { event: ProviderEvent; body: string } {
   const { raw, body } = parseJson(bytes)
   return { event: readEvent(raw), body }
@@ -130,7 +130,7 @@ function isEvent(raw: unknown): raw is Envelope {
   return isName(id) && isName(type) && object === 'event' && isObject(data) && isObject(data.object)
 }
 
-/** An event of a list is not signed: one that cannot be read must not hide the others. */
+/** Listed events are not signed, and an unreadable one must not hide the others. */
 export function readListedEvent(raw: unknown): ListedEvent {
   const body = JSON.stringify(raw)
   const { id, type } = isObject(raw) ? raw : {}

@@ -18,7 +18,7 @@ export const eventMalformed = invalid(
   'The body is not an event of the provider.',
 )
 
-/** The provider's own code, and the parameter that it names. */
+/** The provider's own error code, and the parameter that it names. */
 const members = { providerCode: Type.String(), param: Type.String() }
 
 export const providerRejected = invalid(
@@ -30,7 +30,7 @@ export const providerRejected = invalid(
 export const providerResourceMissing = defineProblem(
   'PROVIDER_RESOURCE_NOT_FOUND',
   404,
-  'The provider knows nothing under this id.',
+  'The provider has no object with this id.',
   { title: 'Provider resource not found', members },
 )
 
@@ -48,7 +48,7 @@ export const providerBusy = conflict(
 export const rateLimited = defineProblem(
   'PROVIDER_RATE_LIMITED',
   429,
-  'The provider asks to slow down. Try again later.',
+  'The provider is limiting the rate of requests. Try again later.',
   { title: 'Provider rate limit exceeded', sends: ['retry-after'] },
 )
 
@@ -58,7 +58,7 @@ export const providerFailed = failed(
   { 'retry-after': '5' },
 )
 
-/** What is stored here does not exist there: another account, another mode, or a wiped sandbox. */
+/** For example, an object stored here is missing there: another account or mode, or a wiped sandbox. */
 export const providerInconsistent = failed(
   'PROVIDER_INCONSISTENT',
   'The provider and this service disagree about the payment.',
@@ -78,7 +78,7 @@ export const providerUnavailable = defineProblem(
   { title: 'Provider is unavailable', headers: { 'retry-after': '5' } },
 )
 
-/** What any call of the provider may be refused with. */
+/** The problems that any call to the provider may end in. */
 export const CALL_PROBLEMS = [
   providerRejected,
   keyReused,
@@ -89,7 +89,7 @@ export const CALL_PROBLEMS = [
   providerUnavailable,
 ]
 
-/** What was made there once must exist: its absence is never a reason to make another. */
+/** An object created there once must exist: its absence is never a reason to create another. */
 export function mustExist<T>(reading: Promise<T>): Promise<T> {
   return reading.catch((error) => {
     throw missingIsInconsistent(error)

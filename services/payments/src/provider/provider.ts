@@ -26,7 +26,7 @@ export type CheckoutSession = {
   metadata: Metadata
 }
 
-/** Everything a session is created from. Stored before it is sent, so that it can be sent again. */
+/** Everything a session is created from. Stored before it is sent, so that it can be resent. */
 export type NewSession = {
   amount: number
   currency: string
@@ -61,25 +61,25 @@ export type ProviderEvent = {
 }
 
 /**
- * What this service needs from a payment provider. Every method fails with a Problem; a write that
- * failed may have happened all the same, unless the failure says `didNothing`.
+ * What this service needs from a payment provider. Every method fails with a Problem; a failed write may
+ * have happened nevertheless, unless the failure has `didNothing`.
  */
 export type PaymentProvider = {
-  /** Whether the credential moves real money; undefined when it does not show. */
+  /** Whether the credential moves real money; undefined when the credential does not reveal it. */
   liveMode: boolean | undefined
   createCustomer(customer: NewCustomer, idempotencyKey: string): Promise<Customer>
   findCustomer(id: string): Promise<Customer>
-  /** Newest first; the provider compares the address as a whole. */
+  /** Newest first; the provider matches only whole e-mail addresses. */
   listCustomers(query: CustomerQuery): Promise<CustomerPage>
   createSession(session: NewSession, idempotencyKey: string): Promise<CheckoutSession>
   findSession(id: string): Promise<CheckoutSession>
   expireSession(id: string): Promise<CheckoutSession>
-  /** Without an end: the provider's clock may be ahead of ours. */
+  /** Has no upper bound, because the provider's clock may be ahead of ours. */
   listSessions(since: Date): AsyncIterable<CheckoutSession>
   createRefund(refund: NewRefund, idempotencyKey: string): Promise<Refund>
   findRefund(id: string): Promise<Refund>
   listRefunds(paymentIntentId: string): Promise<Refund[]>
-  /** One page of the window: the newest events first, but oldest first within the page. */
+  /** One page of the window. Pages go from newest to oldest; events within a page from oldest to newest. */
   listEvents(query: EventQuery): Promise<EventPage>
 }
 
@@ -92,7 +92,7 @@ type EventQuery = {
   types: readonly string[]
   from: Date
   to: Date
-  /** Where the page before this one ended; null for the first. */
+  /** Where the previous page ended; null for the first page. */
   after: string | null
 }
 
@@ -104,7 +104,7 @@ export type EventPage = {
   cutShort: boolean
 }
 
-/** An event of the provider's list and the text it is kept as; some cannot be read. */
+/** An event of the provider's list and the text to store; `event` is undefined when it cannot be read. */
 export type ListedEvent = {
   id: string
   type: string

@@ -4,28 +4,28 @@ import { certaintyOf } from './failures.ts'
 import { missingIsInconsistent, mustExist } from './problems.ts'
 
 /**
- * Commit, call, record. What is made at the provider is first reserved: written down with its
+ * Commit, call, record. Anything to be created at the provider is first reserved: stored with its
  * idempotency key, and committed. Then the provider is called, with no transaction open, and its
- * reply is recorded. What became of a call without a clear answer is found out, never guessed.
+ * reply is recorded. The outcome of a call without a clear answer is looked up, never guessed.
  */
 export type Operation<R extends Reservation, T> = {
   name: 'checkout' | 'refund'
   clock: Clock
   create(reserved: R): Promise<T>
   record(reserved: R, made: T): Promise<void>
-  /** Looks for what an earlier call may have made, and records it. */
+  /** Searches for an object that an earlier call may have created, and records it. */
   search(reserved: R): Promise<T | undefined>
-  /** Whether to search before sending again; otherwise only when the reply leaves a doubt. */
+  /** Whether to search before resending; otherwise only when the reply is inconclusive. */
   searchesFirst: boolean
-  /** Takes back a reservation of which nothing came. A spent key would only repeat its refusal. */
+  /** Withdraws a reservation that created nothing. A spent key would only replay its refusal. */
   withdraw(reserved: R, key: 'spent' | 'unused'): Promise<void>
-  /** Whose fault a failed call is. */
+  /** Turns the failure of a call into the problem of whoever is at fault. */
   attributeFailure(error: unknown, reserved: R): unknown
 }
 
 export type Reservation = { idempotencyKey: string; firstSentAt: string }
 
-/** The provider forgets a key after a day; from here on only a look-up shows what happened. */
+/** The provider forgets a key after a day; beyond this age only a look-up shows what happened. */
 const KEY_LIFETIME_SECONDS = 23 * 3600
 
 export async function sendReserved<R extends Reservation, T>(
@@ -44,9 +44,9 @@ export async function sendReserved<R extends Reservation, T>(
 }
 
 /**
- * Finds out what became of a reservation whose outcome is unknown: by sending it again under the
- * same key, which gives the same object, or by a search. A key that the provider may have forgotten
- * is never sent again. Undefined when nothing came of it, and it is withdrawn.
+ * Resolves a reservation with an unknown outcome: by resending it under the same key, which returns
+ * the same object, or by a search. A key that the provider may have forgotten is never resent.
+ * Undefined when nothing was created; the reservation is then withdrawn.
  */
 export async function resolveReserved<R extends Reservation, T>(
   operation: Operation<R, T>,
@@ -56,7 +56,7 @@ export async function resolveReserved<R extends Reservation, T>(
     operation.clock() >= secondsAfter(new Date(reserved.firstSentAt), KEY_LIFETIME_SECONDS)
   if (operation.searchesFirst || isForgotten) {
     const found = await operation.search(reserved).catch((error) => {
-      // While the key is fresh, sending again is safe without a look.
+      // While the key is fresh, resending is safe without a search.
       if (isForgotten || !certaintyOf(error).isFinal) throw missingIsInconsistent(error)
     })
     if (found) return found
@@ -66,7 +66,7 @@ export async function resolveReserved<R extends Reservation, T>(
   return made
 }
 
-/** Undefined when the first request under the key is over, and nothing came of it. */
+/** Undefined when the first request under the key has finished and created nothing. */
 async function sendAgain<R extends Reservation, T>(
   operation: Operation<R, T>,
   reserved: R,
@@ -99,8 +99,8 @@ async function callAndRecord<R extends Reservation, T>(
 }
 
 /**
- * References may hold any characters, a key may not: the key carries their hash. `generation` grows
- * only when the key before it is known to have produced nothing.
+ * A reference may contain any character but a key may not, so the key contains the reference's hash.
+ * `generation` grows only when the previous key is known to have created nothing.
  */
 export function idempotencyKey(
   kind: 'co1' | 're1',

@@ -10,7 +10,7 @@ const OPTIONS = {
   providerDeadlineMilliseconds: 1000,
 }
 
-test('a client that could not be loaded once is loaded by the next call', async () => {
+test('a client that failed to load is loaded again by the next call', async () => {
   let loads = 0
   const call = createStripeCall(OPTIONS, async () => {
     loads += 1

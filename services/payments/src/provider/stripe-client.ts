@@ -7,17 +7,17 @@ import type { PaymentProvider } from './provider.ts'
 
 export type StripeOptions = {
   secretKey: string
-  /** Another server that speaks the same interface; undefined is Stripe itself. */
+  /** Another server with the same API; undefined means Stripe itself. */
   apiBase?: string
   providerCallMilliseconds: number
   providerRetries: number
   providerDeadlineMilliseconds: number
 }
 
-/** Runs one call and fails with a Problem of ours, at the latest when the deadline passes. */
+/** Runs one call. Fails with one of our Problems, at the latest when the deadline passes. */
 export type StripeCall = <T>(send: (stripe: Stripe) => Promise<T>) => Promise<T>
 
-/** The client tries several times; `tries` counts those that may have reached the provider. */
+/** The client retries by itself; `tries` counts the tries that may have reached the provider. */
 type Call = { tries: number; isOver: boolean }
 
 const current = new AsyncLocalStorage<Call>()
@@ -49,7 +49,7 @@ export function createStripeCall(options: StripeOptions, load = loadClient): Str
   }
 }
 
-/** The client takes any JSON without an `error` for success, whatever the status says. */
+/** The client treats any JSON without an `error` as success, whatever the status. */
 function usable<T>(reply: T): T {
   const { id, data, lastResponse } = reply as Partial<UsableReply>
   if (lastResponse && lastResponse.statusCode >= 400) throw unexplainedFailure(lastResponse)
@@ -92,17 +92,17 @@ function addressOf(apiBase = 'https://api.stripe.com') {
 
 type HttpClient = ReturnType<typeof Stripe.createNodeHttpClient>
 
-/** Without a connection the provider has heard nothing of the try. */
+/** Without a connection the try never reached the provider. */
 const NOT_CONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']
 
-/** Counts tries, and puts the path of the configured address before the path of each. */
+/** Counts tries, and prefixes each path with the path of the configured address. */
 function countingTries(http: HttpClient, basePath: string): HttpClient {
   return {
     getClientName: () => http.getClientName(),
     makeRequest: async (host, port, path, method, headers, ...rest) => {
       const call = current.getStore() ?? { tries: 0, isOver: false }
-      // What failed for good must not happen after all.
-      if (call.isOver) throw new Error('The time for this call is over.')
+      // A call already reported as failed must not happen after all.
+      if (call.isOver) throw new Error('The deadline of this call has passed.')
       call.tries += 1
       try {
         const traced = { ...headers, ...traceHeaders() }
@@ -123,7 +123,7 @@ type Result = (typeof RESULTS)[number]
 
 type Operation = (...args: unknown[]) => Promise<unknown>
 
-/** The same provider, with every call timed by its operation and result. */
+/** Wraps the provider so that every call is timed by operation and result. */
 export function measureProvider(provider: PaymentProvider, metrics: Metrics): PaymentProvider {
   const observe = metrics.histogram({
     name: 'plinth_provider_request_duration_seconds',
@@ -152,7 +152,7 @@ export function measureProvider(provider: PaymentProvider, metrics: Metrics): Pa
   return { ...provider, ...Object.fromEntries(measured) }
 }
 
-/** Not `listSessions`, which is read page by page by the one who asked for it. */
+/** Excludes `listSessions`, which its caller reads page by page. */
 function timedOf(provider: PaymentProvider): [string, Operation][] {
   const members = Object.entries(provider) as [string, Operation][]
   return members.filter(([name, call]) => typeof call === 'function' && name !== 'listSessions')

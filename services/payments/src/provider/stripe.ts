@@ -33,13 +33,13 @@ function customerCalls(call: StripeCall) {
       const name = customer.name ?? undefined
       const body = { ...customer, name, description: customer.description ?? undefined }
       const created = await call((stripe) => stripe.customers.create(body, { idempotencyKey }))
-      // What a reply leaves out is as it was asked for.
+      // Members that the reply leaves out have the requested values.
       return readCustomer({ ...body, ...raw(created) })
     },
 
     async findCustomer(id) {
       const customer = await call((stripe) => stripe.customers.retrieve(id))
-      // A deleted customer is answered with 200 and a stub.
+      // For a deleted customer the provider answers 200 with a stub.
       if (customer.deleted) throw providerResourceMissing()
       return readCustomer(raw(customer))
     },
@@ -130,7 +130,7 @@ function refundCalls(call: StripeCall) {
   } satisfies Partial<PaymentProvider>
 }
 
-/** A replayed reply is a snapshot of the moment of creation: the object has to be read again. */
+/** A replayed reply is a snapshot taken at creation: the object has to be read again. */
 function isReplay(reply: { lastResponse: { headers: Record<string, string> } }): boolean {
   return reply.lastResponse.headers['idempotent-replayed'] === 'true'
 }
@@ -172,7 +172,7 @@ function eventCalls(call: StripeCall) {
   } satisfies Partial<PaymentProvider>
 }
 
-/** The last usable id. What follows it comes again with the next page, and is known then. */
+/** The last usable id. Events after it are repeated on the next page, and are already known by then. */
 function lastIdOf(data: unknown[]): string | null {
   if (data.length === 0) throw providerFailed()
   const ids = data.map((item) => (isObject(item) ? item.id : undefined))
@@ -183,7 +183,7 @@ function unixSeconds(date: Date): number {
   return Math.floor(date.getTime() / 1000)
 }
 
-/** The client's types promise more than a reply is known to hold. */
+/** The client's types promise more than a reply is certain to contain. */
 function raw(object: object): Record<string, unknown> {
   return object as Record<string, unknown>
 }

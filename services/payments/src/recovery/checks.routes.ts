@@ -5,13 +5,13 @@ import { paymentBusy, paymentMissing, providerNotConfigured } from '../payment/p
 import { CALL_PROBLEMS, providerInconsistent } from '../provider/problems.ts'
 import { checkPayment } from './reconcile.ts'
 
-/** For operators; switched on by name outside the sandbox. */
+/** For operators; outside the sandbox only with `PAYMENTS_OPERATIONS`. */
 export function checkRoutes(server: Server, payments: Payments, guard: PaymentGuard): void {
   server.post('/api/payments/:id/check', {
     schema: {
       operationId: 'checkPayment',
       summary: 'Ask the provider about a payment now',
-      description: 'As the service does by itself while an answer is missing.',
+      description: 'The service does so by itself while an answer is missing.',
       tags: ['Payments'],
       params: PaymentParams,
       response: { 204: noContent },

@@ -14,8 +14,8 @@ import { renameActor } from '../payment/database/observations.repository.ts'
 type Issuer = NonNullable<PaymentsConfig['issuer']> & Pick<PaymentsConfig, 'publicUrl'>
 
 /**
- * Users of the issuer as callers. Everything here asks for a role, so the issuer is asked who a user is
- * now; and whom it has erased is forgotten here, where only names are kept of users.
+ * Authenticates the issuer's users. Every route requires a role, so the issuer is asked for the user's
+ * current state. Users it has erased are forgotten here too; only their names are stored here.
  */
 export function issuerCallers(
   server: Server,
@@ -27,7 +27,7 @@ export function issuerCallers(
   const remember = rememberUsers(db, issuer)
   if (key === undefined) {
     server.announcements.push(
-      'a disabled user stays a caller for up to 15 minutes, and names of erased users stay: set PAYMENTS_REQUIRE_ISSUER_KEY',
+      'a disabled user can still call for up to 15 minutes, and names of erased users are kept: set PAYMENTS_REQUIRE_ISSUER_KEY',
     )
     return async (token) => {
       const subject = await tokens.verify(token)

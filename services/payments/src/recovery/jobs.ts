@@ -8,7 +8,7 @@ type JobIntervals = { reconcileEverySeconds: number; pollEverySeconds: number }
 
 export type Jobs = { reconcile: Job; retry: Job; poll: Job; stop(): Promise<void> }
 
-/** The work that goes on without a request. Each job runs on one node at a time. */
+/** Starts the background jobs. Each runs on one node at a time. */
 export function startJobs(payments: Payments, intervals: JobIntervals, metrics: Metrics): Jobs {
   const { db, log, leaseSeconds } = payments
   const { reconcileEverySeconds, pollEverySeconds } = intervals
@@ -26,7 +26,7 @@ export function startJobs(payments: Payments, intervals: JobIntervals, metrics: 
   return { reconcile, retry, poll, stop }
 }
 
-/** Runs a job soon, once more when it is asked for while running, and never twice at a time. */
+/** Returns a function that runs the job now, or once more after the current run; never twice at a time. */
 export function wakerOf(job: () => Job, onFailure: (error: unknown) => void): () => void {
   let asked = false
   let running = false

@@ -4,7 +4,7 @@ import { countPaymentsToCheck } from '../payment/database/payments.repository.ts
 import { PAYMENT_STATUSES, type PaymentStatus } from '../payment/state.ts'
 import { countEventsToRetry } from '../webhooks/events.ts'
 
-/** What an operator wants to know of the payments. Called before the routes are added. */
+/** Registers the metrics about payments. Must be called before the routes are added. */
 export function measurePayments(server: Server, { db }: Payments, dataFolder: string): void {
   const { metrics } = server
   countReplies(
@@ -33,11 +33,11 @@ export function measurePayments(server: Server, { db }: Payments, dataFolder: st
   measureDisks(metrics, { data: dataFolder })
 }
 
-/** Counts payments when they come to a status, which one may do several times. */
+/** Counts payments each time they reach a status; one payment may reach a status several times. */
 export function countPayments(metrics: Metrics): (status: PaymentStatus) => void {
   const count = metrics.counter({
     name: 'plinth_payments_total',
-    help: 'Payments that have come to a status.',
+    help: 'Payments that have reached a status.',
     labels: ['status'],
     known: PAYMENT_STATUSES.map((status) => ({ status })),
   })

@@ -14,13 +14,13 @@ import { reconcileRefunds, resolveRefundAttempt } from '../refunds/refunds.ts'
 
 const BATCH = 50
 const CONCURRENCY = 4
-/** How long to wait after each check that left something open. */
+/** How long to wait after each check that left something unresolved. */
 const DELAYS_SECONDS = [300, 900, 3600, 3 * 3600, 6 * 3600]
 
 /**
- * Recovery and reconciliation are one thing: the provider is asked about payments that still wait
- * for an answer, so that a crash, a lost reply and a lost webhook all heal the same way. In an
- * outage each call takes long to fail, so the first one ends the round.
+ * Recovery and reconciliation are the same thing: the provider is asked about payments that are still
+ * waiting for an answer, so a crash, a lost reply and a lost webhook are all repaired the same way.
+ * During an outage each call takes long to fail, so the first failure ends the round.
  */
 export async function reconcileDue(payments: Payments, signal: AbortSignal): Promise<void> {
   if (!payments.provider) return
@@ -37,7 +37,7 @@ export async function reconcileDue(payments: Payments, signal: AbortSignal): Pro
   await Promise.all(Array.from({ length: CONCURRENCY }, work))
 }
 
-/** Asks the provider at the request of a person, also about a payment that is not due. */
+/** Asks the provider at an operator's request, even about a payment that is not due. */
 export async function checkPayment(payments: Payments, id: string): Promise<void> {
   requireProvider(payments)
   await requirePayment(payments.db, id)
@@ -91,7 +91,7 @@ async function scheduleCheck(
     if (!record) return
     const { checks, nextCheckAt: due } = record.payment
     const now = clock()
-    // A hint that came in meanwhile asks for another check.
+    // A hint that arrived meanwhile has requested another check.
     if (due !== null && due > startedAt && due <= now.toISOString()) return
     const delay = DELAYS_SECONDS[Math.min(checks, DELAYS_SECONDS.length - 1)] ?? 0
     const next = isUnfinished(record.payment, record)

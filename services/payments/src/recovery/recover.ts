@@ -11,7 +11,7 @@ import type { PaymentTables } from '../payment/database/tables.ts'
 import { deleteRestored, insertRestored, isRestored } from '../webhooks/poll.ts'
 import type { Jobs } from './jobs.ts'
 
-/** What a backup of this service has to keep. */
+/** What a backup of this service must contain. */
 export function paymentsData({ databaseUrl: url, masterKey }: PaymentsConfig) {
   const database = { url, setting: 'PAYMENTS_DATABASE_URL', migrations, afterRestore: markRestored }
   const keys: Record<string, Buffer> = masterKey ? { PAYMENTS_MASTER_KEY: masterKey } : {}
@@ -24,18 +24,18 @@ async function markRestored(url: string): Promise<void> {
   await close()
 }
 
-const AGAIN_MS = 1_000
-/** Of 50 payments each. What is left then is found by the jobs. */
+const RETRY_MS = 1_000
+/** Of 50 payments each. The jobs reconcile whatever is left. */
 const MOST_ROUNDS = 1_000
 
-/** `isWaiting` while the provider has not yet said what happened since the backup. */
+/** `isWaiting` until the provider has been asked what happened since the backup. */
 type CatchingUp = { isWaiting: boolean }
 
 type Check = () => Promise<boolean>
 
 /**
- * What was under way when the last process ended is reconciled before anything else. Returns a
- * check that also fails until the provider was asked, after a restore.
+ * Reconciles whatever was in flight when the last process ended before anything else. Returns a wrapper
+ * for the health check: after a restore, the wrapped check fails until the provider has been asked.
  */
 export async function recoverAtStart(
   server: Server,
@@ -49,8 +49,8 @@ export async function recoverAtStart(
 }
 
 /**
- * A database that was restored knows nothing of the payments and refunds since the backup: serving
- * from it could take money twice. So the provider is asked first, for as long as it takes.
+ * A restored database knows nothing of the payments and refunds made since the backup: serving from
+ * it could take money twice. So the provider is asked first, for as long as it takes.
  */
 async function catchUpAfterRestore(
   server: Server,
@@ -65,11 +65,11 @@ async function catchUpAfterRestore(
   const work = (async () => {
     while (!stopping.signal.aborted) {
       const done = await catchUp(payments, jobs).catch((error) => {
-        payments.log.warn({ err: error }, 'catching up after a restore failed, and is tried again')
+        payments.log.warn({ err: error }, 'catching up after a restore failed; trying again')
         return false
       })
       if (done) break
-      await setTimeout(AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => {})
+      await setTimeout(RETRY_MS, undefined, { signal: stopping.signal }).catch(() => {})
     }
     if (stopping.signal.aborted) return
     state.isWaiting = false
@@ -82,7 +82,7 @@ async function catchUpAfterRestore(
   return state
 }
 
-/** False when another node is at one of the jobs. */
+/** False when another node is running one of the jobs. */
 async function catchUp(payments: Payments, jobs: Jobs): Promise<boolean> {
   if (!(await jobs.poll.runNow())) return false
   for (let round = 0; round < MOST_ROUNDS; round++) {
@@ -94,9 +94,9 @@ async function catchUp(payments: Payments, jobs: Jobs): Promise<boolean> {
   return true
 }
 
-const WAIT = 'The data was restored, and the provider has not said yet what has happened since.'
+const WAIT = 'The data was restored, and the provider has not yet said what has happened since.'
 
-/** Health and pages are served meanwhile. */
+/** Refuses API calls only: health and pages are still served. */
 function refuseWhile(server: Server, catchingUp: CatchingUp): void {
   server.addHook('onRequest', async ({ url }) => {
     if (catchingUp.isWaiting && /^(\/[^?]*)?\/api\//.test(url))

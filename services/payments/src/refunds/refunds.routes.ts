@@ -39,7 +39,7 @@ const RefundBody = Type.Object(
     ),
     reference: reference({
       examples: ['refund-1'],
-      description: 'With the same reference, a repeated call makes one refund',
+      description: 'Repeated calls with the same reference create one refund',
     }),
     metadata: metadata(48),
   },
@@ -66,7 +66,7 @@ export function refundRoutes(server: Server, payments: Payments, guard: PaymentG
   server.post('/api/payments/:id/refund', {
     schema: {
       operationId: 'refund',
-      summary: 'Refund a payment, all that is left of it or a part',
+      summary: 'Refund what is left of a payment, or a part of it',
       tags,
       params: PaymentParams,
       body: RefundBody,

@@ -52,7 +52,7 @@ export async function refundPayment(
   return refundReply({ ...refund, currency: refund.currency || currency }, paymentId)
 }
 
-/** The provider's present view; linked to a payment only when a refund record here ties it to one. */
+/** The provider's current view; linked to a payment only when a refund record here ties it to one. */
 export async function readRefund(payments: Payments, refundId: string): Promise<RefundReply> {
   const refund = await requireProvider(payments).findRefund(refundId)
   const known = await findRefund(payments.db, refund.id)
@@ -75,7 +75,7 @@ async function makeRefund(
   const next = await nextStep(payments, paymentId, request, requester)
   switch (next.step) {
     case 'show': {
-      // What is known is shown as the provider sees it now.
+      // A known refund is shown as the provider sees it now.
       const refund = await mustExist(requireProvider(payments).findRefund(next.refundId))
       await recordRefunds(payments, [refund])
       return refund
@@ -116,7 +116,7 @@ function nextStep(
   })
 }
 
-/** A refusal may mean that money was refunded elsewhere: the refunds are read before answering. */
+/** A refusal may mean that money was refunded elsewhere, so the refunds are read before answering. */
 async function sendOrExplain(payments: Payments, attempt: RefundAttempt): Promise<Refund> {
   try {
     return await sendReserved(refundOperation(payments), attempt)
@@ -139,7 +139,7 @@ async function refreshedRecord(
   return readRecord(payments.db, paymentId)
 }
 
-/** Finds out what became of an attempt whose outcome is unknown; undefined when there is no refund. */
+/** Resolves an attempt with an unknown outcome; undefined when there is no refund. */
 export function resolveRefundAttempt(
   payments: Payments,
   attempt: RefundAttempt,
@@ -157,7 +157,7 @@ function refundOperation(payments: Payments): Operation<RefundAttempt, Refund> {
     search: (attempt) => searchRefund(payments, attempt),
     searchesFirst: true,
     withdraw: (attempt) => withdrawRefund(payments, attempt),
-    // The only thing a refund can fail to find is the payment intent we stored: not the caller's.
+    // The only thing a refund can fail to find is the payment intent we stored, which the caller did not name.
     attributeFailure: missingIsInconsistent,
   }
 }
@@ -185,7 +185,7 @@ async function recordRefunds(payments: Payments, refunds: Refund[]): Promise<voi
   })
 }
 
-/** Joins a refund that we asked for to the payment it belongs to. */
+/** Joins a refund that we requested to its payment. */
 async function recordRefund(
   payments: Payments,
   { paymentId, paymentIntentId }: RefundAttempt,
@@ -202,12 +202,12 @@ async function recordRefund(
     const { db } = recording
     await lockName(db, 'refund', id)
     const owner = (await findRefund(db, id))?.paymentIntentId
-    // A provider that gives one refund to two payments has given back the money of one of them.
+    // If the provider gave one refund to two payments, only one of them was actually refunded.
     if (owner && owner !== paymentIntentId)
       throw new InconsistentObservation(
         'REFUND_USED_ELSEWHERE',
         paymentId,
-        `Refund ${id} is another payment's already.`,
+        `Refund ${id} already belongs to another payment.`,
       )
     await observeRefund(recording, refund, source)
   })

@@ -27,10 +27,10 @@ const HINT_EVENTS = [
   'payment_intent.canceled',
 ]
 
-/** What to ask for when the provider's list of events is read. */
+/** The event types to request when polling the provider's list of events. */
 export const POLLED_EVENTS = [...SESSION_EVENTS, ...REFUND_EVENTS, ...HINT_EVENTS]
 
-/** The object of an event, understood as far as its kind allows. */
+/** The object of an event, parsed according to its kind. */
 export type EventObject =
   | { kind: 'session'; session: CheckoutSession }
   | { kind: 'refund'; refund: Refund }
@@ -38,7 +38,7 @@ export type EventObject =
   | { kind: 'wrong-mode' }
   | { kind: 'other' }
 
-/** `liveMode` is whether the credential moves real money, where that is known. */
+/** `liveMode` is whether the credential moves real money, if that is known. */
 export function readEventObject(event: ProviderEvent, liveMode?: boolean): EventObject {
   const { object, type } = event
   if (liveMode !== undefined && event.liveMode === !liveMode) return { kind: 'wrong-mode' }
@@ -62,8 +62,8 @@ function requirePositive(refund: Refund): Refund {
 }
 
 /**
- * Which payment an event is about; `parkedFor` names one that is not here yet. `owned` when the
- * payment has the event's session or intent, and is not only named by the event.
+ * Which payment an event is about; `parkedFor` is the business reference of one that does not exist
+ * yet. `owned` when the payment has the event's session or intent, instead of only being named by it.
  */
 export type EventTarget = { paymentId: string | null; parkedFor: string | null; owned?: boolean }
 
@@ -78,10 +78,10 @@ export async function findEventTarget(
   const { paymentId: named, businessReference } = metadataOf(event.object.metadata)
   const parkedFor = (object.kind === 'session' && businessReference) || null
   const [, owned, payment] = await Promise.all([
-    // The payment may be being inserted right now: under the lock the second sees the first.
+    // Another transaction may be inserting the payment: with the lock, the second one sees the first.
     parkedFor === null ? undefined : lockName(db, 'reference', parkedFor),
     findOwner(db, object),
-    // Another installation may use the same references: its payments name themselves.
+    // Another installation may use the same references, so a payment id takes precedence.
     named
       ? findPayment(db, named)
       : businessReference && findPaymentByReference(db, businessReference),

@@ -12,7 +12,7 @@ import type { Db, WebhookEventRow, WebhookEventStatus } from '../payment/databas
 
 export type InboxEvent = FromRow<WebhookEventRow>
 
-/** A proven event as far as the inbox keeps it. */
+/** The part of a verified event that the inbox stores. */
 export type ArrivedEvent = {
   event: { id: string; type: string }
   body: string
@@ -45,7 +45,7 @@ const claim = prepared((db: Db, event: InboxEvent) =>
     .returning('id'),
 )
 
-/** One claim per event id: false when it was claimed before. Another node's open claim is awaited. */
+/** One claim per event id: false when it was claimed before. Waits for another node's uncommitted claim. */
 export async function claimEvent(db: Db, event: InboxEvent): Promise<boolean> {
   const claimed = await claim(db, event)
   return claimed.length === 1

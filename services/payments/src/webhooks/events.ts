@@ -22,7 +22,7 @@ function eventReply({ body, ...event }: InboxEvent) {
   return { ...event, sizeBytes: Buffer.byteLength(body) }
 }
 
-/** The event with its payload as it was received, but for the secrets in it. */
+/** The event with its payload as received, except for masked secrets. */
 export async function readInboxEvent({ db }: Payments, id: string) {
   const event = await requireEvent(db, id)
   return { ...eventReply(event), payload: withoutSecrets(JSON.parse(event.body)) }
@@ -30,7 +30,7 @@ export async function readInboxEvent({ db }: Payments, id: string) {
 
 const SECRET = /secret|password|token|api_?key/i
 
-/** Such as the `client_secret` of a payment intent, which lets its holder pay. */
+/** Masks secrets such as the `client_secret` of a payment intent, which lets its holder pay. */
 function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets)
   if (!isObject(value)) return value
@@ -48,7 +48,7 @@ async function requireEvent(db: Payments['db'], id: string): Promise<InboxEvent>
 
 const BATCH = 50
 
-/** Retries what failed and is due, without waiting for the provider to redeliver it. */
+/** Retries failed events that are due, without waiting for the provider to redeliver them. */
 export async function retryDueEvents(payments: Payments, signal: AbortSignal): Promise<void> {
   for (const event of await listEventsToRetry(payments.db, payments.clock(), BATCH)) {
     if (signal.aborted) return
@@ -58,7 +58,7 @@ export async function retryDueEvents(payments: Payments, signal: AbortSignal): P
   }
 }
 
-/** Retries an event at the request of a person, also one that is DEAD. */
+/** Retries an event at an operator's request, even a DEAD one. */
 export async function retryEvent(payments: Payments, id: string): Promise<Acknowledgement> {
   return redeliver(payments, await requireEvent(payments.db, id))
 }

@@ -16,7 +16,7 @@ const FIRST_DELAY_SECONDS = 30
 const LONGEST_DELAY_SECONDS = 6 * 3600
 const MOST_TRIES = 20
 
-/** Keeps the claim of an event whose effects were rolled back, with the time of its next try. */
+/** Stores the claim of an event whose effects were rolled back, with the time of its next try. */
 export async function recordFailedEvent(
   { db, clock }: Payments,
   arrived: ArrivedEvent,
@@ -37,7 +37,7 @@ export async function recordFailedEvent(
   })
 }
 
-/** Keeps an event of the provider's list that cannot be read where a person will see it. */
+/** Stores an unreadable event of the provider's list as DEAD, where an operator will see it. */
 export async function recordUnreadableEvent(
   { db, clock }: Payments,
   { id, type, body }: ListedEvent,
@@ -54,7 +54,7 @@ export function hasFailed({ status }: InboxEvent): boolean {
   return status === 'FAILED' || status === 'DEAD'
 }
 
-/** After enough tries an event is left for a person, who may still retry it. */
+/** After the last try an event is left to an operator, who may still retry it. */
 export function failedEvent(event: InboxEvent, error: unknown, at: Date): InboxEvent {
   const tries = event.tries + 1
   const isDead = tries >= MOST_TRIES
@@ -63,7 +63,7 @@ export function failedEvent(event: InboxEvent, error: unknown, at: Date): InboxE
     status: isDead ? 'DEAD' : 'FAILED',
     tries,
     nextTryAt: isDead ? null : secondsAfter(at, delaySeconds(tries)).toISOString(),
-    // Only a sentence of ours is shown; the log has the rest.
+    // Only our own messages are shown; the log has the details.
     error: error instanceof InconsistentObservation ? error.message : 'Processing failed.',
     processedAt: null,
   }

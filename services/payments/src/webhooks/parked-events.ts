@@ -13,15 +13,15 @@ import type { ProviderEvent } from '../provider/provider.ts'
 import { type InboxEvent, listParkedEvents, updateEvent } from './events.repository.ts'
 import { failedEvent } from './failed-events.ts'
 
-// A database was lost, or another installation uses the same references.
+// Happens when a database was lost, or when another installation uses the same references.
 const ELSEWHERE = {
   note: 'An event names this business reference but another payment.',
   anomaly: 'REFERENCE_USED_ELSEWHERE',
 }
 
 /**
- * Applies the events that were waiting for this payment to appear, inside the caller's transaction:
- * one of the sessions may be paid already. Only events of sessions are ever parked.
+ * Applies the events that were parked for this payment, inside the caller's transaction: one of the
+ * sessions may already be paid. Only session events are ever parked.
  */
 export async function linkParkedEvents(
   recording: Recording,
@@ -39,7 +39,7 @@ export async function linkParkedEvents(
   }
 }
 
-/** What contradicts the payment is refused before anything is written, and must not prevent it. */
+/** An event that contradicts the payment is rejected before anything is written, and must not prevent it. */
 async function link(
   recording: Recording,
   event: ProviderEvent,

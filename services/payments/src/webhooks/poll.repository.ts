@@ -2,10 +2,10 @@ import type { Db } from '../payment/database/tables.ts'
 
 const NAME = 'provider-events'
 
-/** A row of its own says that the database was restored and the provider has to be asked. */
+/** A separate row marks the database as restored: the provider has to be asked first. */
 const RESTORED = 'restored'
 
-/** How far the provider's list of events was read, and the window that is being read. */
+/** How far the provider's list of events has been read, and the window being read. */
 export type EventPoll = {
   polledUntil: Date
   window: { to: Date; after: string | null } | null

@@ -13,7 +13,7 @@ export { deleteRestored, insertRestored, isRestored } from './poll.repository.ts
 
 /** Webhooks get this long to arrive by themselves. */
 const GRACE_SECONDS = 300
-/** Read again each time: the provider's times are whole seconds, and its list may lag. */
+/** Read again each time, because the provider's times are whole seconds and its list may lag. */
 const OVERLAP_SECONDS = 600
 const FIRST_WINDOW_SECONDS = 3600
 /** The provider keeps events for thirty days. */
@@ -21,8 +21,8 @@ const OLDEST_SECONDS = 30 * 24 * 3600
 const CUT_SHORT = "the provider's list has more events, but no id to continue from"
 
 /**
- * Reads the provider's list of events, so that the loss of a webhook heals. Every page moves the
- * cursor: a long list is read to its end, however often the reading is interrupted.
+ * Reads the provider's list of events, to make up for lost webhooks. Every page moves the cursor, so
+ * a long list is read to its end however often the reading is interrupted.
  */
 export async function pollEvents(payments: Payments, signal: AbortSignal): Promise<void> {
   const { provider, db, clock } = payments
@@ -37,7 +37,7 @@ export async function pollEvents(payments: Payments, signal: AbortSignal): Promi
   }
 }
 
-/** The window that was under way, or one that ends where webhooks have had their time. */
+/** The unfinished window, or a new one that ends where the grace period of webhooks begins. */
 function windowOf(poll: EventPoll | undefined, now: Date): EventPoll {
   const to = poll?.window?.to ?? secondsAfter(now, -GRACE_SECONDS)
   const polledUntil = poll?.polledUntil ?? secondsAfter(to, -FIRST_WINDOW_SECONDS)
@@ -89,7 +89,7 @@ async function take(payments: Payments, listed: ListedEvent): Promise<void> {
     await receiveEvent(payments, { event, body, source: 'poll' })
     payments.log.info({ eventId }, 'an event arrived by poll and not by webhook')
   } catch (error) {
-    // Only a problem says that the event is kept, or can be: the cursor must not pass any other.
+    // Only a Problem means that the event is stored or can be: on any other error the cursor must not move on.
     if (!(error instanceof Problem)) throw error
     payments.log.warn({ err: error, eventId }, 'a polled event failed')
     if (eventMalformed.is(error)) await recordUnreadableEvent(payments, listed)

@@ -38,15 +38,15 @@ export type Acknowledgement = {
 }
 
 /**
- * Takes in one proven event. The claim and its effects commit together: a crash half-way leaves
- * neither, so no claim is ever held by a dead process, and the next delivery starts clean. Racing
+ * Processes one verified event. The claim and its effects commit together: a crash half-way leaves
+ * neither, so no claim is ever held by a dead process, and the next delivery starts clean. Concurrent
  * deliveries of one event wait for each other at the claim.
  */
 export async function receiveEvent(payments: Payments, delivery: Delivery) {
   const object = readEventObject(delivery.event, payments.provider?.liveMode)
   const at = payments.clock()
   try {
-    // Outside of the transaction PostgreSQL answers several events at once; SQLite reads twice as much.
+    // Outside the transaction PostgreSQL answers several events at once; SQLite would only read twice as much.
     const owner =
       engineOf(payments.db) === 'postgres' ? await findOwner(payments.db, object) : undefined
     const work = async (db: Db) => {
@@ -56,12 +56,12 @@ export async function receiveEvent(payments: Payments, delivery: Delivery) {
     const groupKey = owner?.paymentId ?? undefined
     const acknowledged = await inTransaction(payments.db, work, { groupKey })
     failPoint('webhook:committed')
-    // Without a credential the job would do nothing, and meanwhile keep another node from it.
+    // Without a credential the job would do nothing, and meanwhile keep another node from running it.
     if (object.kind === 'hint' && payments.provider) payments.wake()
     return acknowledged
   } catch (error) {
     await recordFailedEvent(payments, delivery, error).catch((second) => {
-      const message = 'An event could not be processed, nor kept for another try.'
+      const message = 'An event could neither be processed nor stored for a retry.'
       throw new AggregateError([error, second], message, { cause: error })
     })
     throw eventFailed({ cause: error })
@@ -82,7 +82,7 @@ async function claimAndApply(
   const status = isIgnored ? ('IGNORED' as const) : ('PROCESSED' as const)
   const claim = { ...newInboxEvent(delivery, at), paymentId, parkedFor, status }
   const from = { source, kind: event.type, eventId: event.id, at }
-  // The locks go out with the claim; an event that was claimed before makes no use of them.
+  // The locks share the claim's round trip; an event that was claimed before does not use them.
   const [claimed, apply] = await Promise.all([
     claimEvent(db, claim),
     lockTarget(recording, object, target, from),
@@ -104,7 +104,7 @@ function acknowledge(event: InboxEvent, duplicate: boolean): Acknowledgement {
   return { eventId: event.id, eventType: event.type, status, duplicate }
 }
 
-/** Takes the locks that an event needs. What it returns joins the event to the payment it is about. */
+/** Takes the locks that an event needs, and returns a function that joins the event to its payment. */
 async function lockTarget(
   recording: Recording,
   object: EventObject,
@@ -129,14 +129,14 @@ async function lockTarget(
       return async () => {
         const record = await observeRefund(recording, refund, source, locking)
         if (record) return requireCovered(record, refund)
-        // Its intent is not known yet, but the payment is: the session will show the rest.
+        // The intent is not known yet, but the payment is: looking up its session will show the rest.
         return scheduleCheck(db, target, { ...source, subject: refund.id })
       }
     }
     case 'hint':
       return () => scheduleCheck(db, target, source)
     case 'wrong-mode': {
-      // An event of the other mode moves no money here, whatever it says.
+      // An event of the other mode must move no money here, whatever it contains.
       const note = 'A live event on a test credential, or the other way round.'
       const facts = { paymentId, note, anomaly: 'LIVE_MODE_DIFFERS' }
       return () => insertObservation(db, source, facts)
@@ -150,7 +150,7 @@ function requireCovered({ payment, refunds }: PaymentRecord, { id: refundId }: R
   const anomaly = 'REFUNDED_BEYOND_AMOUNT'
   const counted = refunds.find(({ id }) => id === refundId)?.status === 'succeeded'
   if (!counted || !payment.anomalies.includes(anomaly)) return
-  const message = `With refund ${refundId} more than the amount of the payment would be refunded.`
+  const message = `Refund ${refundId} would bring the refunds above the amount of the payment.`
   throw new InconsistentObservation(anomaly, payment.id, message)
 }
 

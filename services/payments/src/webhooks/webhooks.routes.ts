@@ -78,7 +78,7 @@ const EventQuery = pageQuery(EVENT_SORTS, {
   type: Type.Optional(text),
 })
 
-/** What the provider posts; only what every event has. */
+/** What the provider posts: only the members that every event has. */
 const EventBody = Type.Object(
   {
     id: EventId,
@@ -106,25 +106,25 @@ each event id takes effect once.`,
   problems: [deliveryIncompatible, eventMalformed, eventFailed, webhookNotConfigured],
 }
 
-/** In a scope whose parser keeps the bytes exactly as they came: the signature is over those. */
+/** Uses a scope whose parser keeps the body's exact bytes, because the signature covers them. */
 export function webhookRoutes(server: Server, payments: Payments, secrets: string[]): void {
   server.register(async (scope) => {
     scope.removeAllContentTypeParsers()
-    // The framework remembers only parsers of a named type.
+    // The framework caches only parsers of an explicit type.
     scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, keepBytes)
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, keepBytes)
     scope.post('/api/provider/webhook', {
       bodyLimit: MOST_BYTES,
       schema: webhook,
       handler: async (request) => {
-        const bytes = provenBody(request, secrets, payments.clock())
+        const bytes = verifiedBody(request, secrets, payments.clock())
         return receiveEvent(payments, { ...parseEvent(bytes), source: 'webhook' })
       },
     })
   })
 }
 
-/** The inbox, for operators; switched on by name outside the sandbox. */
+/** The inbox, for operators; outside the sandbox only with `PAYMENTS_OPERATIONS`. */
 export function eventOperationRoutes(server: Server, payments: Payments, guard: PaymentGuard) {
   server.get('/api/webhook-events', {
     schema: {
@@ -146,7 +146,7 @@ export function eventOperationRoutes(server: Server, payments: Payments, guard: 
   server.get('/api/webhook-events/:id', {
     schema: {
       operationId: 'webhookEvent',
-      summary: 'An event of the inbox with what was received',
+      summary: 'An event of the inbox with its payload',
       tags,
       params: EventParams,
       response: { 200: ReceivedEventReply },
@@ -159,7 +159,7 @@ export function eventOperationRoutes(server: Server, payments: Payments, guard: 
   server.post('/api/webhook-events/:id/retry', {
     schema: {
       operationId: 'retryWebhookEvent',
-      summary: 'Process an event again, also one that was given up',
+      summary: 'Process an event again, even one that was given up',
       tags,
       params: EventParams,
       response: { 200: AcknowledgementReply },
@@ -174,8 +174,8 @@ function keepBytes(_request: Request, body: Buffer, done: (error: null, body: Bu
   done(null, body)
 }
 
-/** The body of a delivery that the provider certainly sent. Nothing is written before this. */
-function provenBody(request: Request, secrets: string[], now: Date): Buffer {
+/** The body of a delivery with a valid signature. Nothing is written before this. */
+function verifiedBody(request: Request, secrets: string[], now: Date): Buffer {
   const signature = signatureOf(request)
   if (!signature) throw signatureMissing()
   if (secrets.length === 0) throw webhookNotConfigured()
@@ -188,7 +188,7 @@ function provenBody(request: Request, secrets: string[], now: Date): Buffer {
   throw signatureRejected()
 }
 
-// The values as they came and not joined: a signature in two headers is refused.
+// The raw values, not joined: a signature in two headers is refused.
 function signatureOf({ raw, headers }: Request): string[] | undefined {
   const name = ['provider-signature', 'stripe-signature'].find((header) => header in headers)
   if (name === undefined) return undefined

@@ -78,7 +78,7 @@ export function apiRoutes(server: Server, sandbox: Sandbox, held: HeldCalls): vo
 
 const UNKNOWN_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** Adds endpoints of the provider's API, each by what it does. All other calls are unknown. */
+/** Adds endpoints of the provider's API, each with its operation. Any other URL is answered as unknown. */
 function endpointsOf(server: Server, api: Api) {
   const answer =
     (route: string, operation?: Operation) => async (request: Request, reply: Reply) => {
@@ -87,7 +87,7 @@ function endpointsOf(server: Server, api: Api) {
     }
   for (const url of ['/v1', '/v1/*']) {
     const handler = answer('(unknown)')
-    // Before the body is read, so that nothing in it changes the answer.
+    // Answered before the body is read, so that nothing in it changes the answer.
     server.route({ method: UNKNOWN_METHODS, url, onRequest: handler, handler })
   }
   const add = (method: 'GET' | 'POST' | 'DELETE') => (url: string, operation: Operation) => {

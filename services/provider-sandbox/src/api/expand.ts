@@ -15,7 +15,7 @@ export function readExpand(value: FormValue | undefined): string[] {
 
 type Expandable = { [member: string]: unknown }
 
-/** Replaces ids by the objects they name, along paths such as `data.payment_intent.latest_charge`. */
+/** Replaces ids with the objects they name, along paths such as `data.payment_intent.latest_charge`. */
 export async function expandPaths(sandbox: Sandbox, object: object, paths: string[]) {
   const expanded = structuredClone(object) as Expandable
   for (const path of paths) {

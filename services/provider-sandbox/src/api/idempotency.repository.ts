@@ -3,7 +3,7 @@ import type { SandboxDb } from '../state/tables.ts'
 
 type KeptAnswer = { fingerprint: string; status: number; body: string; request_id: string }
 
-/** False when another call has kept an answer under the key that is still good at `now`. */
+/** False when another call has stored an answer under the key that is still valid at `now`. */
 export async function insertKey(
   db: SandboxDb,
   key: string,
@@ -26,7 +26,7 @@ export async function insertKey(
   return inserted !== undefined
 }
 
-/** In version 1.0 a row without a status was a call under way. Such a row is ignored. */
+/** In version 1.0 a row without a status was a call in progress. Such rows are ignored. */
 export async function findKey(db: SandboxDb, key: string, now: Date) {
   return db
     .selectFrom('idempotency_keys')

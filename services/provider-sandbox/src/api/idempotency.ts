@@ -10,7 +10,7 @@ import { findKey, insertKey } from './idempotency.repository.ts'
 const KEPT_SECONDS = 24 * 60 * 60
 const LONGEST_KEY = 255
 
-/** The fingerprint of the call under way for each key. The sandbox is one process. */
+/** The fingerprint of the call in progress for each key. In memory, as the sandbox is one process. */
 export type KeysInUse = Map<string, string>
 
 /** Stores the answer for later calls, in the transaction of the work it answers. */
@@ -19,9 +19,9 @@ export type Keep = (db: SandboxDb, answer: Answer) => Promise<void>
 type KeyedCall = { key: string; fingerprint: string; requestId: string }
 
 /**
- * Does the work once for each key. Later calls with the key get the same answer; while the first
- * is under way, and for other parameters, they are refused. Work that fails keeps nothing, so the
- * key is free again. The insert decides between two calls that both found no answer.
+ * Does the work once for each key. Later calls with the key get the same answer; they are refused while
+ * the first is in progress, or if their parameters differ. Work that fails stores nothing, so the key is
+ * free again. The insert decides between two calls that both found no answer.
  */
 export async function answerOnce(
   sandbox: Sandbox,
@@ -59,7 +59,7 @@ function replay({ status, body }: Answer, firstRequestId: string): Answer {
   return { status, body, headers }
 }
 
-/** The same endpoint with the same parameters in any order. */
+/** Equal for calls of one endpoint with the same parameters in any order. */
 export function fingerprintOf(method: string, path: string, form: Form): string {
   return createHash('sha256')
     .update(`${method} ${path} ${canonical(form)}`)

@@ -37,9 +37,9 @@ export type IncomingCall = {
 }
 
 /**
- * Answers one call and logs it. The order: authentication, faults before, the form, the idempotency
- * key, the effect with its events in one transaction, faults after. Without an operation the path
- * or its method is unknown, which the provider says also to callers without a key.
+ * Answers one call and logs it. The order is: authentication, `before` faults, the form, the idempotency
+ * key, the effect with its events in one transaction, `after` faults. Without an operation the path or its
+ * method is unknown; the provider says so even to callers without an API key.
  */
 export async function answerCall(api: Api, call: IncomingCall, operation?: Operation) {
   const { sandbox, held } = api

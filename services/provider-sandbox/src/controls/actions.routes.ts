@@ -13,7 +13,7 @@ import {
 
 const ById = Type.Object({ id: Type.String() })
 
-// The body may be absent, so that one call pays.
+// The body may be absent, so that a bare POST pays.
 const CardBody = Type.Union([Type.Object({ card: Type.Optional(Type.String()) }), Type.Null()])
 
 const BankDebitBody = Type.Union([
@@ -26,7 +26,7 @@ const BankDebitBody = Type.Union([
 
 const ChallengeBody = Type.Object({ accepted: Type.Boolean() })
 
-/** What a customer, a bank or the provider's own people would do. */
+/** What a customer, a bank or the provider's staff would do. */
 export function actionRoutes(server: Server, sandbox: Sandbox): void {
   server.post('/sandbox/api/sessions/:id/pay', {
     schema: { params: ById, body: CardBody },

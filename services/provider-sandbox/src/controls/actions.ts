@@ -19,7 +19,7 @@ export const payWithCard = (sandbox: Sandbox, id: string, card = GOOD_CARD) =>
   pay(sandbox, id, (inside) => payByCard(inside, id, card))
 
 export function declineCard(sandbox: Sandbox, id: string, card = DECLINED_CARD) {
-  if (!TEST_CARDS[card]?.error) throw validationFailed(['card: must be one that is declined'])
+  if (!TEST_CARDS[card]?.error) throw validationFailed(['card: must be a card that is declined'])
   return payWithCard(sandbox, id, card)
 }
 

@@ -26,7 +26,7 @@ const EndpointBody = Type.Object({
   enabledEvents: Type.Optional(Type.Array(Type.String())),
 })
 
-/** Events, endpoints, and what was delivered. */
+/** Events, endpoints and deliveries. */
 export function deliveryRoutes(server: Server, { sandbox, deliverer }: Controls): void {
   server.get('/sandbox/api/events', () => listRecent(sandbox, 'event'))
   server.post('/sandbox/api/events', {

@@ -23,7 +23,7 @@ type GivenEndpoint = {
   enabledEvents?: string[]
 }
 
-/** Unlike the API, which makes up a secret, this takes the caller's. */
+/** Unlike the API, which generates a secret, this takes the caller's. */
 export async function addEndpoint(sandbox: Sandbox, given: GivenEndpoint) {
   const { url, enabledEvents, ...secrets } = given
   const { id } = await insertEndpoint(sandbox, { url, enabled_events: enabledEvents }, secrets)
@@ -47,7 +47,7 @@ export async function removeEndpoint(sandbox: Sandbox, id: string): Promise<void
   await deleteObject(sandbox.db, id)
 }
 
-/** Delivers an event once more, whatever the switches say about dropping and delaying. */
+/** Delivers an event again, regardless of switches that would drop or delay it. */
 export async function resendEvent(sandbox: Sandbox, id: string): Promise<Event> {
   return change(sandbox, async (inside) => {
     const event = await findObject(inside.db, 'event', id)
@@ -59,7 +59,7 @@ export async function resendEvent(sandbox: Sandbox, id: string): Promise<Event> 
 
 type ForgedEvent = { type: string; object: { id: string }; livemode?: boolean }
 
-/** An event that nothing caused, properly signed, for what a provider should never send. */
+/** Sends a correctly signed event that nothing caused, which a real provider should never do. */
 export async function forgeEvent(sandbox: Sandbox, forged: ForgedEvent): Promise<Event> {
   const { type, object, livemode } = forged
   return change(sandbox, (inside) =>

@@ -28,10 +28,10 @@ export async function insertRows(db: SandboxDb, table: Table, rows: object[]): P
       .execute()
 }
 
-// An unknown column is a general error; a value that is an object cannot be bound.
+// SQLite reports an unknown column as a general error. Binding an object as a value is a TypeError.
 const ROW_FAULTS = /^SQLITE_(ERROR|MISMATCH|CONSTRAINT_(NOTNULL|PRIMARYKEY|UNIQUE|ROWID))$/
 
-/** Whether a given row is at fault and not the database. */
+/** Whether a given row is at fault rather than the database. */
 export function isFaultyRow(error: unknown): error is Error {
   return (
     error instanceof TypeError ||

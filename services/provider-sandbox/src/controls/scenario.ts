@@ -1,10 +1,10 @@
 import { validationFailed } from '@plinth/kit'
-import { ensureEndpointOfSettings } from '../resources/webhooks/endpoints.ts'
+import { ensureConfiguredEndpoint } from '../resources/webhooks/endpoints.ts'
 import type { MovableClock } from '../state/clock.ts'
 import { change, type Sandbox } from '../state/sandbox.ts'
 import { deleteRows, insertRows, isFaultyRow, listRows, TABLES } from './scenario.repository.ts'
 
-/** Everything the sandbox holds, as one document. Secrets of webhook endpoints are in it. */
+/** Everything the sandbox holds, as one document, including the secrets of webhook endpoints. */
 export type Scenario = { plinthSandbox: 1; tables: Record<string, object[]> }
 
 export async function exportScenario({ db }: Sandbox): Promise<Scenario> {
@@ -13,10 +13,10 @@ export async function exportScenario({ db }: Sandbox): Promise<Scenario> {
   return { plinthSandbox: 1, tables }
 }
 
-/** Replaces everything by the scenario, or changes nothing. */
+/** Replaces everything with the scenario, or changes nothing. */
 export async function importScenario(sandbox: Sandbox, clock: MovableClock, { tables }: Scenario) {
   const unknown = Object.keys(tables).filter((name) => !TABLES.includes(name as never))
-  if (unknown.length > 0) throw validationFailed([`tables: ${unknown.join(', ')} not known`])
+  if (unknown.length > 0) throw validationFailed([`tables: unknown: ${unknown.join(', ')}`])
   try {
     await change(sandbox, async ({ db }) => {
       await deleteRows(db, TABLES)
@@ -32,11 +32,11 @@ export async function importScenario(sandbox: Sandbox, clock: MovableClock, { ta
 /** The counters stay, so that no id is given out twice. */
 const FORGOTTEN = TABLES.filter((table) => table !== 'counters')
 
-/** As after the first start: only the endpoint of the settings, and the machine's time. */
+/** Restores the state of a first start: only the configured endpoint, and the machine's time. */
 export async function resetSandbox(sandbox: Sandbox, clock: MovableClock): Promise<void> {
   await change(sandbox, async (inside) => {
     await deleteRows(inside.db, FORGOTTEN)
-    await ensureEndpointOfSettings(inside)
+    await ensureConfiguredEndpoint(inside)
   })
   await clock.load()
 }

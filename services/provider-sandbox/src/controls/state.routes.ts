@@ -1,7 +1,7 @@
 import { type Reply, type Server, Type } from '@plinth/kit'
 import { FAULT_KINDS, type FaultKind } from '../api/faults/fault.ts'
 import { countSessions, readBooks } from '../resources/money/books.ts'
-import { REFUND_WAYS, readSwitches, SIGNING_WAYS } from '../state/switches.ts'
+import { REFUND_MODES, readSwitches, SIGNING_MODES } from '../state/switches.ts'
 import { exportScenario, importScenario, resetSandbox } from './scenario.ts'
 import {
   addFault,
@@ -31,9 +31,9 @@ const SwitchesBody = Type.Object(
     duplicates: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
     reorder: Type.Optional(Type.Integer({ minimum: 0 })),
     eventSecond: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])),
-    signWith: Type.Optional(Type.Union(SIGNING_WAYS.map((way) => Type.Literal(way)))),
+    signWith: Type.Optional(Type.Union(SIGNING_MODES.map((mode) => Type.Literal(mode)))),
     apiVersion: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-    refunds: Type.Optional(Type.Union(REFUND_WAYS.map((way) => Type.Literal(way)))),
+    refunds: Type.Optional(Type.Union(REFUND_MODES.map((mode) => Type.Literal(mode)))),
     amountLimits: Type.Optional(Type.Boolean()),
   },
   { additionalProperties: false },
@@ -62,7 +62,7 @@ export function stateRoutes(server: Server, controls: Controls): void {
   server.get('/sandbox/api/refunds', () => listRecent(sandbox, 'refund'))
   server.get('/sandbox/api/requests', () => listRecentRequests(sandbox))
   server.delete('/sandbox/api/idempotency-keys', (_request, reply) =>
-    sendNothing(reply, forgetIdempotencyKeys(sandbox)),
+    sendNoContent(reply, forgetIdempotencyKeys(sandbox)),
   )
 
   server.get('/sandbox/api/books', () => readBooks(sandbox))
@@ -85,7 +85,7 @@ const FaultBody = Type.Object({
 
 const FaultParams = Type.Object({ id: Type.String({ pattern: '^\\d{1,15}$' }) })
 
-/** What goes wrong with the next calls. */
+/** The faults that strike the next calls. */
 function faultRoutes(server: Server, { sandbox, held }: Controls): void {
   server.get('/sandbox/api/faults', async () => ({
     faults: await readFaults(sandbox),
@@ -96,11 +96,11 @@ function faultRoutes(server: Server, { sandbox, held }: Controls): void {
     handler: async ({ body }, reply) => reply.code(201).send(await addFault(sandbox, body)),
   })
   server.delete('/sandbox/api/faults', (_request, reply) =>
-    sendNothing(reply, removeFaults(sandbox)),
+    sendNoContent(reply, removeFaults(sandbox)),
   )
   server.delete('/sandbox/api/faults/:id', {
     schema: { params: FaultParams },
-    handler: ({ params }, reply) => sendNothing(reply, removeFault(sandbox, Number(params.id))),
+    handler: ({ params }, reply) => sendNoContent(reply, removeFault(sandbox, Number(params.id))),
   })
   server.post('/sandbox/api/faults/release', () => ({ released: held.release() }))
 }
@@ -121,14 +121,14 @@ function scenarioRoutes(server: Server, { sandbox, clock }: Controls): void {
   server.put('/sandbox/api/scenario', {
     schema: { body: ScenarioBody },
     bodyLimit: MOST_BYTES,
-    handler: ({ body }, reply) => sendNothing(reply, importScenario(sandbox, clock, body)),
+    handler: ({ body }, reply) => sendNoContent(reply, importScenario(sandbox, clock, body)),
   })
   server.post('/sandbox/api/reset', (_request, reply) =>
-    sendNothing(reply, resetSandbox(sandbox, clock)),
+    sendNoContent(reply, resetSandbox(sandbox, clock)),
   )
 }
 
-async function sendNothing(reply: Reply, work: Promise<void>): Promise<Reply> {
+async function sendNoContent(reply: Reply, work: Promise<void>): Promise<Reply> {
   await work
   return reply.code(204).send()
 }

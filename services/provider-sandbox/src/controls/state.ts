@@ -36,7 +36,7 @@ export async function advanceClock(controls: Controls, seconds: number) {
   return readClock(controls)
 }
 
-/** Back to the machine's time. What happened on the way stays; what is due later waits for it. */
+/** Returns to the machine's time. What has happened stays; whatever is due later waits until then. */
 export async function resetClock(controls: Controls) {
   await controls.clock.reset()
   return readClock(controls)

@@ -1,8 +1,8 @@
 export type Page = { title: string; main: Html }
 
 /**
- * Every page says SANDBOX, so that it is not taken for the real provider. The style is that of the
- * consoles.
+ * Every page says SANDBOX, so that it is not mistaken for the real provider. It shares the style of
+ * the consoles.
  */
 export function renderPage({ title, main }: Page, basePath: string): string {
   return html`<!doctype html>
@@ -24,7 +24,7 @@ ${main}
 `.markup
 }
 
-/** Pages run no script. Forms go here, and may lead on to `formTargets` when they are done. */
+/** Pages run no script. Forms post to this origin, and may then redirect to `formTargets`. */
 export function pageHeaders(formTargets: string[] = []): Record<string, string> {
   const policy = [
     "default-src 'none'",

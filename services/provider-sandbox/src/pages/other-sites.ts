@@ -1,13 +1,13 @@
 import { accessDenied, type Server } from '@plinth/kit'
 
 /**
- * Refuses what a page of another site sends with a visitor's browser. Programs, which send neither
- * header, are let through, and so are the origins that the settings name.
+ * Refuses requests that a page of another site sends through a visitor's browser. Programs, which send
+ * neither header, are let through, and so are the configured origins.
  */
-export function refuseOtherSites(server: Server, friends: string[]): void {
+export function refuseOtherSites(server: Server, allowedOrigins: string[]): void {
   server.addHook('onRequest', async ({ method, headers, host }) => {
     const { 'sec-fetch-site': site, origin } = headers
-    if (method === 'GET' || method === 'HEAD' || friends.includes(origin ?? '')) return
+    if (method === 'GET' || method === 'HEAD' || allowedOrigins.includes(origin ?? '')) return
     const foreign =
       site === undefined
         ? origin !== undefined && originHost(origin) !== host

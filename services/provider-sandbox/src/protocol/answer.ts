@@ -1,7 +1,7 @@
 import type { Problem } from '@plinth/kit'
 import { ProviderError } from './errors.ts'
 
-/** A reply that is ready to be sent; `cut` breaks the connection instead of it or half-way. */
+/** A reply that is ready to be sent; `cut` breaks the connection instead of sending it, or half-way. */
 export type Answer = {
   status: number
   body: string
@@ -32,7 +32,7 @@ function docUrl(code: string): string {
   return `https://docs.stripe.com/error-codes#${code.replaceAll('_', '-')}`
 }
 
-/** On the provider's paths every failure has its shape, also one found before the pipeline. */
+/** On the provider's paths every failure has the provider's shape, even one raised before the pipeline. */
 export function renderForApi({ status, message }: Problem, url: string) {
   if (!/^\/v1($|[/?])/.test(url)) return undefined
   const type = status >= 500 ? 'api_error' : 'invalid_request_error'

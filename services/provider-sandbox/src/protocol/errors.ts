@@ -9,7 +9,7 @@ type ErrorFacts = {
   code?: string
   param?: string
   headers?: Record<string, string>
-  /** Refused before the endpoint began its work, so an idempotency key does not keep it. */
+  /** Refused before the endpoint began its work, so it is not stored under an idempotency key. */
   transient?: boolean
 }
 
@@ -28,7 +28,7 @@ export class ProviderError extends Problem {
 export const invalidForm = (message: string) =>
   new ProviderError({ status: 400, message, transient: true })
 
-/** A fault in the parameters themselves: found before any work, never kept. */
+/** An error in the parameters themselves: found before any work, never stored. */
 export const parameterInvalid = (param: string, message: string, code?: string) =>
   new ProviderError({ status: 400, message, param, code, transient: true })
 
@@ -45,7 +45,7 @@ export const parameterEmpty = (param: string) =>
     'parameter_invalid_empty',
   )
 
-/** A refusal that depends on the state of things. */
+/** A refusal that depends on the current state. */
 export const requestRefused = (message: string, code?: string, param?: string) =>
   new ProviderError({ status: 400, message, code, param })
 

@@ -20,7 +20,7 @@ describe('parseForm', () => {
     assert.deepEqual(plain('a%5Bb%5D=%C3%A9+%2B&url=x?y=z'), { a: { b: 'é +' }, url: 'x?y=z' })
   })
 
-  test('takes __proto__ as a name and nothing else', () => {
+  test('treats __proto__ as a plain name', () => {
     const form = parseForm('__proto__[admin]=1&a[__proto__]=2')
 
     assert.equal(({} as Record<string, unknown>).admin, undefined)

@@ -5,7 +5,7 @@ import { resourceMissing } from './errors.ts'
 import type { Form } from './form.ts'
 import * as read from './parameters.ts'
 
-/** One call of the provider's API, read and authenticated; `expand` is already taken out. */
+/** One authenticated and parsed call of the provider's API, without `expand`. */
 type Call = { id: string; form: Form; path: string }
 
 /**
@@ -67,7 +67,7 @@ export function listing(
 
 const DEFAULT_LIMIT = 10
 
-/** One page, newest first. Reads one object more than asked for, to see whether there are others. */
+/** One page, newest first. Reads one object more than requested, to see whether there are more. */
 export async function readPage(
   sandbox: Sandbox,
   kind: Kind,

@@ -64,7 +64,7 @@ export function text({ max = 5000 } = {}): Reader<string | undefined> {
   }
 }
 
-/** In characters: some take two places in a JavaScript string. */
+/** Counts code points: some take two units in a JavaScript string. */
 function lengthOf(text: string): number {
   return [...text].length
 }

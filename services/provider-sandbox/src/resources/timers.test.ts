@@ -8,7 +8,7 @@ import type { Sandbox } from '../state/sandbox.ts'
 import type { SandboxTables } from '../state/tables.ts'
 import { startTicking } from './timers.ts'
 
-test('stopping waits for the round under way, also when another was due meanwhile', async (t) => {
+test('stopping waits for the current round, even when another became due meanwhile', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const database = await openDatabase<SandboxTables>('sqlite::memory:', migrations)
   t.after(() => database.close())

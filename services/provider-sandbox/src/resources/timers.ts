@@ -16,7 +16,7 @@ const ACTIONS: Record<TimerAction, (sandbox: Sandbox, id: string) => Promise<unk
   'fail-refund': failRefund,
 }
 
-/** Does what has become due, each at the time it was due. */
+/** Runs the timers that have become due, each as of the time it was due. */
 export async function runTimers(sandbox: Sandbox): Promise<void> {
   const findNext = () => findDueTimer(sandbox.db, sandbox.clock())
   for (let timer = await findNext(); timer; timer = await findNext()) await fire(sandbox, timer)
@@ -31,7 +31,7 @@ async function fire(sandbox: Sandbox, timer: Timer): Promise<void> {
     })
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    // Something else has settled it already.
+    // Something else has already settled it.
     await deleteTimer(sandbox.db, timer.id)
   }
 }

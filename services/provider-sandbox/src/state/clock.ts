@@ -4,10 +4,10 @@ import { findValue, updateValue } from './values.repository.ts'
 
 const OFFSET = 'clock-offset-ms'
 
-/** The machine's time and an offset that is kept across restarts. */
+/** The machine's time plus an offset that is kept across restarts. */
 export type MovableClock = Clock & {
   offsetSeconds(): number
-  /** Only forwards. */
+  /** Never moves back. */
   moveTo(moment: Date): Promise<void>
   reset(): Promise<void>
   /** Reads the stored offset. */

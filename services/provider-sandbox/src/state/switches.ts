@@ -1,9 +1,9 @@
 import type { SandboxDb } from './tables.ts'
 import { findValue, updateValue } from './values.repository.ts'
 
-export const SIGNING_WAYS = ['current', 'second', 'both', 'wrong'] as const
+export const SIGNING_MODES = ['current', 'second', 'both', 'wrong'] as const
 
-export const REFUND_WAYS = [
+export const REFUND_MODES = [
   'by-method',
   'succeed',
   'pending',
@@ -25,11 +25,11 @@ export type Switches = {
   reorder: number
   /** The `created` of every event, or null for the true second. */
   eventSecond: number | null
-  signWith: (typeof SIGNING_WAYS)[number]
+  signWith: (typeof SIGNING_MODES)[number]
   /** The `api_version` of every event, or null for the current one. */
   apiVersion: string | null
-  /** How refunds go; `by-method` leaves it to the card. */
-  refunds: (typeof REFUND_WAYS)[number]
+  /** How refunds turn out; with `by-method` the card decides. */
+  refunds: (typeof REFUND_MODES)[number]
   /** Whether the provider's minimum and maximum amounts are enforced. */
   amountLimits: boolean
 }

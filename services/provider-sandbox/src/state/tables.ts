@@ -9,9 +9,9 @@ type Numbered = { id: Generated<number> }
 
 export type SandboxTables = {
   /**
-   * Every object of the provider's API, as its JSON is (`body`). `parent` is the object it belongs
-   * to: for all that is about a payment, its session. `hidden` is what the API never shows: an
-   * endpoint's secrets, what a session keeps for its payment. `seq` is the order of creation.
+   * Every object of the provider's API as JSON (`body`). `parent` is the object it belongs to: for
+   * everything about a payment, its session. `hidden` is what the API never shows: an endpoint's
+   * secrets, and what a session stores for its payment. `seq` is the order of creation.
    */
   objects: Texts<'id' | 'kind' | 'body' | 'hidden'> & {
     seq: Generated<number>

@@ -33,8 +33,8 @@ export async function updateValue(db: SandboxDb, name: string, value: unknown): 
 }
 
 /**
- * No sync of the disk at each commit: a killed process loses nothing, a power cut may lose the last
- * moments. No money is at stake, and clients are often measured against the sandbox.
+ * Does not sync the disk at each commit: a killed process loses nothing, but a power cut may lose the
+ * last commits. No money is at stake, and clients are often benchmarked against the sandbox.
  */
 export async function relaxDurability(db: SandboxDb): Promise<void> {
   await sql`pragma synchronous = normal`.execute(db)

@@ -9,7 +9,7 @@ type Sent = Pick<
   'paymentId' | 'sequence' | 'reference' | 'request' | 'idempotencyKey' | 'firstSentAt'
 >
 
-/** Committed before it is sent; what the provider made of it is not known yet. */
+/** Committed before it is sent; its outcome at the provider is not known yet. */
 export type ReservedAttempt = Sent & {
   state: 'reserved'
   sessionId: null
@@ -60,8 +60,8 @@ export async function updateAttempt(db: Db, attempt: SessionAttempt): Promise<vo
 }
 
 /**
- * Only an attempt that never became a session can be withdrawn, and only this very one: its
- * sequence may be another's already.
+ * Only an attempt that never got a session can be withdrawn, and only this exact one: another
+ * attempt may have its sequence by now.
  */
 export async function deleteReservedAttempt(
   db: Db,
@@ -83,7 +83,7 @@ const bySession = prepared((db: Db, { sessionId }: { sessionId: string }) =>
   db.selectFrom('attempts').selectAll().where('session_id', '=', sessionId),
 )
 
-/** The one attempt that has this session, whichever payment it is of. */
+/** The one attempt that has this session, of any payment. */
 export async function findAttemptBySession(
   db: Db,
   sessionId: string,
@@ -104,12 +104,12 @@ export async function findPaymentIdByIntent(
   return row?.payment_id
 }
 
-// What is written is a reserved attempt or one that has a session.
+// Every stored attempt is either reserved or has a session.
 function toAttempt(row: AttemptRow): Attempt {
   return fromRow(row) as Attempt
 }
 
-/** How many checkout keys of this payment are spent although nothing came of them. */
+/** How many of this payment's checkout idempotency keys were spent without creating a session. */
 export async function findCheckoutGeneration(db: Db, paymentId: string): Promise<number> {
   const row = await db
     .selectFrom('checkout_generations')

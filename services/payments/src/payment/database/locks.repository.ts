@@ -2,7 +2,7 @@ import { engineOf, prepared } from '@plinth/kit'
 import { sql } from 'kysely'
 import type { Db } from './tables.ts'
 
-// Another number would let two versions of the service miss each other's locks.
+// Never change these numbers: two versions of the service would miss each other's locks.
 const SPACES = { intent: 0, reference: 1, session: 2, refund: 3 }
 
 const lock = prepared((db: Db, { name, space }: { name: string; space: number }) =>
@@ -10,10 +10,10 @@ const lock = prepared((db: Db, { name, space }: { name: string; space: number })
 )
 
 /**
- * Held until the transaction ends. A refund may be seen before it is known whose intent it is for:
- * without this, it and the session that names the intent could miss each other. So could a payment
- * and an event that is parked for it while it is being inserted, and two payments for which the
- * provider names the same session or refund. SQLite has one writer at a time.
+ * Held until the transaction ends. A refund may be seen before the payment of its intent is known:
+ * without this lock, the refund and the session that names the intent could miss each other. So could
+ * a payment being inserted and an event being parked for it, and two payments for which the provider
+ * names the same session or refund. SQLite needs no lock: it has one writer at a time.
  */
 export async function lockName(db: Db, kind: keyof typeof SPACES, name: string): Promise<void> {
   if (engineOf(db) === 'sqlite') return

@@ -15,7 +15,7 @@ type NewRow = Omit<ObservationRow, 'id'>
 
 export type Observation = FromRow<NewRow>
 
-/** How something became known, for the timeline. */
+/** Where an observation came from, for the timeline. */
 export type ObservationSource = {
   source: 'webhook' | 'poll' | 'reply' | 'look-up' | 'request'
   kind: string
@@ -67,12 +67,12 @@ type NewAuditRow = Omit<AuditEventRow, 'id'>
 
 export const AUDIT_SORTS = ['id', 'at']
 
-/** Who did what; append-only like the observations. */
+/** Who did what; append-only like the observations, except that `renameActor` replaces a name. */
 export async function insertAuditEvent(db: Db, event: FromRow<NewAuditRow>): Promise<void> {
   await db.insertInto('audit_events').values(toRow<NewAuditRow>(event)).execute()
 }
 
-/** What somebody did stays and says no longer who it was; the service keys of somebody who is gone end. */
+/** Keeps an erased user's audit events under another name, and ends the service keys the user created. */
 export async function renameActor(
   db: Db,
   username: string,

@@ -12,7 +12,7 @@ import {
 import type { Anomaly, Derived } from '../state.ts'
 import type { Db, PaymentRow } from './tables.ts'
 
-/** The derived projection, cached, with what identifies the payment. */
+/** The payment's identity and the cached projection derived for it. */
 export type Payment = Omit<FromRow<PaymentRow>, 'anomalies'> & Pick<Derived, 'anomalies'>
 
 export type NewPayment = Pick<
@@ -20,7 +20,7 @@ export type NewPayment = Pick<
   'id' | 'businessReference' | 'providerCustomerId' | 'amount' | 'currency' | 'createdAt'
 >
 
-/** False when the business reference is taken: of racing requests exactly one inserts. */
+/** False when the business reference is taken: of concurrent requests exactly one inserts. */
 export async function insertPayment(db: Db, payment: NewPayment): Promise<boolean> {
   const row = toRow<PaymentRow>({
     ...payment,
@@ -66,7 +66,7 @@ const shownById = prepared((db: Db, { id }: { id: string }) =>
     .where('id', '=', id),
 )
 
-/** A payment as callers see it: what is read most often, so that the database names the members. */
+/** A payment as callers see it. This is the most frequent read, so the database names the members. */
 export async function findShownPayment(db: Db, id: string) {
   const [shown] = await shownById(db, { id })
   return shown
@@ -76,7 +76,7 @@ const byIdForUpdate = prepared((db: Db, { id }: { id: string }) =>
   forUpdate(db, db.selectFrom('payments').selectAll().where('id', '=', id)),
 )
 
-/** Also takes the row's lock, which is always the first lock taken on anything of a payment. */
+/** Also takes the row lock, which always comes before locks on any other row of the payment. */
 export async function findPaymentForUpdate(db: Db, id: string): Promise<Payment | undefined> {
   const [row] = await byIdForUpdate(db, { id })
   return row && toPayment(row)
@@ -114,8 +114,8 @@ const update = prepared((db: Db, payment: FromRow<PaymentRow>) => {
   return db.updateTable('payments').set(derived).where('id', '=', row.id)
 })
 
-/** Several of these are one statement without a join on PostgreSQL; SQLite would look at every index. */
-const insertAgain = prepared((db: Db, payment: FromRow<PaymentRow>) =>
+/** On PostgreSQL several upserts become one statement without a join; on SQLite one would check every index. */
+const upsert = prepared((db: Db, payment: FromRow<PaymentRow>) =>
   db
     .insertInto('payments')
     .values(toRow<PaymentRow>(payment))
@@ -128,10 +128,10 @@ const insertAgain = prepared((db: Db, payment: FromRow<PaymentRow>) =>
     ),
 )
 
-/** Of a payment whose lock the caller has, so that it is there. */
+/** The caller holds the payment's lock, so the row exists. */
 export async function updateProjection(db: Db, payment: Payment, now: Date): Promise<void> {
   const anomalies = payment.anomalies.join(',')
-  const save = engineOf(db) === 'postgres' ? insertAgain : update
+  const save = engineOf(db) === 'postgres' ? upsert : update
   await save(db, { ...payment, anomalies, updatedAt: now.toISOString() })
 }
 
@@ -164,7 +164,7 @@ const updateCheck = prepared((db: Db, { id, ...next }: NextCheckRow) =>
   db.updateTable('payments').set(next).where('id', '=', id),
 )
 
-/** When a payment is reconciled next, unless something is heard of it before. */
+/** Sets when the payment is reconciled next, unless an observation changes that first. */
 export async function updateNextCheck(
   db: Db,
   id: string,
@@ -193,7 +193,7 @@ export async function countPaymentsToCheck(db: Db): Promise<number> {
   return total
 }
 
-/** After a restart: what was under way when the last process ended is reconciled first. */
+/** After a restart: makes whatever was in flight when the last process ended due for reconciliation. */
 export async function updateUnresolvedToCheck(db: Db, now: Date): Promise<void> {
   const unresolved = db
     .selectFrom('attempts')
@@ -215,7 +215,7 @@ const retryFailed = prepared((db: Db, { id, now }: { id: string; now: string }) 
     .where('payment_id', '=', id),
 )
 
-/** Something about the payment has changed: what failed before may succeed now. */
+/** The payment has changed: events that failed before may succeed now. */
 export async function updateFailedToRetry(db: Db, paymentId: string, now: Date): Promise<void> {
   await retryFailed(db, { id: paymentId, now: now.toISOString() })
 }

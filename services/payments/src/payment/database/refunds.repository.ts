@@ -11,7 +11,7 @@ export async function findRefund(db: Db, id: string): Promise<Refund | undefined
   return row && toRefund(row)
 }
 
-/** What counts of a refund. */
+/** What a payment's record holds of a refund. */
 export type CountedRefund = Pick<Refund, 'id' | 'paymentIntentId' | 'amount' | 'status' | 'reason'>
 
 const COUNTED = [
@@ -36,7 +36,7 @@ export async function listRefundsOf(db: Db, intents: Iterable<string>): Promise<
   return found.flat()
 }
 
-// Not one condition with `or`: for that PostgreSQL reads the whole table while it is small.
+// A union, because with `or` PostgreSQL scans the whole table while it is small.
 const byIntentOrId = prepared((db: Db, { intent, id }: { intent: string; id: string }) =>
   db
     .selectFrom('refunds')
@@ -51,12 +51,16 @@ const byIntentOrId = prepared((db: Db, { intent, id }: { intent: string; id: str
     ),
 )
 
-/** Those of an intent, and one that is looked for, whichever intent it is of. */
-export function listRefundsAnd(db: Db, intent: string, soughtId: string): Promise<CountedRefund[]> {
+/** The refunds of an intent, and the refund `soughtId` whatever its intent. */
+export function listRefundsIncluding(
+  db: Db,
+  intent: string,
+  soughtId: string,
+): Promise<CountedRefund[]> {
   return byIntentOrId(db, { intent, id: soughtId })
 }
 
-const NEWS = ['payment_intent_id', 'status', 'reason', 'metadata', 'updated_at'] as const
+const UPDATED = ['payment_intent_id', 'status', 'reason', 'metadata', 'updated_at'] as const
 
 const upsert = prepared((db: Db, refund: FromRow<RefundRow>) =>
   db
@@ -66,7 +70,7 @@ const upsert = prepared((db: Db, refund: FromRow<RefundRow>) =>
       conflict
         .column('id')
         .doUpdateSet(({ ref }) =>
-          Object.fromEntries(NEWS.map((column) => [column, ref(`excluded.${column}`)])),
+          Object.fromEntries(UPDATED.map((column) => [column, ref(`excluded.${column}`)])),
         ),
     ),
 )
@@ -81,7 +85,7 @@ function toRefund({ metadata, created_at, updated_at, ...row }: RefundRow): Refu
   return { ...fromRow(row), metadata: JSON.parse(metadata) }
 }
 
-/** A refund we decided to make, committed before the provider hears of it. */
+/** A refund we decided to make, committed before the provider is called. */
 export type RefundAttempt = Omit<FromRow<RefundAttemptRow>, 'metadata'> & { metadata: Metadata }
 
 const byReference = prepared(
@@ -116,7 +120,7 @@ export async function listUnresolvedAttempts(db: Db, paymentId: string): Promise
   return (await unresolved(db, { paymentId })).map(toAttempt)
 }
 
-/** A refused attempt makes room for another under the same reference. */
+/** Replaces a refused attempt with the same reference. */
 export async function insertRefundAttempt(db: Db, attempt: RefundAttempt): Promise<void> {
   const metadata = JSON.stringify(attempt.metadata)
   const row = toRow<RefundAttemptRow>({ ...attempt, metadata })
@@ -134,8 +138,8 @@ export async function insertRefundAttempt(db: Db, attempt: RefundAttempt): Promi
 }
 
 /**
- * False when the attempt has become something else meanwhile: linked to its refund, or withdrawn
- * and reserved anew by another node.
+ * False when the attempt has changed meanwhile: linked to its refund, or withdrawn and reserved again
+ * by another node.
  */
 export async function updateRefundAttempt(
   db: Db,
@@ -163,7 +167,7 @@ const link = prepared(
       .where('reference', '=', values.reference),
 )
 
-/** Under the payment's lock, so that it is the attempt that was read. */
+/** The caller holds the payment's lock, so the attempt is still the one that was read. */
 export async function linkRefundAttempt(
   db: Db,
   { paymentId, reference }: RefundAttempt,

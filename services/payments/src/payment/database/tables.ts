@@ -29,7 +29,7 @@ type EventPollRow = {
   window_after: string | null
 }
 
-/** The exposed columns are a cache of what `derivePayment` says about the rows below. */
+/** The exposed columns cache what `derivePayment` computes from the attempts and refunds. */
 export type PaymentRow = {
   id: string
   business_reference: string
@@ -42,7 +42,7 @@ export type PaymentRow = {
   session_id: string | null
   payment_intent_id: string | null
   attempt_reference: string | null
-  /** Names separated by commas; empty when all is well. */
+  /** Comma-separated names; empty when there are none. */
   anomalies: string
   created_at: string
   updated_at: string
@@ -66,7 +66,7 @@ export type AttemptRow = {
   first_sent_at: string
 }
 
-/** Counts the spent checkout keys of which nothing came; the next key differs from them. */
+/** Counts the checkout keys that were spent without creating a session; the next key has to differ. */
 type CheckoutGenerationRow = { payment_id: string; generation: number }
 
 export type RefundAttemptRow = {
@@ -78,7 +78,7 @@ export type RefundAttemptRow = {
   reason: string | null
   metadata: string
   state: 'reserved' | 'linked' | 'refused'
-  /** Counts the keys of this reference; the next one only when nothing came of the last. */
+  /** Counts the idempotency keys of this reference; it grows only when the last one created nothing. */
   generation: number
   idempotency_key: string
   first_sent_at: string
@@ -106,7 +106,7 @@ export type WebhookEventRow = {
   source: 'webhook' | 'poll'
   body: string
   payment_id: string | null
-  /** The business reference of a payment that is not here yet. */
+  /** The business reference of a payment that does not exist here yet. */
   parked_for: string | null
   tries: number
   next_try_at: string | null

@@ -123,14 +123,14 @@ const ConfigurationReply = Type.Object(
 
 type Configuration = { secretKey?: string; webhookSecrets: string[] }
 
-/** Whether the secrets are there, and nothing about them. */
+/** Shows whether the secrets are configured, and nothing else about them. */
 export function configurationRoute(server: Server, { secretKey, webhookSecrets }: Configuration) {
   const providerApiConfigured = secretKey !== undefined
   const webhookConfigured = webhookSecrets.length > 0
   server.get('/api/configuration', {
     schema: {
       operationId: 'configuration',
-      summary: 'Whether the secrets are there, and nothing about them',
+      summary: 'Whether the secrets are configured, and nothing else about them',
       tags: ['Operations'],
       response: { 200: ConfigurationReply },
     },
@@ -153,7 +153,7 @@ export function paymentRoutes(server: Server, payments: Payments, guard: Payment
   })
 }
 
-/** For operators; switched on by name outside the sandbox. */
+/** For operators; outside the sandbox only with `PAYMENTS_OPERATIONS`. */
 export function paymentOperationRoutes(server: Server, payments: Payments, guard: PaymentGuard) {
   server.get('/api/payments', {
     schema: {
@@ -175,7 +175,7 @@ export function paymentOperationRoutes(server: Server, payments: Payments, guard
   server.get('/api/payments/:id/timeline', {
     schema: {
       operationId: 'timeline',
-      summary: 'Everything that was seen of a payment, in order',
+      summary: 'Everything observed about a payment, in order',
       tags,
       params: PaymentParams,
       response: { 200: TimelineReply },
@@ -188,7 +188,7 @@ export function paymentOperationRoutes(server: Server, payments: Payments, guard
   server.get('/api/audit', {
     schema: {
       operationId: 'audit',
-      summary: 'Who refunded or was denied, and service keys; newest first',
+      summary: 'Refunds, denied access and changes to service keys; newest first',
       tags: ['Operations'],
       readsQuery: pageQuery(AUDIT_SORTS),
       response: { 200: pageReply(AuditReply, 'PageOfAuditEvents') },
@@ -198,7 +198,7 @@ export function paymentOperationRoutes(server: Server, payments: Payments, guard
   })
 }
 
-/** The same guards; the audit has the callers whom they deny access. */
+/** Wraps the guards so that the audit records the callers they deny. */
 export function recordDenials<T extends Record<string, Guard>>(payments: Payments, guards: T): T {
   const recorded = (guard: Guard) =>
     onDenial(guard, ({ caller, method, routeOptions, ip, id }) => {

@@ -37,7 +37,7 @@ export async function pageOfPayments(
   return pageOf(replies, total, page)
 }
 
-/** Who refunded, who was denied access, and what became of service keys. */
+/** Refunds, denied access and changes to service keys. */
 export async function pageOfAudit({ db }: Payments, page: PageRequest) {
   const { events, total } = await listAuditEvents(db, page)
   return pageOf(events, total, page)
@@ -47,7 +47,7 @@ type Denial = Requester & { callerId: string; subject: string }
 
 const DENIAL_SECONDS = 60
 
-/** A caller without the right can ask for ever: there is one row a minute for each. */
+/** A denied caller can retry endlessly, so each gets at most one row a minute. */
 export async function recordDenial(
   { db, clock }: Payments,
   { callerId, ...denied }: Denial,
@@ -60,7 +60,7 @@ export async function recordDenial(
   })
 }
 
-/** Nothing stored holds NUL, and PostgreSQL refuses it in a query. */
+/** No stored text contains NUL, and PostgreSQL rejects it in a query. */
 export function matchesNothing(filter: Record<string, string | undefined>): boolean {
   return Object.values(filter).some((value) => value?.includes('\u0000'))
 }
@@ -83,7 +83,7 @@ function paymentReply(payment: Payment) {
   }
 }
 
-/** Everything that was seen of a payment, in order, and why its status is what it is. */
+/** Everything observed about a payment, in order, and the reason for its status. */
 export async function readTimeline({ db }: Payments, paymentId: string) {
   const record = await readRecord(db, paymentId)
   if (!record) throw paymentMissing()

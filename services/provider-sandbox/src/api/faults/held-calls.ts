@@ -1,4 +1,4 @@
-/** Calls that wait until they are released: by the controls, by their client, or at the end. */
+/** Calls that wait until they are released: by the controls, by their client, or when the server closes. */
 export type HeldCalls = {
   /** Resolves when the calls are released, when the client has hung up, or after `mostMs`. */
   hold(hungUp: AbortSignal, mostMs: number | null): Promise<void>

@@ -24,7 +24,7 @@ async function strikes(sandbox: Sandbox, { probability }: Fault): Promise<boolea
   return seededFraction(sandbox.config.seed, `fault:${draw}`) < probability
 }
 
-/** The fault that was drawn for a call, and what it can do to it. */
+/** The fault drawn for a call, and what the fault needs to act on it. */
 export type Struck = { fault: Fault | undefined; held: HeldCalls; hungUp: AbortSignal }
 
 /** Does the work or not, and returns an answer or throws a refusal. */
@@ -32,21 +32,21 @@ type Strike = (struck: Struck & { fault: Fault }, work: Work) => Promise<Answer>
 
 type Work = () => Promise<Answer>
 
-/** One strike for each kind of a stage, which the compiler checks. */
+/** One strike for each fault kind of a stage; the compiler checks that none is missing. */
 type Strikes<Stage> = Record<
   { [K in FaultKind]: (typeof FAULT_KINDS)[K]['stage'] extends Stage ? K : never }[FaultKind],
   Strike
 >
 
-/** Around the whole call: before the idempotency key is read, or when the work is done. */
+/** Strikes around the whole call: before the idempotency key is read, or after the work is done. */
 const OUTSIDE: Strikes<'before' | 'after'> = {
   'reset-before': async () => NO_ANSWER,
   outage: async () => NO_ANSWER,
   'html-before': async () => proxyPage(502),
   'error-before': async () => refuse(broken()),
-  'in-use': async () => refuse(keyInUse('(the sandbox was told so)')),
+  'in-use': async () => refuse(keyInUse('(simulated by the sandbox)')),
   unauthorized: async () =>
-    refuse(unauthorized('Invalid API Key provided (the sandbox was told so).')),
+    refuse(unauthorized('Invalid API Key provided (simulated by the sandbox).')),
   forbidden: async () => {
     const message = 'The provided key does not have the required permissions for this endpoint.'
     throw new ProviderError({ status: 403, message })
@@ -71,7 +71,7 @@ const OUTSIDE: Strikes<'before' | 'after'> = {
   'error-after': (_struck, work) => work(),
 }
 
-/** While the call holds its idempotency key. */
+/** Strikes while the call holds its idempotency key. */
 const INSIDE: Strikes<'during'> = {
   latency: async ({ fault }, work) => {
     await delay(fault.delayMs ?? 1000)
@@ -93,7 +93,7 @@ function strike(strikes: Record<string, Strike>, { fault, ...call }: Struck, wor
   return found ? found({ ...call, fault }, work) : work()
 }
 
-/** What the key keeps instead of the true answer, though the work is done. */
+/** What the key stores instead of the true answer, although the work is done. */
 export function refusalToKeep({ fault }: Struck): ProviderError | undefined {
   return fault?.kind === 'error-after' ? frozen() : undefined
 }
@@ -109,14 +109,14 @@ function refuse(error: ProviderError): never {
   throw error
 }
 
-/** What the provider answers when it breaks: no proof that nothing was done. */
+/** What the provider answers when it breaks, which does not prove that nothing was done. */
 const broken = (headers?: Record<string, string>) =>
   new ProviderError({
     status: 500,
     type: 'api_error',
-    message: 'An unknown error occurred (the sandbox was told to fail).',
+    message: 'An unknown error occurred (simulated by the sandbox).',
     headers,
   })
 
-/** A failure that a key keeps would only be replayed, so the provider asks not to retry. */
+/** A failure stored under a key would only be replayed, so the provider asks clients not to retry. */
 const frozen = () => broken({ 'stripe-should-retry': 'false' })

@@ -32,8 +32,8 @@ export async function pageFor(
 export type Step = (sandbox: Sandbox, id: string) => Promise<unknown>
 
 /**
- * One step of the customer. When another tab or a second click has already finished the session,
- * the step is refused, and the page shows how it ended.
+ * One step by the customer. If another tab or a second click has already finished the session, the
+ * step is refused, and the page shows how it ended.
  */
 export async function takeStep(sandbox: Sandbox, id: string, step: Step): Promise<void> {
   try {

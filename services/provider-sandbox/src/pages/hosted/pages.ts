@@ -34,7 +34,7 @@ ${session.cancel_url !== null && html`<p><a href="${session.cancel_url}">Cancel 
 
 function itemList({ session, items }: Checkout): Html {
   return html`<section class="card" aria-labelledby="items">
-<h2 id="items">What you pay for</h2>
+<h2 id="items">What you are paying for</h2>
 <ul>
 ${items.map(
   (
@@ -67,7 +67,7 @@ ${numbers('cards', 'Test cards', TEST_CARDS)}
 function bankForm(path: string, amount: string, seconds: number): Html {
   return html`<form method="post" action="${path}/bank" class="card" aria-labelledby="by-bank">
 <h2 id="by-bank">Bank debit</h2>
-<p class="small soft" id="later">The money comes later: here after ${seconds} seconds.</p>
+<p class="small soft" id="later">The money arrives later: in the sandbox, after ${seconds} seconds.</p>
 <div class="field"><label for="account">Account number</label>
 <input id="account" name="account" inputmode="numeric" required pattern="\\d{4,17}"
   value="000123456789" aria-describedby="later accounts"></div>

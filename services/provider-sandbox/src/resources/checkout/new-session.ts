@@ -87,7 +87,7 @@ type PricedItem = {
   total: number
 }
 
-/** Checks what a schema cannot see: prices, one currency, amounts that exist in it. */
+/** Checks what a schema cannot: that there are prices, all in one currency, and amounts that exist in it. */
 function priceItems(given: GivenSession['line_items']): PricedItem[] {
   if (given.length === 0) throw parameterMissing('line_items')
   const items = given.map((item, index) => priceItem(item, `line_items[${index}]`))
@@ -116,7 +116,7 @@ const LONGEST_SECONDS = 24 * 60 * 60
 
 function checkSession(given: GivenSession, nowSeconds: number): void {
   if (given.mode !== 'payment')
-    throw parameterInvalid('mode', 'The sandbox knows one mode only: payment.')
+    throw parameterInvalid('mode', 'The sandbox supports only one mode: payment.')
   if (given.customer !== undefined && given.customer_email !== undefined)
     throw parameterInvalid(
       'customer_email',

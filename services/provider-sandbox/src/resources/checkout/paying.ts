@@ -113,7 +113,7 @@ export async function answerChallenge(
 ): Promise<PaymentOutcome> {
   const { payment_intent: id } = await requireOpenSession(sandbox, sessionId)
   const intent = id === null ? undefined : await linkedObject(sandbox, 'payment_intent', id)
-  if (intent?.status !== 'requires_action') throw requestRefused('The bank is not asking anything.')
+  if (intent?.status !== 'requires_action') throw requestRefused('The bank has not asked anything.')
   const answered = { ...intent, next_action: null }
   return accepted
     ? takeMoney(sandbox, sessionId, answered)
@@ -121,7 +121,7 @@ export async function answerChallenge(
 }
 
 /**
- * The customer agrees to a bank debit: the session is complete, the money comes later or never.
+ * The customer agrees to a bank debit: the session is complete, the money arrives later or never.
  * With a delay of null it waits for `settlePayment` or `failPayment`.
  */
 export async function payByBank(
@@ -149,7 +149,7 @@ export async function payByBank(
   return { state: 'processing' }
 }
 
-/** The money of a bank debit has come. */
+/** The money of a bank debit has arrived. */
 export async function settlePayment(sandbox: Sandbox, intentId: string): Promise<CheckoutSession> {
   await succeed(sandbox, await takeProcessing(sandbox, intentId))
   const paid = { ...(await sessionOf(sandbox, intentId)), payment_status: 'paid' } as const

@@ -23,7 +23,7 @@ export const expireSessionCall: Operation = async (sandbox, { id, form }) => {
   return expireSession(sandbox, id)
 }
 
-/** Ends an open session. A payment that was begun in it is canceled. */
+/** Ends an open session. A payment that was started in it is canceled. */
 export async function expireSession(sandbox: Sandbox, id: string): Promise<CheckoutSession> {
   const session = await requireOpenSession(sandbox, id)
   if (session.payment_intent !== null) await cancelPaymentIntent(sandbox, session.payment_intent)
@@ -32,7 +32,7 @@ export async function expireSession(sandbox: Sandbox, id: string): Promise<Check
   return expired
 }
 
-/** The customer is done; `paymentStatus` says whether the money is there. */
+/** The customer is done; `paymentStatus` says whether the money has arrived. */
 export async function completeSession(
   sandbox: Sandbox,
   id: string,
@@ -61,7 +61,7 @@ async function customerDetails(sandbox: Sandbox, session: CheckoutSession) {
   return { ...CUSTOMER_DETAILS, email, name }
 }
 
-/** Read and used in one transaction, so of two tabs that pay or expire a session one succeeds. */
+/** Read and used in one transaction, so only one of two tabs that pay or expire a session succeeds. */
 export async function requireOpenSession(sandbox: Sandbox, id: string): Promise<CheckoutSession> {
   const session = await requireObject(sandbox, 'checkout.session', id)
   if (session.status === 'open') return session

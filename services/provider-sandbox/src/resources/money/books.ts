@@ -20,9 +20,9 @@ export async function readBooks(sandbox: Sandbox) {
 
 type Totals = {
   captured: number
-  /** What has gone back, unless the refund fails later. */
+  /** What has been refunded; a refund may still fail later. */
   refunded: number
-  /** What is on its way back. */
+  /** Refunds in progress. */
   pending: number
   kept: number
 }

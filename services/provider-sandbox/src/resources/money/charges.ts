@@ -50,7 +50,7 @@ export async function beginCharge(
   return charge
 }
 
-/** The money has come in. */
+/** The money has arrived. */
 export async function settleCharge(sandbox: Sandbox, charge: Charge): Promise<void> {
   const { id: source, amount, currency } = charge
   const type = charge.payment_method_details.type === 'card' ? 'charge' : 'payment'

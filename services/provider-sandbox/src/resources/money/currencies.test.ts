@@ -3,11 +3,11 @@ import { describe, test } from 'node:test'
 import { checkLimits, checkStep, decimalsOf, formatAmount, readCurrency } from './currencies.ts'
 
 describe('readCurrency', () => {
-  test('takes upper and lower case', () => {
+  test('accepts upper and lower case', () => {
     assert.equal(readCurrency('USD', 'currency'), 'usd')
   })
 
-  test('refuses what is no currency', () => {
+  test('refuses an unknown currency', () => {
     for (const given of ['xyz', 'us', 'u5d', 'üsd'])
       assert.throws(() => readCurrency(given, 'currency'), { status: 400 })
   })
@@ -43,12 +43,12 @@ describe('checkLimits', () => {
     [50, 'jpy'],
     [500, 'kwd'],
   ] as const)
-    test(`asks for at least ${least} ${currency}`, () => {
+    test(`requires at least ${least} ${currency}`, () => {
       checkLimits(least, currency)
       assert.throws(() => checkLimits(least - 1, currency), { code: 'AMOUNT_TOO_SMALL' })
     })
 
-  test('asks for at most eight digits, and lets nothing be nothing', () => {
+  test('allows at most eight digits, and an amount of zero', () => {
     checkLimits(0, 'usd')
     checkLimits(99_999_999, 'usd')
     assert.throws(() => checkLimits(100_000_000, 'usd'), { code: 'AMOUNT_TOO_LARGE' })

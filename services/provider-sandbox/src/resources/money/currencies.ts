@@ -7,7 +7,7 @@ const TWO_DECIMALS =
   'mwk mxn myr mzn nad ngn nio nok npr nzd pab pen pgk php pkr pln qar ron rsd rub sar sbd scr sek ' +
   'sgd shp sle sll sos srd std szl thb tjs top try ttd twd tzs uah usd uyu uzs wst xcd yer zar zmw'
 
-// The provider lists UGX here and among its special cases; this refuses no amount.
+// The provider lists UGX both here and among its special cases; listed here, no amount is refused.
 const ZERO_DECIMALS = 'bif clp djf gnf jpy kmf krw mga pyg rwf ugx vnd vuv xaf xof xpf'
 const THREE_DECIMALS = 'bhd jod kwd omr tnd'
 
@@ -54,7 +54,7 @@ export function decimalsOf(currency: string): number {
   return DECIMALS.get(currency) ?? 2
 }
 
-/** Whether the amount exists in the currency. */
+/** Refuses an amount that does not exist in the currency. */
 export function checkStep(amount: number, currency: string, param: string): void {
   const step = STEPS.get(currency) ?? 1
   if (amount % step !== 0)
@@ -65,7 +65,7 @@ export function checkStep(amount: number, currency: string, param: string): void
     )
 }
 
-/** Whether the amount is within the provider's minimum and maximum. */
+/** Refuses an amount outside the provider's minimum and maximum. */
 export function checkLimits(amount: number, currency: string): void {
   const least = MINIMUMS[currency] ?? { 0: 50, 2: 50, 3: 500 }[decimalsOf(currency)] ?? 50
   if (amount > 0 && amount < least)
@@ -80,7 +80,7 @@ export function checkLimits(amount: number, currency: string): void {
     )
 }
 
-/** `1050` in `usd` is `$10.50`: by the provider's decimals, which are not always the locale's. */
+/** `1050` in `usd` is `$10.50`. Uses the provider's decimals, which are not always the locale's. */
 export function formatAmount(amount: number, currency: string): string {
   const decimals = decimalsOf(currency)
   const digits = String(amount).padStart(decimals + 1, '0')

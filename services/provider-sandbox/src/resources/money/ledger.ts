@@ -7,7 +7,7 @@ import { newObject } from '../../state/seeded.ts'
 
 type Entry = Pick<BalanceTransaction, 'amount' | 'currency' | 'source' | 'type'>
 
-/** Every movement of money is one entry: what came in is positive, what went out negative. */
+/** Every movement of money is one entry: incoming money is positive, outgoing money negative. */
 export async function enterInLedger(sandbox: Sandbox, entry: Entry): Promise<string> {
   const { id, created } = await newObject(sandbox, 'txn')
   const transaction: BalanceTransaction = {

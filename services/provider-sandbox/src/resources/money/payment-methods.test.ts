@@ -19,16 +19,16 @@ describe('a test card', () => {
 
   const unknown = { '4111111111111111': 'test_mode_live_card', '4242424242424241': undefined }
   for (const [number, decline] of Object.entries(unknown))
-    test(`${number} is none, and declined`, () => {
+    test(`is declined when it is not one of them: ${number}`, () => {
       assert.equal(behaviourOfCard(number).error?.decline_code, decline)
     })
 
-  test('of nonsense is an incorrect number', () => {
+  test('is an incorrect number when it is malformed', () => {
     for (const number of ['', 'abc', '0'.repeat(30)])
       assert.equal(behaviourOfCard(number).error?.code, 'incorrect_number')
   })
 
-  test('past its date has expired', () => {
+  test('is declined as expired after its expiry date', () => {
     assert.equal(behaviourOfCard('4242424242424242', true).error?.code, 'expired_card')
   })
 })
@@ -39,7 +39,7 @@ describe('a test account', () => {
       assert.equal(behaviourOf(accountDetails(number)), behaviourOfAccount(number))
     })
 
-  test('that is unknown fails', () => {
+  test('fails when it is unknown', () => {
     assert.equal(behaviourOfAccount('1').error?.code, 'no_account')
   })
 })

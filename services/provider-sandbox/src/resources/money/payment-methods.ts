@@ -9,9 +9,9 @@ import {
 export type Behaviour = {
   title: string
   error?: PaymentError
-  /** The bank asks the customer first. */
+  /** The bank asks the customer to confirm first. */
   challenge?: boolean
-  /** How refunds to it go. */
+  /** How refunds to it turn out. */
   refunds?: 'pending' | 'fail-later'
 }
 
@@ -123,7 +123,7 @@ export function accountDetails(number: string): PaymentMethodDetails {
   return { type: 'us_bank_account', us_bank_account: account }
 }
 
-/** The checksum that catches a mistyped digit. */
+/** The Luhn checksum, which catches a mistyped digit. */
 function isCardNumber(number: string): boolean {
   if (!/^\d{12,19}$/.test(number)) return false
   const digits = [...number].reverse().map(Number)

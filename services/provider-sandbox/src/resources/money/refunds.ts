@@ -77,7 +77,7 @@ async function refundCharge(
   charge: Charge,
   given: GivenRefund & { amount: number },
 ): Promise<Refund> {
-  const { status, later } = await courseOf(sandbox, charge)
+  const { status, later } = await outcomeOf(sandbox, charge)
   const refund = await describeRefund(sandbox, charge, given, status)
   await insertObject(sandbox.db, refund, { parent: await findParent(sandbox.db, charge.id) })
   const amount_refunded = charge.amount_refunded + refund.amount
@@ -90,20 +90,20 @@ async function refundCharge(
   return refund
 }
 
-type Course = { status: Refund['status']; later?: TimerAction }
+type Outcome = { status: Refund['status']; later?: TimerAction }
 
-const COURSES: Record<Exclude<Switches['refunds'], 'by-method'>, Course> = {
+const OUTCOMES: Record<Exclude<Switches['refunds'], 'by-method'>, Outcome> = {
   succeed: { status: 'succeeded' },
   pending: { status: 'pending', later: 'settle-refund' },
   'requires-action': { status: 'requires_action' },
   'fail-later': { status: 'succeeded', later: 'fail-refund' },
 }
 
-/** How this refund goes: by the switch, or else by the card that paid. */
-async function courseOf(sandbox: Sandbox, charge: Charge): Promise<Course> {
+/** How this refund turns out: the switch decides, or else the card that paid. */
+async function outcomeOf(sandbox: Sandbox, charge: Charge): Promise<Outcome> {
   const { refunds } = await readSwitches(sandbox.db)
   const byMethod = behaviourOf(charge.payment_method_details)?.refunds ?? 'succeed'
-  return COURSES[refunds === 'by-method' ? byMethod : refunds]
+  return OUTCOMES[refunds === 'by-method' ? byMethod : refunds]
 }
 
 async function describeRefund(
@@ -142,7 +142,7 @@ export const updateRefund: Operation = async (sandbox, { id, form }) => {
   return changeRefund(sandbox, refund, { metadata: entries })
 }
 
-/** The API cancels only what waits for the customer; the controls cancel pending refunds too. */
+/** The API cancels only refunds that wait for the customer; the controls cancel pending ones too. */
 export const cancelRefundCall: Operation = async (sandbox, { id, form }) => {
   read.parameters(form, {})
   const { status } = await requireObject(sandbox, 'refund', id)
@@ -157,7 +157,7 @@ export async function settleRefund(sandbox: Sandbox, id: string): Promise<Refund
   return changeRefund(sandbox, refund, { status: 'succeeded', pending_reason: undefined })
 }
 
-/** The customer's bank refused it, perhaps after it had succeeded: the money is back. */
+/** The customer's bank refused the refund, perhaps after it had succeeded: the money is returned. */
 export async function failRefund(sandbox: Sandbox, id: string): Promise<Refund> {
   const refund = await takeRefund(sandbox, id, ['pending', 'requires_action', 'succeeded'])
   const failed = await changeRefund(sandbox, refund, {

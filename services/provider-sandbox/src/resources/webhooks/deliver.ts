@@ -45,7 +45,7 @@ const SIGNING: Record<Switches['signWith'], (secrets: Secrets) => string[]> = {
   wrong: ({ secret }) => [`${secret}-wrong`],
 }
 
-/** The event as it is, signed now, under both header names. */
+/** The stored event with a fresh signature, under both header names. */
 function composeRequest(event: Event, secrets: string[], now: Date): Attempt['request'] {
   const body = jsonOf(event)
   const signature = signPayload(body, secrets, now)
@@ -90,7 +90,7 @@ async function record(sandbox: Sandbox, delivery: Delivery, event: Event, attemp
 
 const LONGEST_SECONDS = 3 * 24 * 60 * 60
 
-/** The wait doubles after each failure; when the waits add up to three days, it has failed. */
+/** The wait doubles after each failure; when the waits add up to three days, the delivery has failed. */
 function stateAfter(
   { config: { retrySeconds }, clock }: Sandbox,
   delivery: Delivery,

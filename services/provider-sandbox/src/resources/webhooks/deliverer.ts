@@ -6,7 +6,7 @@ import { type DueDelivery, listDueDeliveries } from './deliveries.repository.ts'
 export type Deliverer = {
   /** To be called when something may be due. */
   wake(): void
-  /** Sends everything that is due, also what waits to be reordered, and resolves when it is sent. */
+  /** Sends everything that is due, including what waits to be reordered, and resolves when it is sent. */
   flush(): Promise<void>
   stop(): Promise<void>
 }
@@ -15,8 +15,8 @@ const MOST_AT_ONCE = 16
 const MOST_TAKEN = 200
 
 /**
- * Sends several deliveries at a time. Those about one payment or customer go to an endpoint one
- * after the other, in the order in which they became due.
+ * Sends several deliveries at a time. Deliveries to one endpoint about one payment or customer are sent
+ * one after the other, in the order in which they became due.
  */
 export function startDeliverer(sandbox: Sandbox): Deliverer {
   const stopped = new AbortController()
@@ -78,14 +78,14 @@ export function startDeliverer(sandbox: Sandbox): Deliverer {
   return { wake, flush, stop }
 }
 
-/** In order, or, when they are to be reordered, the newest first once enough have gathered. */
+/** In order, or, if they are to be reordered, newest first once enough have gathered. */
 function arrange(due: DueDelivery[], { reorder }: Switches, gathered: boolean): DueDelivery[] {
   if (reorder < 2) return due
   if (due.length < reorder && !gathered) return []
   return due.toReversed()
 }
 
-/** Work in named queues: one after the other in each, at most `most` at once in all. */
+/** Named queues: each runs its work one after the other, and at most `most` run at once overall. */
 function createQueues(most: number) {
   const last = new Map<string, Promise<void>>()
   const waiting: (() => void)[] = []

@@ -13,7 +13,7 @@ export type Delivery = {
 
 type DeliveryState = 'waiting' | 'delivered' | 'failed' | 'dropped'
 
-/** What was sent once, and what came back. */
+/** One request, and what came back. */
 export type Attempt = {
   at: string
   milliseconds: number

@@ -93,8 +93,8 @@ export const listEndpoints: Operation = async (sandbox, { form, path }) =>
 
 const FROM_SETTINGS = 'The endpoint of the settings'
 
-/** The endpoint that the settings name: made at the first start, kept up to date at later ones. */
-export async function ensureEndpointOfSettings(sandbox: Sandbox): Promise<void> {
+/** Creates the endpoint of the settings at the first start, and keeps it up to date at later ones. */
+export async function ensureConfiguredEndpoint(sandbox: Sandbox): Promise<void> {
   const { webhook } = sandbox.config
   if (!webhook) return
   const endpoints = await listObjects(sandbox.db, 'webhook_endpoint')

@@ -15,7 +15,7 @@ import { insertDelivery } from './deliveries.repository.ts'
 
 export const API_VERSION = '2026-10-28.endive'
 
-/** Stores what happened, and its deliveries, in the transaction in which it happened. */
+/** Stores an event and its deliveries, in the transaction that caused it. */
 export async function recordEvent(
   sandbox: Sandbox,
   type: string,

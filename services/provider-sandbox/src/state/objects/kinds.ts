@@ -9,8 +9,8 @@ import {
 import type { BalanceTransaction, Charge, PaymentIntent, Refund } from './money.ts'
 
 /**
- * The objects of the provider's API. Names, nulls and words are the provider's, which is why they
- * are in snake case. What the sandbox never varies is a constant, once for the type and the object.
+ * The objects of the provider's API. Names, nulls and values are the provider's, hence the snake case.
+ * Members that never vary in the sandbox are constants, defined once for both the type and the object.
  */
 export const CUSTOMER = {
   ...nulls('currency default_source shipping'),
@@ -130,11 +130,11 @@ export type ObjectKinds = {
   webhook_endpoint: WebhookEndpoint
 }
 
-/** What is kept beside an object and never shown. */
+/** What is stored with an object and never shown. */
 export type Hidden = {
   /**
-   * For the payment intent, which a session has only when the customer first tries to pay; and the
-   * trace in which the session was asked for, which its events continue.
+   * Members for the payment intent, which a session gets only when the customer first tries to pay; and
+   * the trace of the request that created the session, which its events continue.
    */
   'checkout.session': Partial<Texts<'description' | 'receipt_email' | 'statement_descriptor'>> & {
     metadata?: Metadata

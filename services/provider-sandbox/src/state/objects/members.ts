@@ -21,7 +21,7 @@ type Names<List extends string> = List extends `${infer First} ${infer Rest}`
   ? First | Names<Rest>
   : List
 
-/** Members that are always null, named in a list with spaces. */
+/** Members that are always null, named in space-separated lists. */
 export function nulls<List extends string>(...lists: List[]): Record<Names<List>, null> {
   const names = lists.join(' ').split(' ')
   return Object.fromEntries(names.map((name) => [name, null])) as Record<Names<List>, null>

@@ -44,7 +44,7 @@ export async function findObject<K extends Kind>(
   return row?.kind === kind ? JSON.parse(row.body) : undefined
 }
 
-/** An object and what is kept beside it, read together. */
+/** An object and its hidden data, read together. */
 export async function findWithHidden<K extends keyof Hidden>(
   db: SandboxDb,
   kind: K,
@@ -79,7 +79,7 @@ export type ObjectFilter = {
 
 type Cursor = { after?: string; before?: string; limit?: number }
 
-/** Newest first and without what was deleted; `before` walks towards the newest. */
+/** Newest first, without deleted objects; `before` walks towards the newest. */
 export async function listObjects<K extends Kind>(
   db: SandboxDb,
   kind: K,

@@ -1,7 +1,7 @@
 import { idColumn, type Migration } from '@plinth/kit'
 import type { Kysely } from 'kysely'
 
-// biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its own day
+// biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema as of its own version
 type AnyDb = Kysely<any>
 
 export const paymentsMigration: Migration = {

@@ -1,6 +1,6 @@
 import type { Migration } from '@plinth/kit'
 
-/** Where the reading of a long list of events was broken off. */
+/** Where reading a long list of events was interrupted. */
 export const pollCursorMigration: Migration = {
   name: 'payments-0002-poll-cursor',
   up: async (db) => {

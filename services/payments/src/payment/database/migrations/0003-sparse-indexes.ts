@@ -6,7 +6,7 @@ const SPARSE = [
   ['payments', 'next_check_at'],
 ] as const
 
-/** These columns are mostly empty, and an index of the rest is smaller and seldom written. */
+/** These columns are mostly null: a partial index is smaller and rarely written. */
 export const sparseIndexesMigration: Migration = {
   name: 'payments-0003-sparse-indexes',
   up: async (db) => {

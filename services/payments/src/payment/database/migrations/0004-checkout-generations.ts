@@ -1,6 +1,6 @@
 import type { Migration } from '@plinth/kit'
 
-/** A table of its own: nodes that still run the version before read payments as they were. */
+/** A separate table: nodes that still run the previous version read `payments` without a new column. */
 export const checkoutGenerationsMigration: Migration = {
   name: 'payments-0004-checkout-generations',
   up: async (db) => {

@@ -1,7 +1,7 @@
 import type { Migration } from '@plinth/kit'
 import { sql } from 'kysely'
 
-/** What an erased user did is found without reading the whole audit. */
+/** Finds an erased user's audit events without scanning the whole table. */
 export const auditActorsMigration: Migration = {
   name: 'payments-0006-audit-actors',
   up: async (db) => {
