@@ -217,8 +217,8 @@ for (const engine of engines)
           (one: { endpointId: string }) => one.endpointId === endpointId,
         )
         assert.equal(delivery.state, 'failed')
-        const told = other.delivered.find(({ type }) => type === 'endpoint.disabled')
-        assert.equal(JSON.parse(told?.body ?? '{}').data.endpointId, endpointId)
+        const notice = other.delivered.find(({ type }) => type === 'endpoint.disabled')
+        assert.equal(JSON.parse(notice?.body ?? '{}').data.endpointId, endpointId)
         assert.ok(audit.some(({ event }) => event === 'WEBHOOK_ENDPOINT_DISABLED'))
       })
 

@@ -226,9 +226,9 @@ for (const engine of engines)
       const subjects = ['one', 'two', 'three', 'two']
       const ids = await Promise.all(subjects.map((subject, n) => publish(n + 1, { subject })))
 
-      const told = await Promise.all(ids.map(async (id) => (await detail(id)).event))
+      const events = await Promise.all(ids.map(async (id) => (await detail(id)).event))
       assert.deepEqual(
-        told.map(({ id, subject, sequence, data }) => [id, subject, sequence, data.number]),
+        events.map(({ id, subject, sequence, data }) => [id, subject, sequence, data.number]),
         [
           [ids[0], 'one', 1, 1],
           [ids[1], 'two', 2, 2],
