@@ -13,12 +13,12 @@ import type { TSchema } from 'typebox'
 import { insertEvent } from './database/outbox.repository.ts'
 import type { Db, EventTables } from './database/tables.ts'
 
-/** What a rule about events needs. */
+/** The dependencies that the rules about events share. */
 export type Events = {
   db: Db
   clock: Clock
   log: Logger
-  /** The service that the events come from. */
+  /** The service that publishes the events. */
   source: string
   catalogue: EventCatalogue
   /** Seals the secrets of endpoints. */
@@ -26,17 +26,17 @@ export type Events = {
   addresses: AddressRules
   /** How long an endpoint may take to answer. */
   timeoutMs: number
-  /** Writes the audit, in the transaction of the change. */
+  /** Writes an audit entry in the transaction of the change. */
   record(db: Db, entry: AuditEntry): Promise<void>
 }
 
-/** By type: when it happens, and what `data` has. */
+/** For each type, when it is published and the schema of its `data`. */
 export type EventCatalogue = Record<string, { description: string; data: TSchema }>
 
 export type AddressRules = {
-  /** Only https, and only addresses on the internet. */
+  /** Allows only https and addresses on the internet. */
   production: boolean
-  /** Further networks that endpoints may be in. */
+  /** Additional networks that endpoints may be in. */
   allowCidrs: string[]
 }
 
@@ -44,19 +44,19 @@ export type EventActor = { actor: string; origin: { address: string; requestId: 
 
 export type AuditEntry = EventActor & { event: string; subject: string }
 
-/** What each kind of call asks of its caller. */
+/** The guard for each kind of request. */
 export type EventGuards = {
   read: Guard
   write: Guard
-  /** Secrets and tests. */
+  /** For secrets and test events. */
   admin: Guard
-  /** What endpoints answered may show what lies behind them. */
+  /** Replies of endpoints may reveal details of the systems behind them. */
   seesReplies(caller: Caller): boolean
 }
 
 const id = Type.String({ examples: ['ep_2f1c7a9b8e6d5f4c3a2b1908'] })
 
-/** What every service tells. */
+/** The events that every service publishes. */
 export const COMMON_EVENTS: EventCatalogue = {
   ping: {
     description: 'Sent to an endpoint when it is made, and as a test.',
@@ -81,7 +81,7 @@ const KEY_TYPES: Partial<Record<KeyEvent['event'], string>> = {
   SERVICE_KEY_EXPIRING: 'service_key.expiring',
 }
 
-/** What services with service keys tell. */
+/** The events that services with service keys publish. */
 export const KEY_EVENTS: EventCatalogue = {
   'service_key.created': { description: 'A service key was made.', data: keyData },
   'service_key.rotated': { description: 'A service key has a successor.', data: keyData },
@@ -92,7 +92,7 @@ export const KEY_EVENTS: EventCatalogue = {
   },
 }
 
-/** Tells what became of a service key, in the transaction of the change. */
+/** Publishes a change to a service key, in the transaction of the change. */
 export async function insertKeyEvent<T extends EventTables>(
   db: Connection<T>,
   { event, keyId }: KeyEvent,
@@ -102,7 +102,7 @@ export async function insertKeyEvent<T extends EventTables>(
   if (type) await insertEvent(db, { type, subject: `key:${keyId}`, data: { keyId }, at })
 }
 
-/** Tells an event that has not happened, made of the examples of its type, to try receivers with. */
+/** Publishes a sample event built from the schema's examples, for testing receivers. */
 export function insertSample<T extends EventTables>(
   db: Connection<T>,
   catalogue: EventCatalogue,

@@ -33,14 +33,14 @@ import { EventReply } from './history/schemas.ts'
 import { openStreams } from './history/stream.ts'
 
 export type EventSettings = AddressRules & {
-  /** False: this process sends nothing. */
+  /** Whether this process delivers events. */
   delivers: boolean
   timeoutMs: number
 }
 
 const TIMEOUT_MS = 15_000
 
-/** Where endpoints may be, beyond what is allowed anyway. */
+/** `WEBHOOK_ALLOW_CIDRS` adds networks to those that endpoints may be in by default. */
 export function eventSettings(settings: Settings): EventSettings {
   const allowCidrs = networkList(settings, 'WEBHOOK_ALLOW_CIDRS')
   return { production: settings.production, allowCidrs, delivers: true, timeoutMs: TIMEOUT_MS }
@@ -50,7 +50,7 @@ export const EVENT_SCOPES = ['events:read', 'webhooks:write']
 
 const ADMIN_ROLE = 'ROLE_ADMIN'
 
-/** Service keys and administrators; where a service has none of those, keys alone. */
+/** Admits service keys and administrators; only keys in a service without administrators. */
 export function eventGuards(keys: KeyGuard, admin?: Guard): EventGuards {
   const by = (scope: string) => (admin ? keys.or(scope, admin) : keys.scope(scope))
   const mayWrite = (caller: Caller) =>
@@ -63,7 +63,7 @@ export function eventGuards(keys: KeyGuard, admin?: Guard): EventGuards {
   }
 }
 
-/** For the API document: what endpoints are sent. */
+/** The webhooks of the API document: what is sent to endpoints. */
 export function describeEvents(catalogue: EventCatalogue) {
   const all = Object.entries({ ...catalogue, ...COMMON_EVENTS })
   return Object.fromEntries(
@@ -86,7 +86,7 @@ type Host<T> = {
 
 /**
  * Mounts events on a server whose database includes `eventMigrations`: routes, deliveries, metrics and
- * the deletion of what is old.
+ * the pruning of old events.
  */
 export function mountEvents<T extends EventTables>(
   server: Server,
@@ -121,7 +121,7 @@ export function mountEvents<T extends EventTables>(
   return dispatcher
 }
 
-/** Whatever changes something may have published an event. */
+/** Any successful request that may have changed something may have published an event. */
 function wakeAfterRequests(server: Server, { wake }: Dispatcher): void {
   server.addHook('onResponse', (request, reply, done) => {
     if (request.method !== 'GET' && reply.statusCode < 400) wake()
@@ -155,12 +155,12 @@ const COUNT_EVERY_SECONDS = 15
 
 function measureEvents({ metrics }: Server, { db }: Events): void {
   metrics.gauge(
-    { name: 'plinth_event_backlog', help: 'Deliveries of events that are not done yet.' },
+    { name: 'plinth_event_backlog', help: 'Event deliveries that are still pending.' },
     () => countPending(db),
     COUNT_EVERY_SECONDS,
   )
   metrics.gauge(
-    { name: 'plinth_event_endpoints', help: 'Endpoints of events by state.' },
+    { name: 'plinth_event_endpoints', help: 'Webhook endpoints by state.' },
     async () =>
       Object.entries(await countEndpoints(db)).map(([state, value]) => ({
         labels: { state },

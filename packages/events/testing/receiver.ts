@@ -18,13 +18,13 @@ type Answer = {
   body?: string
   /** Never answers. */
   hang?: boolean
-  /** Begins to answer, and never ends. */
+  /** Starts the reply, and never finishes it. */
   drip?: boolean
 }
 
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>
 
-/** An application that events are sent to. It answers 204, or what `answer` says. */
+/** An application that receives events. It replies with 204 unless `answerWith` says otherwise. */
 export async function startReceiver(t: TestScope) {
   const delivered: Delivered[] = []
   let answer: (one: Delivered) => Answer | Promise<Answer> = () => ({})
@@ -60,13 +60,13 @@ export async function startReceiver(t: TestScope) {
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}/hook`,
-    /** Everything that came, pings too. */
+    /** Everything received, including pings. */
     all: delivered,
-    /** What came, without pings. */
+    /** Everything received except pings. */
     get delivered() {
       return delivered.filter(({ type }) => type !== 'ping')
     },
-    /** How many requests were open at the same time. */
+    /** The most requests that were open at the same time. */
     get most() {
       return most
     },

@@ -35,7 +35,7 @@ const CATALOGUE = {
   'thing.gone': { description: 'None.', data: Type.Object({ number: Type.Integer() }) },
 }
 
-/** A service that does nothing but tell events; the test says when they are delivered. */
+/** A service that only publishes events; the test decides when they are delivered. */
 export async function startEvents(t: TestScope, options: Options = {}) {
   const { url = 'sqlite::memory:', clock = testClock() } = options
   const masterKey = options.masterKey ?? randomBytes(32)
@@ -69,7 +69,7 @@ export async function startEvents(t: TestScope, options: Options = {}) {
   openApiRoutes(server, { title: 'Things', version: '1', description: 'For tests.', tags })
   const { api, baseUrl } = await listenForTest(t, server)
 
-  /** Publishes in a transaction, which it may share with others that are published at the same time. */
+  /** Publishes in a transaction, which events published at the same time may share. */
   const publish = (number: number, { type = 'thing.made', subject = `thing-${number}` } = {}) => {
     const event = { source: 'things', type, subject, data: { number }, at: clock() }
     return inTransaction(db, (open) => insertEvent(open, event), { groupKey: subject })

@@ -19,7 +19,7 @@ const brand = {
   IDENTITY_APP_LOGO: logo,
 }
 
-/** They have a code because the password no longer works: there is nothing to ignore. */
+/** Sent after the password stopped working: they have a code, but nothing that could be ignored. */
 const AFTER_THE_FACT = [
   'password-reset-by-administrator',
   'password-reset-keeping-passkeys',
@@ -36,7 +36,7 @@ for (const engine of engines)
   describe(`the account pages on ${engine.name}`, { skip: engine.skip }, () => {
     const identity = sharedIdentity({ engine, env: brand })
 
-    test('and everything they ask for leave no copy and no referrer', async () => {
+    test('and everything they request forbid caching and send no referrer', async () => {
       const { api } = identity()
       const replies = {
         redirect: await api.get('/account'),
@@ -62,7 +62,7 @@ for (const engine of engines)
       assert.match(policy, /form-action 'none'/)
     })
 
-    test('and mails have the name and the colour of the application; the pages also its logo', async () => {
+    test('and the mails show the name and colour of the application; the pages also its logo', async () => {
       const { api } = identity()
 
       const { body } = await api.get('/account/brand')
@@ -87,7 +87,7 @@ for (const engine of engines)
       assert.doesNotMatch(mail.html, /<img/)
     })
 
-    test('and every mail can be previewed by administrators, in each language', async () => {
+    test('let administrators preview every mail in each language', async () => {
       const { api, token } = identity()
       const path = '/api/mail/templates?language='
       const admin = await adminToken(api)
@@ -101,13 +101,13 @@ for (const engine of engines)
           assert.match(subject, /Orchard & Co/, `${kind} in ${language}`)
           assert.doesNotMatch(subject + text + html, /\{\w+\}|undefined/, `${kind} in ${language}`)
           assert.doesNotMatch(text, / {2}| ,|\(\)/, `${kind} in ${language} lacks a detail`)
-          // When, from where and with which browser, so that readers can tell whether it was them.
+          // The time, address and browser let readers tell whether it was them.
           assert.match(text, /2030.*203\.0\.113\.7.*Firefox/, `${kind} in ${language}`)
-          // In no header, where they would be seen on a locked screen, or read as an address.
+          // Codes, names and links stay out of the subject, which a locked screen shows.
           assert.doesNotMatch(subject, /\d{4}|\bada\b|http/, `${kind} in ${language}`)
           const link = /^https:\S+$/m.exec(text)?.[0]
           const inHtml = link ? html.includes(`<a href="${link}">${link}</a>`) : !/<a /.test(html)
-          assert.ok(inHtml, `${kind} in ${language} has another link as HTML`)
+          assert.ok(inHtml, `${kind} in ${language} has a different link in its HTML`)
           assert.equal(CODE.test(text), />1234-5678<\/p>/.test(html))
           if (saysWhenToIgnore(kind, text))
             assert.match(text, IGNORE[language], `${kind} in ${language}`)
@@ -120,7 +120,7 @@ for (const engine of engines)
     })
   })
 
-test('account pages with a colour or logo that cannot be used do not start', () => {
+test('the service does not start with an invalid colour or logo for its account pages', () => {
   const env = {
     SUITE_DATA: folder,
     IDENTITY_MASTER_KEY: MASTER_KEY,

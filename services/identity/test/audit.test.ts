@@ -62,7 +62,7 @@ for (const engine of engines) {
         assert.ok(!bytes.includes(secret))
     })
 
-    test('has one row a minute for logouts that end nothing', async (t) => {
+    test('has at most one row a minute for logouts that end no session', async (t) => {
       const { api, clock, token } = await startWithAlice(t, { engine })
       const logOut = () => api.post('/api/auth/logout', { refreshToken: 'unknown' }, { token })
       for (let n = 0; n < 20; n += 1) assert.equal((await logOut()).status, 200)
@@ -75,7 +75,7 @@ for (const engine of engines) {
       assert.equal(logouts.length, 2)
     })
 
-    test('shows when, from where and in which request, newest first', async (t) => {
+    test('shows the time, address and request id of each row, newest first', async (t) => {
       const { api, clock } = await startWithAlice(t, { engine })
       const headers = { 'x-request-id': 'my-request-1' }
       await api.post('/api/auth/login', ALICE, { headers })
@@ -98,7 +98,7 @@ for (const engine of engines) {
       assert.equal(body.totalElements, 4)
     })
 
-    test('shows what one user did, and what was done to the user, of one event or all', async (t) => {
+    test('can be filtered by event and by user, as actor or subject', async (t) => {
       const { api, userId } = await startWithAlice(t, { engine })
       const token = await adminToken(api)
       const reason = 'asked for by phone'
@@ -129,7 +129,7 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/audit?event=login%20', { token })).status, 400)
     })
 
-    test('has a row for each caller without the role, with the endpoint', async (t) => {
+    test('has a row with the endpoint for each caller who lacks the role', async (t) => {
       const { api, token, userId } = await startWithAlice(t, { engine })
       await api.get('/api/users?page=1', { token })
       await api.get('/api/audit', { token })
@@ -171,7 +171,7 @@ for (const engine of engines) {
       assert.deepEqual(await rowsOf(api, 'PASSKEY_REMOVED'), [['alice', 'alice', 'REFUSED']])
     })
 
-    test('is for administrators', async (t) => {
+    test('is for administrators only', async (t) => {
       const { api, token } = await startWithAlice(t, { engine })
 
       assert.equal((await api.get('/api/audit')).status, 401)
@@ -224,7 +224,7 @@ for (const engine of engines) {
       assert.equal(rows.filter(([, , result]) => result === 'THROTTLED').length, 1)
     })
 
-    test('is one for guesses at the own password answered 429', async (t) => {
+    test('is one for guesses at the current password answered 429', async (t) => {
       const { api, token } = await startWithAlice(t, { engine, env })
       const guess = { currentPassword: 'guess', newPassword: 'a wholly new password' }
       for (let n = 0; n < 5; n += 1) await api.post('/api/users/me/password', guess, { token })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Api, TestClock } from '@plinth/kit/testing'
 import { codeOf, stepAt } from '../src/factors/totp.ts'
 
-/** An app that scanned the secret. `code` is the current one; `next` also waits until it is another. */
+/** An app that scanned the secret. `code` is the current code; `next` first advances to the next one. */
 export function authenticatorApp(secret: string, clock: TestClock) {
   const bytes = decodeBase32(secret)
   const code = (by = 0) => codeOf(bytes, stepAt(clock()) + by)
@@ -37,7 +37,7 @@ export async function firstStep(api: Api, credentials: object): Promise<string> 
 export const secondStep = (api: Api, mfaToken: string, proof: object) =>
   api.post('/api/auth/mfa', { mfaToken, ...proof })
 
-/** Independent of the encoder that it checks. */
+/** Written independently of the encoder that it checks. */
 function decodeBase32(text: string): Buffer {
   let bits = ''
   for (const letter of text)

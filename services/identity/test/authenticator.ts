@@ -6,9 +6,9 @@ import {
   sign as signBytes,
 } from 'node:crypto'
 
-/** A software authenticator. Tests can falsify every field that a hostile client could. */
 export type Algorithm = 'ES256' | 'EdDSA' | 'RS256'
 
+/** Everything that a hostile client could falsify. */
 export type Falsified = {
   origin?: string
   rpId?: string
@@ -33,6 +33,7 @@ type Options = { challenge: string; rp?: { id: string }; rpId?: string; user?: {
 export const FLAGS = { UP: 0x01, UV: 0x04, BE: 0x08, BS: 0x10, AT: 0x40 }
 const COSE_ALG: Record<Algorithm, number> = { ES256: -7, EdDSA: -8, RS256: -257 }
 
+/** A software authenticator. */
 export function createAuthenticator(origin: string, algorithm: Algorithm = 'ES256') {
   const { publicKey, privateKey } = newKeyPair(algorithm)
   const credentialId = randomBytes(32)

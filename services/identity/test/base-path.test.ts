@@ -27,7 +27,7 @@ describe('identity at a public URL with a path', () => {
       assert.deepEqual([wrongMethod.status, wrongMethod.headers.get('allow')], [405, 'POST'])
     })
 
-  test('is the issuer of its tokens', async (t) => {
+  test('uses that URL as the issuer of its tokens', async (t) => {
     const { token } = await startWithAlice(t, { env: { IDENTITY_PUBLIC_URL } })
 
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
@@ -35,7 +35,7 @@ describe('identity at a public URL with a path', () => {
     assert.equal(claims.iss, IDENTITY_PUBLIC_URL)
   })
 
-  test('sets its cookie for that path, Secure because the public URL is https', async (t) => {
+  test('sets its cookie for that path, as Secure because the public URL is https', async (t) => {
     const { api } = await startIdentity(t, { env: { IDENTITY_PUBLIC_URL } })
 
     const { body, headers } = await api.get('/webauthn/csrf')
@@ -46,7 +46,7 @@ describe('identity at a public URL with a path', () => {
     )
   })
 
-  test('sets its cookie for the prefix that a trusted proxy names', async (t) => {
+  test('sets its cookie for the prefix sent by a trusted proxy', async (t) => {
     const env = { IDENTITY_TRUSTED_PROXIES: 'loopback' }
     const { api } = await startIdentity(t, { env })
 

@@ -14,7 +14,7 @@ for (const engine of engines) {
       return (await identity().api.get(path, { headers })).status
     }
 
-    test('is checked by an independent implementation against the published keys', async () => {
+    test('is verified by an independent implementation with the published keys', async () => {
       const { api, token, clock } = identity()
 
       const { body: keySet, headers } = await api.get('/.well-known/jwks.json')
@@ -36,7 +36,7 @@ for (const engine of engines) {
         assert.equal(await statusFor(undefined, path), 401)
     })
 
-    test('is requested in WWW-Authenticate, with the reason when it was invalid', async () => {
+    test('is requested in WWW-Authenticate, with an error when it was invalid', async () => {
       const { api } = identity()
 
       const missing = await api.get('/api/users/me')
@@ -117,7 +117,7 @@ for (const engine of engines) {
       })
     }
 
-    test('(the unaltered one is accepted)', async () => {
+    test('is accepted when it is unaltered', async () => {
       assert.equal(await statusFor(`Bearer ${identity().token}`), 200)
       assert.equal(await statusFor(`bearer ${identity().token}`), 200)
     })

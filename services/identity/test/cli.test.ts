@@ -55,7 +55,7 @@ for (const engine of engines) {
       assert.equal(await logIn(/: (\S+)\n$/.exec(stdout)?.[1]), 200)
     })
 
-    test('gives and takes roles by the rules of PATCH /api/users/{id}', async (t) => {
+    test('changes roles under the same rules as PATCH /api/users/{id}', async (t) => {
       const { api, config, token, userId } = await startWithAlice(t, { engine })
       const run = commandLine(config.databaseUrl)
       const listUsers = async () => (await api.get('/api/users', { token })).status
@@ -132,7 +132,7 @@ for (const engine of engines) {
       assert.equal(status, 200)
     })
 
-    test('is the actor in the audit', async (t) => {
+    test('appears as the actor in the audit', async (t) => {
       const { api, config } = await startWithAlice(t, { engine })
       const run = commandLine(config.databaseUrl)
       await run('user', 'create', 'root', 'root@localhost', '--admin')

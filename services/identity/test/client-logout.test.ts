@@ -5,7 +5,7 @@ import { ADMIN, ALICE, startWithAlice } from './start-identity.ts'
 
 type Fetch = typeof fetch
 
-/** A client of alice, and a second login that can see whether the first session is alive. */
+/** A client signed in as alice, and a second one that can see whether the first session is still open. */
 async function startClient(t: TestContext, around: (send: Fetch) => Fetch = (send) => send) {
   const { baseUrl, clock, api } = await startWithAlice(t)
   const client = identityClient(baseUrl, { fetch: around(fetch) })
@@ -16,7 +16,7 @@ async function startClient(t: TestContext, around: (send: Fetch) => Fetch = (sen
   return { api, client, clock, isOver }
 }
 
-/** Lets `first` happen before the first request to a path is sent. */
+/** Runs `first` before the first request to a path is sent. */
 function before(path: string, first: () => Promise<unknown>) {
   let waiting = true
   return (send: Fetch): Fetch =>
@@ -82,7 +82,7 @@ describe('logOut() of the client ends the session at the service', () => {
   })
 })
 
-test('a refresh does not sign a client in again that was signed out in the meantime', async (t) => {
+test('a refresh does not sign a client back in that was signed out in the meantime', async (t) => {
   const signedOut = before('/api/auth/refresh', async () => {
     client.session.pair = undefined
   })
@@ -93,7 +93,7 @@ test('a refresh does not sign a client in again that was signed out in the meant
   assert.equal(client.session.signedIn, false)
 })
 
-test('a request is repeated as the user who made it, even if another signs in in the meantime', async (t) => {
+test('a request is retried as the user who made it, even if another has signed in since', async (t) => {
   const signedIn = before('/api/auth/refresh', () => client.logIn(ADMIN.username, ADMIN.password))
   const { client, clock } = await startClient(t, signedIn)
   clock.advance(900)

@@ -5,7 +5,7 @@ import { ALICE, startWithAlice } from './start-identity.ts'
 
 type Fetch = typeof fetch
 
-/** What `localStorage` is to the tabs of a browser. */
+/** Stands in for the `localStorage` that the tabs of a browser share. */
 function sharedStorage() {
   const items = new Map<string, string>()
   return {
@@ -15,7 +15,7 @@ function sharedStorage() {
   }
 }
 
-/** Tabs of one browser, with a session of alice, and the refreshes that they send. */
+/** Tabs of one browser that share a session of alice, and the statuses of the refreshes they send. */
 async function openTabs(t: TestContext, { tabs = 10, send = fetch as Fetch } = {}) {
   const { baseUrl, clock, api } = await startWithAlice(t)
   const refreshes: number[] = []
@@ -48,7 +48,7 @@ function withoutLocks(t: TestContext): void {
 
 describe('ten tabs with one refresh token', () => {
   for (const early of ['before', 'after'])
-    test(`send one refresh for all of them ${early} the access token expires`, async (t) => {
+    test(`send a single refresh ${early} the access token expires`, async (t) => {
       const { clients, refreshes, clock, advance } = await openTabs(t)
       if (early === 'before') advance(850)
       else clock.advance(900)
@@ -59,7 +59,7 @@ describe('ten tabs with one refresh token', () => {
       assert.deepEqual(refreshes, [200])
     })
 
-  test('stay signed in without locks, although several refresh at once', async (t) => {
+  test('stay signed in without locks, even though several refresh at once', async (t) => {
     withoutLocks(t)
     const { clients, refreshes, clock } = await openTabs(t)
     clock.advance(900)
@@ -82,7 +82,7 @@ describe('ten tabs with one refresh token', () => {
 })
 
 describe('an access token that is about to expire', () => {
-  test('is replaced before a request, with a minute left and not earlier', async (t) => {
+  test('is refreshed before a request once less than a minute is left, not earlier', async (t) => {
     const { first, refreshes, advance } = await openTabs(t, { tabs: 1 })
 
     advance(839)
@@ -94,7 +94,7 @@ describe('an access token that is about to expire', () => {
     assert.deepEqual(refreshes, [200])
   })
 
-  test('is used on when the refresh fails, and the next try waits a little', async (t) => {
+  test('stays in use when the refresh fails, which is not retried at once', async (t) => {
     let tried = 0
     const down: Fetch = (url, init) => {
       if (!String(url).endsWith('/refresh')) return fetch(url, init)
@@ -120,7 +120,7 @@ describe('an access token that is about to expire', () => {
   })
 })
 
-test('a failed connection never signs out', async (t) => {
+test('a failed connection never signs the client out', async (t) => {
   const cut: Fetch = (url, init) =>
     String(url).endsWith('/refresh') ? Promise.reject(new TypeError('cut')) : fetch(url, init)
   const { first, clock } = await openTabs(t, { tabs: 1, send: cut })
@@ -131,7 +131,7 @@ test('a failed connection never signs out', async (t) => {
   assert.equal(first.session.signedIn, true)
 })
 
-test('a refresh that was signed out meanwhile writes nothing and ends its session', async (t) => {
+test('a refresh during which the client is signed out stores nothing and ends its session', async (t) => {
   let issued: TokenPair | undefined
   const signedOut: Fetch = async (url, init) => {
     const response = await fetch(url, init)
@@ -149,12 +149,12 @@ test('a refresh that was signed out meanwhile writes nothing and ends its sessio
   assert.equal(again.status, 401)
 })
 
-test('listeners hear of a change once it is stored, until dispose()', async (t) => {
+test('listeners are notified after a change is stored, until dispose()', async (t) => {
   const { first, storage } = await openTabs(t, { tabs: 1 })
   const heard: [string | undefined, boolean][] = []
   const { mock } = t.mock.method(console, 'error', () => {})
   first.session.onChange(() => {
-    throw new Error('of a listener')
+    throw new Error('a listener fails')
   })
   first.session.onChange((pair) => {
     heard.push([
@@ -175,7 +175,7 @@ test('listeners hear of a change once it is stored, until dispose()', async (t) 
   assert.equal(mock.callCount(), 2)
 })
 
-test('a call that takes long begins with a token that lasts at least 5 minutes', async (t) => {
+test('a long call starts with a token that is valid for at least 5 more minutes', async (t) => {
   const { first, refreshes, advance } = await openTabs(t, { tabs: 1 })
   const upload = () => first.session.send('GET', '/api/users/me', {}, 300_000)
 
@@ -210,7 +210,7 @@ test('a server keeps the session in a cookie that scripts cannot read', async (t
   assert.deepEqual([...cookies.values()], [''])
 })
 
-test('what is stored by someone else is no session', async (t) => {
+test('malformed stored data is not taken for a session', async (t) => {
   const { baseUrl } = await startWithAlice(t)
   const storage = sharedStorage()
   for (const text of ['{', '"text"', 'null', '{"accessToken":1}']) {

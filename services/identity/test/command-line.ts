@@ -11,7 +11,7 @@ export function commandLine(databaseUrl: string, settings: Overrides = {}) {
   return (...words: string[]) => plinthSucceeds(words, { env })
 }
 
-/** As a process of its own, in a folder with a `.env` that names the database. */
+/** Runs the command line in its own process, in a folder whose `.env` names the database. */
 export function commandLineIn(folder: string) {
   return (...words: string[]) => plinth(words, { env: COMMON, cwd: folder })
 }

@@ -10,8 +10,8 @@ type Tables = AccountTables & { schema_migrations: { name: string } }
 const RENE = { ...ALICE, username: 'ren\u00e9', email: 'ren\u00e9@example.com' }
 const DECOMPOSED = { username: 'rene\u0301', email: 'rene\u0301@example.com' }
 
-/** Turns a database back to before the migration that composes names. */
-async function takeBack(url: string, userId: number): Promise<void> {
+/** Puts a database back in the state before the migration that composes names. */
+async function undoMigration(url: string, userId: number): Promise<void> {
   const { db, close } = await openDatabase<Tables>(url, identityMigrations)
   await db.updateTable('users').set(DECOMPOSED).where('id', '=', userId).execute()
   await db
@@ -27,7 +27,7 @@ for (const engine of engines) {
       const env = { IDENTITY_DATABASE_URL: await engine.freshUrl(t) }
       const before = await startIdentity(t, { engine, env })
       const { body: user } = await before.api.post('/api/auth/register', RENE)
-      await takeBack(env.IDENTITY_DATABASE_URL, user.id)
+      await undoMigration(env.IDENTITY_DATABASE_URL, user.id)
 
       const { api } = await startIdentity(t, { engine, env })
 
@@ -42,7 +42,7 @@ for (const engine of engines) {
       const before = await startIdentity(t, { engine, env })
       await before.api.post('/api/auth/register', RENE)
       const { body: alice } = await before.api.post('/api/auth/register', ALICE)
-      await takeBack(env.IDENTITY_DATABASE_URL, alice.id)
+      await undoMigration(env.IDENTITY_DATABASE_URL, alice.id)
 
       const { api } = await startIdentity(t, { engine, env })
 

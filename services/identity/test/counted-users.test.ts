@@ -7,13 +7,13 @@ import { ALICE, adminToken, engines, startIdentity } from './start-identity.ts'
 
 type Tables = { schema_migrations: { name: string } }
 
-/** Turns a database back to a version that took ids from a row with the number of users. */
-async function takeBack(url: string): Promise<void> {
+/** Puts a database back in the state of a version that took ids from a row with the number of users. */
+async function undoMigration(url: string): Promise<void> {
   const { db, close } = await openDatabase<Tables>(url, identityMigrations)
   await sql`create table user_total (id integer primary key, total bigint not null)`.execute(db)
   await sql`insert into user_total select 1, count(*) from users`.execute(db)
   if (engineOf(db) === 'sqlite') await sql`drop index users_id`.execute(db)
-  // That version never used the sequence of PostgreSQL.
+  // That version never advanced the PostgreSQL sequence.
   else await sql`alter table users alter column id restart with 1`.execute(db)
   await db
     .deleteFrom('schema_migrations')
@@ -26,10 +26,10 @@ for (const engine of engines) {
   describe(`a database that counted its users in a row, on ${engine.name}`, {
     skip: engine.skip,
   }, () => {
-    test('is updated: registrations get new ids, and pages count every user', async (t) => {
+    test('is migrated: registrations get new ids, and pages count every user', async (t) => {
       const env = { IDENTITY_DATABASE_URL: await engine.freshUrl(t) }
       await startIdentity(t, { engine, env })
-      await takeBack(env.IDENTITY_DATABASE_URL)
+      await undoMigration(env.IDENTITY_DATABASE_URL)
 
       const { api } = await startIdentity(t, { engine, env })
 
@@ -43,10 +43,10 @@ for (const engine of engines) {
       )
     })
 
-    test('is updated when it has no users yet', async (t) => {
+    test('is migrated when it has no users yet', async (t) => {
       const env = { IDENTITY_DATABASE_URL: await engine.freshUrl(t) }
       await startIdentity(t, { engine, env: { ...env, IDENTITY_DEMO_ACCOUNTS: 'false' } })
-      await takeBack(env.IDENTITY_DATABASE_URL)
+      await undoMigration(env.IDENTITY_DATABASE_URL)
 
       const { api } = await startIdentity(t, { engine, env })
 

@@ -10,7 +10,7 @@ const MAIN = join(import.meta.dirname, '../src/main.ts')
 
 const refresh = (api: Api, refreshToken: string) => api.post('/api/auth/refresh', { refreshToken })
 
-/** Refreshes until the service is gone; returns every token it received. */
+/** Refreshes until the service is killed; returns every token received. */
 async function refreshUntilKilled(api: Api, onReply: () => void): Promise<string[]> {
   const { body: pair } = await api.post('/api/auth/login', ADMIN)
   const tokens: string[] = [pair.refreshToken]

@@ -14,7 +14,7 @@ for (const engine of engines) {
   describe(`GET /webauthn/csrf on ${engine.name}`, { skip: engine.skip }, () => {
     const identity = sharedIdentity({ engine })
 
-    test('returns the token and says how to send it, as a cookie too', async () => {
+    test('returns the token with the names to send it under, and sets it as a cookie', async () => {
       const { status, body, headers } = await identity().api.get('/webauthn/csrf')
 
       assert.equal(status, 200)
@@ -60,7 +60,7 @@ for (const engine of engines) {
           empty: { 'x-xsrf-token': '' },
           forged: { 'x-xsrf-token': 'abc' },
           altered: { 'x-xsrf-token': `${good.token}x` },
-          'dated anew': { 'x-xsrf-token': good.token.replace(/\.\d+\./, '.9999999999.') },
+          'with a later time': { 'x-xsrf-token': good.token.replace(/\.\d+\./, '.9999999999.') },
           'of another browser': {
             'x-xsrf-token': good.token,
             cookie: `XSRF-TOKEN=${other.token}`,
@@ -81,7 +81,7 @@ for (const engine of engines) {
       })
     }
 
-    test('does not replace the Bearer token where one is needed, and vice versa', async (t) => {
+    test('does not replace a required Bearer token, and vice versa', async (t) => {
       const { api, token } = await startWithAlice(t, { engine })
       const { body: csrf } = await api.get('/webauthn/csrf')
       const headers = { 'x-xsrf-token': csrf.token }
@@ -141,7 +141,7 @@ for (const engine of engines) {
       }
     })
 
-    test('with an attestation that is not CBOR is 400', async () => {
+    test('is 400 when the attestation is not CBOR', async () => {
       const { api, token } = identity()
       const { body: csrf } = await api.get('/webauthn/csrf')
       const headers = { 'x-xsrf-token': csrf.token }
@@ -172,7 +172,7 @@ for (const engine of engines) {
   })
 
   describe(`with IDENTITY_PASSKEYS=off on ${engine.name}`, { skip: engine.skip }, () => {
-    test('the ceremonies answer 403; the list and the CSRF token work as always', async (t) => {
+    test('the ceremonies answer 403; the list and the CSRF token still work', async (t) => {
       const { api, token } = await startWithAlice(t, { engine, env: { IDENTITY_PASSKEYS: 'off' } })
 
       for (const [method, path] of CEREMONIES) {

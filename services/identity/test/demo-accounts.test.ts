@@ -5,7 +5,7 @@ import type { TestEngine } from '@plinth/kit/testing'
 import { commandLine } from './command-line.ts'
 import { ADMIN, engines, startIdentity } from './start-identity.ts'
 
-// A blank setting counts as absent: production does not allow cheap hashes.
+// A blank setting counts as absent. Production does not allow the cheap hashing of the tests.
 const PRODUCTION = {
   NODE_ENV: 'production',
   IDENTITY_PASSWORD_MEMORY_KIB: '',
@@ -25,7 +25,7 @@ for (const engine of engines) {
   describe(`production on a database with demo accounts on ${engine.name}`, {
     skip: engine.skip,
   }, () => {
-    test('does not start, and names them and the remedy', async (t) => {
+    test('does not start, and the error names the accounts and the remedies', async (t) => {
       const { startProduction } = await seededDatabase(t, engine)
 
       const refusal = await startProduction().catch((error) => error)
@@ -52,7 +52,7 @@ for (const engine of engines) {
         assert.equal((await api.post('/api/auth/login', { ...ADMIN, username })).status, 401)
     })
 
-    test('starts with IDENTITY_DEMO_ACCOUNTS=true, and announces them', async (t) => {
+    test('starts with IDENTITY_DEMO_ACCOUNTS=true and announces that they are on', async (t) => {
       const { startProduction } = await seededDatabase(t, engine)
 
       const { api, server } = await startProduction({ IDENTITY_DEMO_ACCOUNTS: 'true' })

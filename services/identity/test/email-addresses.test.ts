@@ -24,7 +24,7 @@ const isVerified = async (api: Api, token: string) =>
 
 const INVALID = [400, 'TOKEN_INVALID']
 
-/** Of 100 parallel requests. */
+/** The number of each status in 100 concurrent requests. */
 const ONE_WINS = { 204: 1, 400: 99 }
 
 async function statusesOf(request: () => Promise<number>): Promise<Record<string, number>> {
@@ -35,10 +35,10 @@ async function statusesOf(request: () => Promise<number>): Promise<Record<string
 
 for (const engine of engines) {
   describe(`verification of an address on ${engine.name}`, { skip: engine.skip }, () => {
-    test('the mail of the registration verifies by link, and again by the same link', async (t) => {
+    test('the link in the registration mail verifies, and can be used again', async (t) => {
       const { api, token } = await startWithAlice(t, { engine })
       const mail = await mailTo(api, ALICE.email, 'verify-email')
-      // For who types the code and never opens the page that shows it.
+      // For readers who type the code and never open the page that shows the date.
       for (const part of [mail.text, mail.html])
         assert.match(part, /was registered on January 1, 2030 at 12:00\sAM UTC\./)
       assert.equal(await isVerified(api, token), false)
@@ -52,7 +52,7 @@ for (const engine of engines) {
       assert.equal(await isVerified(api, token), true)
     })
 
-    test('the code verifies, and again while it lasts; a wrong one does not', async (t) => {
+    test('the code verifies any number of times until it expires; a wrong one does not', async (t) => {
       const { api, token, clock } = await startWithAlice(t, { engine })
       const { code } = await mailTo(api, ALICE.email, 'verify-email')
       const wrong = code === '12345678' ? '12345679' : '12345678'
@@ -67,7 +67,7 @@ for (const engine of engines) {
       assert.deepEqual(await verify(api, { email: ALICE.email, code }), INVALID)
     })
 
-    test('a token of an older mail, or one past 24 hours, is refused', async (t) => {
+    test('a token from an older mail, or one older than 24 hours, is refused', async (t) => {
       const { api, clock } = await startWithAlice(t, { engine })
       const first = await mailTo(api, ALICE.email, 'verify-email')
       clock.advance(61)
@@ -103,7 +103,7 @@ for (const engine of engines) {
       return { ...started, ask, confirm, email }
     }
 
-    test('happens when the new address confirms it; the old one is told and can undo it; each once', async (t) => {
+    test('takes effect once the new address confirms; the old one is notified and can undo it once', async (t) => {
       const { api, token, ask, confirm, email } = await start(t)
       assert.equal((await ask(NEW_EMAIL)).status, 202)
       const mail = await mailTo(api, NEW_EMAIL, 'email-change')
@@ -136,7 +136,7 @@ for (const engine of engines) {
       assert.equal(await undo(), 400)
       assert.equal((await api.get('/api/users/me', { token })).status, 401)
       assert.equal((await api.post('/api/auth/login', ALICE)).status, 401)
-      // It comes although a stranger has used up the mails of this address.
+      // This mail is sent even though a stranger has used up the mail limit of the address.
       const reset = await mailTo(api, ALICE.email, 'password-ended')
       const body = { token: tokenOf(reset), newPassword: 'a password of my own' }
       assert.equal((await api.post('/api/auth/password-reset/confirm', body)).status, 204)
@@ -164,7 +164,7 @@ for (const engine of engines) {
     const undo = async (api: Api, body: object) =>
       (await api.post('/api/users/me/email/undo', body)).status
 
-    test('of two changes in a row the first can be undone, and its address stays free', async (t) => {
+    test('can be undone after a second change, and the first address stays reserved for 7 days', async (t) => {
       const started = await start(t)
       const { api, clock, config, email } = started
       const proof = { token: tokenOf(await mailTo(api, ALICE.email, 'verify-email')) }
@@ -204,7 +204,7 @@ for (const engine of engines) {
       assert.equal((await api.post('/api/auth/register', other)).status, 201)
     })
 
-    test('an undo to an address that was never proved leaves nothing of who registered it', async (t) => {
+    test('an undo to an unverified address removes the passkeys and second factor of the registrant', async (t) => {
       const started = await start(t)
       const { api, token, clock } = started
       const passkeys = await startPasskeyClient(api)
@@ -223,7 +223,7 @@ for (const engine of engines) {
       assert.equal((await passkeys.logIn()).status, 401)
     })
 
-    test('an address that was never proved is free once the account has left it', async (t) => {
+    test('an unverified address is free as soon as the account has moved to another', async (t) => {
       const started = await start(t)
       const { api } = started
       await change(started, 'thief@example.com')
@@ -254,7 +254,7 @@ for (const engine of engines) {
       assert.equal(body.content[0].email, ALICE.email)
     })
 
-    test('an undo keeps an account that the thief has asked to erase', async (t) => {
+    test('an undo cancels the deletion that a thief requested', async (t) => {
       const started = await start(t)
       const { api, token } = started
       await change(started, NEW_EMAIL)
@@ -271,7 +271,7 @@ for (const engine of engines) {
       assert.equal((await api.post('/api/auth/login', back)).status, 200)
     })
 
-    test('a mail that still waits is not sent once the password has changed', async (t) => {
+    test('a queued mail is withdrawn when the password changes', async (t) => {
       const { api, token, userId, config, clock } = await start(t)
       const { db, close } = await openDatabase<IdentityTables>(
         config.databaseUrl,
@@ -299,7 +299,7 @@ for (const engine of engines) {
       assert.equal(await queued(), 0)
     })
 
-    test('an address of another account gets the same reply, and its owner a mail', async (t) => {
+    test("another account's address gets the same reply, and its owner gets a mail", async (t) => {
       const { api, token, email } = await start(t)
       const german = { token, headers: { 'accept-language': 'de' } }
       const ask = (newEmail: string) => api.post('/api/users/me/email', { newEmail }, german)
@@ -314,7 +314,7 @@ for (const engine of engines) {
       assert.equal(await email(), ALICE.email)
     })
 
-    test('a code still works after another account has asked for the same address', async (t) => {
+    test('a code still works after another account has requested the same address', async (t) => {
       const { api, clock, ask, confirm, email } = await start(t)
       const bob = { ...ALICE, username: 'bob', email: 'bob@example.com' }
       await api.post('/api/auth/register', bob)
@@ -331,7 +331,7 @@ for (const engine of engines) {
       assert.equal(await confirm({ email: NEW_EMAIL, code: other }), 409)
     })
 
-    test('an address that was taken meanwhile is 409, and the old one stays', async (t) => {
+    test('answers 409 and keeps the old address when the new one was taken in the meantime', async (t) => {
       const { api, ask, confirm, email } = await start(t)
       await ask(NEW_EMAIL)
       const mail = await mailTo(api, NEW_EMAIL, 'email-change')
@@ -342,7 +342,7 @@ for (const engine of engines) {
       assert.equal(await email(), ALICE.email)
     })
 
-    test('makes a reset mail to the old address void', async (t) => {
+    test('invalidates a reset mail to the old address', async (t) => {
       const { api, ask, confirm } = await start(t)
       await api.post('/api/auth/password-reset', { email: ALICE.email })
       const reset = await mailTo(api, ALICE.email, 'password-reset')
@@ -353,7 +353,7 @@ for (const engine of engines) {
       assert.equal((await api.post('/api/auth/password-reset/confirm', body)).status, 400)
     })
 
-    test('needs a token of the user, and another address', async (t) => {
+    test('requires an access token and a different address', async (t) => {
       const { api, ask } = await start(t)
       const anonymous = await api.post('/api/users/me/email', { newEmail: NEW_EMAIL })
       assert.equal(anonymous.status, 401)

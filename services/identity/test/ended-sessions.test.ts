@@ -75,7 +75,7 @@ for (const engine of engines) {
         assert.equal(added.status, 401)
       })
 
-    test('is dead after a password change even if its session had logged out before', async (t) => {
+    test('is rejected after a password change even if its session had logged out before', async (t) => {
       const { api, token, pair, thief, statusOnBothNodes } = await startWithThief(t, engine)
       const { refreshToken } = pair
       await api.post('/api/auth/logout', { refreshToken }, { token })
@@ -87,7 +87,7 @@ for (const engine of engines) {
       assert.deepEqual(await statusOnBothNodes(token), [401, 401])
     })
 
-    test('is dead once a replay of its refresh token ended the session', async (t) => {
+    test('is rejected once a replay of its refresh token has ended the session', async (t) => {
       const env = { IDENTITY_REFRESH_REUSE: 'revoke' }
       const { api, clock, pair, token } = await startWithAlice(t, { engine, env })
       const { refreshToken } = pair
@@ -98,7 +98,7 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/users/me', { token })).status, 401)
     })
 
-    test('adds no passkey in a race with the reset that removes them', async (t) => {
+    test('adds no passkey while a concurrent password reset removes them', async (t) => {
       const started = await startWithThief(t, engine)
       const { api, thief, userId } = started
       const run = commandLine(started.config.databaseUrl)
@@ -118,7 +118,7 @@ for (const engine of engines) {
   })
 
   describe(`a reset at the command line on ${engine.name}`, { skip: engine.skip }, () => {
-    test('removes the passkeys, unless it is told to keep them', async (t) => {
+    test('removes the passkeys, except with --keep-passkeys', async (t) => {
       const { api, config, token } = await startWithAlice(t, { engine })
       const run = commandLine(config.databaseUrl)
       const passkeys = await startPasskeyClient(api)

@@ -17,7 +17,7 @@ type Span = {
 
 const SERVER_SPAN = 2
 
-/** Receives the traces of a service: the statements of a request, on any engine. */
+/** Receives the traces of a service, which show the statements of each request on any engine. */
 async function startCollector(t: TestContext) {
   const spans = new Map<string, Span[]>()
   const server = createServer(async (request, reply) => {
@@ -32,7 +32,7 @@ async function startCollector(t: TestContext) {
     server.closeAllConnections()
     server.close()
   })
-  /** The span of a request comes last. */
+  /** The span of the request arrives last. */
   const isWhole = (trace: Span[] = []) => trace.some(({ kind }) => kind === SERVER_SPAN)
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -49,14 +49,14 @@ async function startCollector(t: TestContext) {
 const WRONG = '00000000'
 const LIMITED = 'limited@example.com'
 
-/** What somebody could want to find out about an address. */
+/** The states of an address that an attacker could try to find out. */
 const ADDRESSES = {
   unknown: 'unknown@example.com',
   known: 'known@example.com',
   disabled: 'disabled@example.com',
-  /** Of an account that is about to be erased. */
+  /** The address of an account that is about to be erased. */
   leaving: 'leaving@example.com',
-  /** Registered, and not confirmed. */
+  /** Registered but not confirmed. */
   held: 'held@example.com',
   limited: LIMITED,
 }
@@ -108,7 +108,7 @@ function seen({ status, headers, body }: ApiReply) {
   return { status, names, body: { ...body, requestId: undefined, instance: undefined } }
 }
 
-/** Sends a request in a trace of its own, and reads what it did once all were sent. */
+/** Sends each request in its own trace; its statements are read later, after all were sent. */
 function asking({ api, token, collector }: Awaited<ReturnType<typeof startAddresses>>) {
   let requests = 0
   return async (path: string, email: string) => {
@@ -116,7 +116,7 @@ function asking({ api, token, collector }: Awaited<ReturnType<typeof startAddres
     requests += 1
     const headers = {
       traceparent: `00-${traceId}-${randomBytes(8).toString('hex')}-01`,
-      // A network may ask for 30 mails an hour.
+      // A network may request only 30 mails an hour, so spread the requests over several.
       'x-forwarded-for': `192.0.2.${requests % 250}`,
     }
     const reply = seen(await api.post(path, bodies[path]?.(email), { token, headers }))
@@ -125,8 +125,8 @@ function asking({ api, token, collector }: Awaited<ReturnType<typeof startAddres
 }
 
 for (const engine of engines)
-  describe(`what an address is for on ${engine.name}`, { skip: engine.skip }, () => {
-    test('shows neither in a reply nor in the statements before it', async (t) => {
+  describe(`the state of an address on ${engine.name}`, { skip: engine.skip }, () => {
+    test('is revealed neither by a reply nor by the statements before it', async (t) => {
       const ask = asking(await startAddresses(t, engine))
       const asked: { path: string; name: string; work: Awaited<ReturnType<typeof ask>> }[] = []
 
@@ -148,12 +148,12 @@ for (const engine of engines)
         assert.deepEqual({ reply, statements }, unknown.get(path), `${path}: ${name}`)
       }
 
-      // Only links work once 20 codes were wrong, of whatever address.
-      const tired = async (email: string) => {
+      // After 20 wrong codes only links work, for known and unknown addresses alike.
+      const exhaust = async (email: string) => {
         for (let n = 0; n < 20; n += 1) await ask('/api/auth/verify-email', email)
         return ask('/api/auth/verify-email', email)
       }
-      const works = [await tired(ADDRESSES.known), await tired(ADDRESSES.unknown)]
+      const works = [await exhaust(ADDRESSES.known), await exhaust(ADDRESSES.unknown)]
       const [known, stranger] = await Promise.all(works.map((work) => work()))
       assert.deepEqual(known, stranger)
     })

@@ -10,10 +10,10 @@ import { ALICE, adminToken, engines, startWithAlice } from './start-identity.ts'
 
 const NEW_EMAIL = 'alice@new.example'
 
-type Told = { type: string; subject: string; data: { userId: number; cause: string } }
+type PublishedEvent = { type: string; subject: string; data: { userId: number; cause: string } }
 
-/** The events, once there are so many; what there is, after some time. */
-async function eventsOf(api: Api, token: string, count: number): Promise<Told[]> {
+/** Waits until there are `count` events; after ten seconds returns what there is. */
+async function eventsOf(api: Api, token: string, count: number): Promise<PublishedEvent[]> {
   for (let tries = 0; ; tries++) {
     const { body } = await api.get('/api/events', { token })
     if (tries === 500 || body.items.length >= count) return body.items
@@ -23,7 +23,7 @@ async function eventsOf(api: Api, token: string, count: number): Promise<Told[]>
 
 for (const engine of engines)
   describe(`events of identity on ${engine.name}`, { skip: engine.skip }, () => {
-    test('tell what becomes of an account, by id alone', async (t) => {
+    test('report the changes of an account, with its id as the only personal data', async (t) => {
       const { api, clock, userId, token } = await startWithAlice(t, { engine, delivers: true })
       const admin = await adminToken(api)
       const { code } = await mailTo(api, ALICE.email, 'verify-email')
@@ -62,7 +62,7 @@ for (const engine of engines)
       assert.ok(!JSON.stringify(events).includes('alice'))
     })
 
-    test('reach an endpoint soon after the request, and tell of service keys', async (t) => {
+    test('reach an endpoint soon after the request, and include those about service keys', async (t) => {
       const { api } = await startWithAlice(t, { engine, delivers: true })
       const token = await adminToken(api)
       const receiver = await startReceiver(t)
@@ -84,7 +84,7 @@ for (const engine of engines)
       assert.equal(denied.body.code, 'INSUFFICIENT_SCOPE')
     })
 
-    test('administrators get a mail when an endpoint fails for days, and when it ends', async (t) => {
+    test('administrators get a mail when an endpoint fails for days, and when it is disabled', async (t) => {
       const { api, clock } = await startWithAlice(t, { engine, delivers: true })
       const first = { token: await adminToken(api) }
       const receiver = await startReceiver(t)
@@ -113,7 +113,7 @@ for (const engine of engines)
         assert.ok(events.includes(event), event)
     })
 
-    test('are for administrators and keys, and not for users', async (t) => {
+    test('are for administrators and service keys, not for users', async (t) => {
       const { api, token } = await startWithAlice(t, { engine, delivers: true })
 
       assert.equal((await api.get('/api/events')).status, 401)

@@ -10,7 +10,7 @@ const WRONG = 'a wrong password'
 
 type Limits = { perNetwork?: number; perAccount?: number }
 
-/** Alice has a session from the test's own address; logins come through a trusted proxy. */
+/** Alice has a session from the address of the test; logins come through a trusted proxy. */
 async function startGuessing(
   t: TestContext,
   engine: TestEngine,
@@ -34,19 +34,22 @@ async function startGuessing(
 
 type Guessing = Awaited<ReturnType<typeof startGuessing>>
 
-/** Every name once from one network: one more than the limit, which takes the attempt of 30 seconds. */
+/**
+ * Tries a different name each time from one network. Goes one beyond the limit, which uses up the single
+ * attempt that is then allowed every 30 seconds.
+ */
 async function guessManyNames({ statusOf }: Guessing, limit: number) {
   for (let n = 0; n <= limit; n += 1) assert.equal(await statusOf(ATTACKER, `name-${n}`), 401)
 }
 
-/** One name from as many networks. */
+/** Tries one name from a different network each time, also one beyond the limit. */
 async function guessFromManyNetworks({ statusOf }: Guessing, username: string, limit: number) {
   for (let n = 0; n <= limit; n += 1) assert.equal(await statusOf(`203.0.113.${n}`, username), 401)
 }
 
 for (const engine of engines) {
   describe(`many names guessed from one network on ${engine.name}`, { skip: engine.skip }, () => {
-    test('are 429 beyond the limit, but for one login in 30 seconds', async (t) => {
+    test('are 429 beyond the limit, except for one login every 30 seconds', async (t) => {
       const started = await startGuessing(t, engine, { perNetwork: 5 })
       const { logIn, statusOf, clock } = started
       await guessManyNames(started, 5)
@@ -67,7 +70,7 @@ for (const engine of engines) {
       for (let n = 0; n < 5; n += 1) assert.equal(await statusOf(ATTACKER, `name-${n}`), 401)
     })
 
-    test('are limited at 1,000 in an hour unless set', async (t) => {
+    test('are limited to 1,000 an hour by default', async (t) => {
       const { config } = await startWithAlice(t, { engine })
 
       const limits = { perNetwork: 1000, perAccount: 300 }
@@ -75,14 +78,14 @@ for (const engine of engines) {
       assert.equal(config.accounts.failures.windowSeconds, 3600)
     })
 
-    test('count together from all ports of an address', async (t) => {
+    test('are counted together for all ports of an address', async (t) => {
       const { statusOf } = await startGuessing(t, engine, { perNetwork: 2 })
 
       for (const port of [1, 2, 3]) assert.equal(await statusOf(`${ATTACKER}:${port}`, 'a'), 401)
       assert.equal(await statusOf(`${ATTACKER}:4`, 'a'), 429)
     })
 
-    test('at once learn no more than one after another', async (t) => {
+    test('are answered no more often in parallel than in sequence', async (t) => {
       const { statusOf } = await startGuessing(t, engine, { perNetwork: 5 })
       const guess = (_: unknown, n: number) => statusOf(ATTACKER, `name-${n}`)
 
@@ -93,7 +96,7 @@ for (const engine of engines) {
       assert.equal(statuses.filter((status) => status === 429).length, 30 - learned)
     })
 
-    test('do not keep out a user who has a session from there, also after logout', async (t) => {
+    test('do not lock out a user who had a session from that network, even after logout', async (t) => {
       const started = await startGuessing(t, engine, { perNetwork: 3 })
       const { api, logIn, statusOf } = started
       const { body: pair } = await logIn(ATTACKER, ALICE.username, ALICE.password)
@@ -108,7 +111,7 @@ for (const engine of engines) {
 
   describe(`one name guessed from many networks on ${engine.name}`, { skip: engine.skip }, () => {
     for (const username of [ALICE.username, 'unknown'])
-      test(`is 429 beyond the limit, but for one login in 30 seconds: ${username}`, async (t) => {
+      test(`is 429 beyond the limit, except for one login every 30 seconds: ${username}`, async (t) => {
         const started = await startGuessing(t, engine, { perAccount: 5 })
         const { logIn, statusOf, clock } = started
         await guessFromManyNetworks(started, username, 5)
@@ -125,7 +128,7 @@ for (const engine of engines) {
         assert.equal(await statusOf(ATTACKER, username), 401)
       })
 
-    test('does not keep out its owner: a known network, a refresh token and a passkey pass', async (t) => {
+    test('does not lock out its owner on a known network, with a refresh token or with a passkey', async (t) => {
       const started = await startGuessing(t, engine, { perAccount: 3 })
       const { api, logIn, statusOf, token } = started
       const passkey = await startPasskeyClient(api)
@@ -143,7 +146,7 @@ for (const engine of engines) {
       assert.deepEqual([elsewhere, known, refreshed.status, signed.status], [429, 200, 200, 200])
     })
 
-    test('keeps out a network whose session was revoked', async (t) => {
+    test('locks out a network whose session was revoked', async (t) => {
       const started = await startGuessing(t, engine, { perAccount: 3 })
       const { api, logIn, statusOf, token } = started
       await logIn(ATTACKER, ALICE.username, ALICE.password)
@@ -154,7 +157,7 @@ for (const engine of engines) {
       assert.equal(await statusOf(ATTACKER, ALICE.username, change.newPassword), 429)
     })
 
-    test('is in the audit once as throttled', async (t) => {
+    test('appears in the audit as throttled only once', async (t) => {
       const started = await startGuessing(t, engine, { perAccount: 2 })
       const { api, statusOf } = started
       await guessFromManyNetworks(started, ALICE.username, 2)

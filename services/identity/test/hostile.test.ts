@@ -14,22 +14,26 @@ for (const engine of engines) {
     const identity = sharedIdentity({ engine })
     const alice = `"username":"alice","password":"${PASSWORD}"`
     const bodies: [name: string, body: string, status: number][] = [
-      ['8,000 arrays in one another', `${'['.repeat(8e3)}${']'.repeat(8e3)}`, 400],
-      ['400,000 arrays in one another', `${'['.repeat(4e5)}${']'.repeat(4e5)}`, 413],
+      ['8,000 nested arrays', `${'['.repeat(8e3)}${']'.repeat(8e3)}`, 400],
+      ['400,000 nested arrays', `${'['.repeat(4e5)}${']'.repeat(4e5)}`, 413],
       [
-        '31 objects in an unknown member',
+        '31 nested objects in an unknown member',
         `{${alice},"z":${'{"a":'.repeat(31)}1${'}'.repeat(31)}}`,
         200,
       ],
       [
-        '32 objects in an unknown member',
+        '32 nested objects in an unknown member',
         `{${alice},"z":${'{"a":'.repeat(32)}1${'}'.repeat(32)}}`,
         400,
       ],
-      ['a member given twice, of which the last counts', `{"password":"wrong",${alice}}`, 200],
+      ['a duplicate member, of which the last counts', `{"password":"wrong",${alice}}`, 200],
       ['a poisoned prototype', `{"__proto__":{"roles":["ROLE_ADMIN"]},${alice}}`, 200],
       ['a poisoned constructor', `{"constructor":{"prototype":{"x":1}},${alice}}`, 200],
-      ['a password that only a prototype has', `{"__proto__":{${alice}},"username":"alice"}`, 400],
+      [
+        'a password that only the prototype has',
+        `{"__proto__":{${alice}},"username":"alice"}`,
+        400,
+      ],
       ['a user named __proto__', `{"username":"__proto__","password":"x"}`, 401],
       ['a user named constructor', `{"username":"constructor","password":"x"}`, 401],
       ['over 16 KiB', `{${alice},"z":"${'x'.repeat(2 ** 14)}"}`, 413],
@@ -59,7 +63,7 @@ for (const engine of engines) {
       }
     })
 
-    // Each of these once took quadratic time; the longest that the limit of the body lets through.
+    // Each of these once took quadratic time. This is the longest that the body limit lets through.
     const LONG = 7_000
     const accents = `a${'\u0301\u0316'.repeat(LONG / 2)}`
     const slow: [name: string, send: (api: Api, token: string) => Promise<{ status: number }>][] = [
@@ -70,7 +74,7 @@ for (const engine of engines) {
       ['an address', (api) => api.post('/api/auth/register', { ...ALICE, email: `${accents}@b` })],
     ]
     for (const [name, send] of slow) {
-      test(`does not keep the service busy with ${name} of 7,000 characters`, async () => {
+      test(`does not block the service with ${name} of 7,000 characters`, async () => {
         const { api, token } = identity()
         const before = performance.now()
 
@@ -85,7 +89,7 @@ for (const engine of engines) {
   describe(`a clock that is set back on ${engine.name}`, { skip: engine.skip }, () => {
     const EARLIER = new Date('2029-01-01T00:00:00.000Z')
 
-    test('lets people log in, refresh and use passkeys as before', async (t) => {
+    test('does not stop users from logging in, refreshing and using passkeys', async (t) => {
       const { api, clock, pair } = await startWithAlice(t, { engine })
       clock.set(EARLIER)
 
@@ -101,7 +105,7 @@ for (const engine of engines) {
       assert.equal((await api.post('/api/auth/refresh', { refreshToken })).status, 401)
     })
 
-    test('does not slow a caller until the date before the change', async (t) => {
+    test('does not rate limit a caller until the old time is reached again', async (t) => {
       const env = { IDENTITY_FAILURE_LIMIT: '2' }
       const { api, clock } = await startWithAlice(t, { engine, env })
       const attempt = async (password: string) =>
@@ -116,7 +120,7 @@ for (const engine of engines) {
       assert.deepEqual([await attempt('wrong'), await attempt(PASSWORD)], [401, 200])
     })
 
-    test('revives no rotated and no revoked refresh token', async (t) => {
+    test('does not revive a rotated or revoked refresh token', async (t) => {
       const { api, clock, pair, token } = await startWithAlice(t, { engine })
       const refresh = (refreshToken: string) => api.post('/api/auth/refresh', { refreshToken })
       const { body: second } = await refresh(pair.refreshToken)
@@ -135,7 +139,7 @@ async function addPasskey(api: Api, token: string, label: string) {
   return client.register(token, {}, label)
 }
 
-test('a target that cannot be decoded is 400 with the headers of every reply', async (t) => {
+test('a request target that cannot be decoded is 400 with the usual response headers', async (t) => {
   const { api } = await startWithAlice(t)
 
   for (const path of ['/%', '/api/users/%E0%A4%A']) {

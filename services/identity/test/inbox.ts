@@ -9,17 +9,17 @@ export type Received = { from: string; to: string[]; source: string }
 
 type Reply = { code: number; text: string }
 
-/** Where a conversation can be: before the greeting, after `RCPT TO`, or when the whole mail was taken. */
+/** A step of the SMTP dialogue: before the greeting, after `RCPT TO`, or after the whole mail. */
 export type SmtpStep = 'connect' | 'recipient' | 'data'
 
 type Behaviour = {
-  /** What it answers, by recipient. */
+  /** The refusal for a recipient, if any. */
   refuse?: (to: string) => Reply | undefined
-  /** What it answers to a command that names no recipient, or to the whole mail. */
+  /** Refusals at the other steps. */
   refuseAt?: Partial<Record<'greeting' | 'sign-in' | 'sender' | 'data', Reply>>
-  /** Whether it never answers at this step. */
+  /** Whether the server never answers at this step. */
   holds?: (step: SmtpStep, to: string) => boolean
-  /** Offers STARTTLS, with a certificate that it signed itself. */
+  /** Offers STARTTLS with a self-signed certificate. */
   encrypts?: boolean
 }
 
@@ -33,7 +33,7 @@ export async function startSmtpServer(
   { refuse, refuseAt = {}, holds = () => false, encrypts = false }: Behaviour = {},
 ) {
   const received: Received[] = []
-  /** Of every `RCPT TO`, also of those that were refused. */
+  /** The address of every `RCPT TO`, including refused ones. */
   const recipients: string[] = []
   const held: SmtpStep[] = []
   const counts = { signIns: 0, connections: 0, encrypted: 0 }
@@ -46,7 +46,7 @@ export async function startSmtpServer(
     disabledCommands: encrypts ? [] : ['STARTTLS'],
     allowInsecureAuth: !encrypts,
     logger: false,
-    // The service keeps its connections for the next mail.
+    // The service keeps its connections open for the next mail.
     closeTimeout: 100,
     onConnect(_session, callback) {
       counts.connections += 1
@@ -88,7 +88,7 @@ export async function startSmtpServer(
   return { received, recipients, held, counts, url: `smtp://127.0.0.1:${port}` }
 }
 
-/** The headers of a mail by their names in lower case; folded ones in one line. */
+/** The unfolded headers of a mail, keyed by lower-case name. */
 export function headersOf({ source }: Received): Record<string, string> {
   const [head = ''] = source.split(/\r?\n\r?\n/)
   const lines = head.replaceAll(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)
@@ -138,7 +138,7 @@ export async function mailTo(api: Api, to: string, kind: string, count = 1): Pro
 
 export const tokenOf = ({ link }: Mail) => new URL(link).hash.split('=')[1] as string
 
-/** Of every mail in the outbox to an address, sorted. */
+/** The kinds of all mails in the outbox to an address, sorted. */
 export async function kindsTo(api: Api, address: string): Promise<string[]> {
   const { body } = await api.get('/api/mail?size=100', { token: await adminToken(api) })
   const mails = body.content as { kind: string; to: string }[]

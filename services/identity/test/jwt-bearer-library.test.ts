@@ -9,7 +9,7 @@ import { startWithAlice } from './start-identity.ts'
 
 type Result = { payload?: { sub?: string }; error?: { status?: number } }
 
-// It has no types of its own for a request that is not Express's.
+// Loaded untyped: its types accept only Express requests.
 const { auth } = createRequire(import.meta.url)('express-oauth2-jwt-bearer')
 
 /** What Express adds to a request. */
@@ -22,7 +22,7 @@ const EXPRESS = {
   is: () => false,
 }
 
-/** The issuer must know its own address before it listens. */
+/** The issuer must know its public URL before it listens, so a proxy takes the port first. */
 async function startIssuer(t: TestContext) {
   let target = ''
   const front = createServer(async ({ url }, response) => {
@@ -39,7 +39,7 @@ async function startIssuer(t: TestContext) {
   return { ...started, issuer }
 }
 
-test('express-oauth2-jwt-bearer accepts our tokens, told the issuer alone', async (t) => {
+test('express-oauth2-jwt-bearer accepts our tokens, given only issuer and audience', async (t) => {
   const { issuer, token, userId } = await startIssuer(t)
   const check = auth({ issuerBaseURL: issuer, audience: 'plinth' })
   const result = (authorization: string) =>

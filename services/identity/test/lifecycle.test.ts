@@ -44,7 +44,7 @@ const logIn = (api: Api, user: object = ALICE) => api.post('/api/auth/login', us
 
 type Config = ReturnType<typeof loadConfig>
 
-/** Runs the job of the service once, with the clock of the test. */
+/** Runs the erasure job once with the clock of the test; returns which users are left in which tables. */
 async function eraseNow({ config, clock }: { config: Config; clock: Clock }) {
   const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
   const accounts = await openAccounts(db, config.accounts, clock)
@@ -56,7 +56,7 @@ async function eraseNow({ config, clock }: { config: Config; clock: Clock }) {
   return left
 }
 
-/** Every table with the id of a user, and whose rows are in it. */
+/** The user ids that occur in each table with a `user_id` column. */
 async function tablesAbout(db: Db<IdentityTables>, url: string): Promise<Record<string, number[]>> {
   const named = url.startsWith('postgres')
     ? sql<{ name: string }>`select table_name as name from information_schema.columns
@@ -83,7 +83,7 @@ const audited = async (api: Api, query: string) => {
 
 for (const engine of engines) {
   describe(`administration of accounts on ${engine.name}`, { skip: engine.skip }, () => {
-    test('an account that an administrator creates gets its password from its owner', async (t) => {
+    test('the owner of an account that an administrator created sets its password', async (t) => {
       const { api, clock } = await startWithAlice(t, { engine })
       const token = await adminToken(api)
       const grace = { username: 'Grace', email: 'grace@example.com', roles: ['ROLE_USER'] }
@@ -92,7 +92,7 @@ for (const engine of engines) {
 
       assert.deepEqual([made.status, made.body.username], [201, 'grace'])
       const mail = await mailTo(api, grace.email, 'invitation')
-      // A stranger may ask for a reset, and the invitation lasts as long as it says.
+      // A password reset requested by a stranger must not invalidate the invitation.
       await api.post('/api/auth/password-reset', { email: grace.email })
       await mailTo(api, grace.email, 'password-reset')
       clock.advance(23 * 3600)
@@ -110,7 +110,7 @@ for (const engine of engines) {
       assert.equal((await api.post('/api/users', grace)).status, 401)
     })
 
-    test('a login must choose a new password once that is required', async (t) => {
+    test('a login must set a new password when an administrator requires it', async (t) => {
       const { api, token, userId } = await startWithAlice(t, { engine })
       const admin = await adminToken(api)
       const path = `/api/users/${userId}/require-password-change`
@@ -147,7 +147,7 @@ for (const engine of engines) {
       await mailTo(api, ALICE.email, 'password-change-required')
     })
 
-    test('tells the user by mail when others change the account', async (t) => {
+    test('notifies the user by mail when others change the account', async (t) => {
       const { api, userId } = await startWithAlice(t, { engine })
       const token = await adminToken(api)
 
@@ -164,7 +164,7 @@ for (const engine of engines) {
       assert.deepEqual(rows, [['SESSION_REVOKED', 'admin', 'alice', REASON.reason]])
     })
 
-    test('an administrator sends the mail to verify an address again, and learns when none can be sent', async (t) => {
+    test('an administrator can resend the verification mail, and is told when no mail can be sent', async (t) => {
       const { api, clock, userId } = await startWithAlice(t, { engine })
       const token = await adminToken(api)
       const post = async (id: number, path: string, body: object = REASON) => {
@@ -204,7 +204,7 @@ for (const engine of engines) {
       assert.deepEqual(invited.body.errors, ['email: no mail can be sent to it'])
     })
 
-    test('exports what is kept about a user, without any secret', async (t) => {
+    test('exports the data stored about a user, without any secret', async (t) => {
       const { api, token, userId } = await startWithAlice(t, { engine })
       const admin = await adminToken(api)
       await api.post('/api/auth/password-reset', { email: ALICE.email })
@@ -242,7 +242,7 @@ for (const engine of engines) {
       assert.equal((await api.post(`/api/users/${userId}/export`, REASON, { token })).status, 403)
     })
 
-    test('exports the second factor, browsers and service keys of a user, and no secret of them', async (t) => {
+    test('exports the second factor, browsers and service keys of a user, without their secrets', async (t) => {
       const { api, token, userId, clock } = await startWithAlice(t, { engine })
       const admin = { token: await adminToken(api) }
       await api.patch(`/api/users/${userId}`, { roles: ['ROLE_ADMIN'] }, admin)
@@ -266,7 +266,7 @@ for (const engine of engines) {
       for (const secret of [made.body.secret, ...recoveryCodes]) assert.ok(!text.includes(secret))
     })
 
-    test('exports by a link in a mail, for a day and until the password changes', async (t) => {
+    test('exports through a mailed link, which is valid for a day or until the password changes', async (t) => {
       const { api, token, clock } = await startWithAlice(t, { engine })
       const ask = async (count: number) => {
         const asked = await api.post('/api/users/me/export', undefined, { token })
@@ -304,7 +304,7 @@ for (const engine of engines) {
     }
     const cancel = (api: Api, token: string) => api.post('/api/users/me/deletion/cancel', { token })
 
-    test('is closed at once, and comes back with the link of the mail', async (t) => {
+    test('is closed at once, and is restored by the link in the mail', async (t) => {
       const { api, token, pair, userId, deletesAt, clock } = await startLeaving(t)
 
       assert.equal(Date.parse(deletesAt) - clock().getTime(), 7 * DAY * 1000)
@@ -324,7 +324,7 @@ for (const engine of engines) {
       await mailTo(api, ALICE.email, 'deletion-cancelled')
     })
 
-    test('comes back by signing in and confirming', async (t) => {
+    test('is restored by signing in and confirming', async (t) => {
       const { api, deletesAt } = await startLeaving(t)
 
       const refused = await logIn(api)
@@ -338,7 +338,7 @@ for (const engine of engines) {
       assert.equal((await logIn(api)).status, 200)
     })
 
-    test('comes back by signing in with a passkey and confirming', async (t) => {
+    test('is restored by signing in with a passkey and confirming', async (t) => {
       const { api, token } = await startWithAlice(t, { engine })
       const passkey = await startPasskeyClient(api)
       assert.equal((await passkey.register(token)).status, 200)
@@ -354,7 +354,7 @@ for (const engine of engines) {
       assert.equal((await passkey.logIn()).status, 200)
     })
 
-    test('comes back by signing in only with the second factor, if it has one', async (t) => {
+    test('is restored by signing in only with the second factor, if it has one', async (t) => {
       const { api, token, clock } = await startWithAlice(t, { engine })
       const { app } = await enrol(api, token, clock)
       assert.equal((await remove(api, '/api/users/me', token)).status, 202)
@@ -371,7 +371,7 @@ for (const engine of engines) {
       assert.equal(again.status, 200)
     })
 
-    test('is erased when the time has come, and nothing about the user is left', async (t) => {
+    test('is erased after the grace period, and nothing about the user is left', async (t) => {
       const started = await startLeaving(t)
       const { api, clock, userId } = started
       assert.ok((await eraseNow(started)).one_time_tokens?.includes(userId))
@@ -382,7 +382,7 @@ for (const engine of engines) {
       const { tombstones, ...others } = left
       assert.deepEqual(tombstones, [userId])
       for (const [table, ids] of Object.entries(others))
-        assert.ok(!ids.includes(userId), `${table} still knows the user`)
+        assert.ok(!ids.includes(userId), `${table} still has rows of the user`)
       assert.equal((await logIn(api)).body.code, 'INVALID_CREDENTIALS')
       const token = await adminToken(api)
       assert.equal((await api.get(`/api/users/${userId}`, { token })).status, 404)
@@ -402,7 +402,7 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/users/deleted?after=x', { token })).status, 400)
     })
 
-    test('ends its service keys at once, and leaves what it made without its name', async (t) => {
+    test('loses its service keys at once, and its name is removed from what it created', async (t) => {
       const started = await startWithAlice(t, { engine, clock: testClock() })
       const { api, clock, userId } = started
       const admin = { token: await adminToken(api) }
@@ -437,7 +437,7 @@ for (const engine of engines) {
       }
     })
 
-    test('ends no keys of the settings or the command line by having their name', async (t) => {
+    test('does not end service keys of the command line by having that name', async (t) => {
       const { api, config, clock } = await startWithAlice(t, { engine })
       const impostor = { ...ALICE, username: 'command line', email: 'impostor@example.com' }
       await api.post('/api/auth/register', impostor)
@@ -457,7 +457,7 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/users', { token: secret })).status, 200)
     })
 
-    test('at once gets a last mail all the same, which the outbox forgets once it is sent', async (t) => {
+    test('without a grace period still gets a last mail, which leaves the outbox once it is sent', async (t) => {
       const smtp = await startSmtpServer(t)
       const env = { IDENTITY_DELETION_GRACE_DAYS: '0' }
       const relay = { SMTP_URL: smtp.url, MAIL_FROM: 'plinth@example.com' }
@@ -480,7 +480,7 @@ for (const engine of engines) {
       )
     })
 
-    test('takes with it the mails to a former address, and its registration', async (t) => {
+    test('loses its mails to a former address and its registration too', async (t) => {
       const env = { IDENTITY_DELETION_GRACE_DAYS: '0', IDENTITY_REGISTRATION: 'confirm' }
       const { api, config } = await startIdentity(t, { engine, env })
       await api.post('/api/auth/register', ALICE)
@@ -509,7 +509,7 @@ for (const engine of engines) {
       assert.deepEqual(await db.selectFrom('held_registrations').selectAll().execute(), [])
     })
 
-    test('keeps its name and address from others for 30 days', async (t) => {
+    test('has its name and address reserved for 30 days', async (t) => {
       const started = await startLeaving(t)
       const { api, clock, userId } = started
       clock.advance(7 * DAY + 1)
@@ -527,7 +527,7 @@ for (const engine of engines) {
       assert.ok((await register(ALICE)) > userId)
     })
 
-    test('by an administrator cannot be kept by the user, and by an administrator can', async (t) => {
+    test('by order of an administrator can be kept by an administrator, but not by the user', async (t) => {
       const { api, token, userId } = await startWithAlice(t, { engine })
       const admin = await adminToken(api)
       const path = `/api/users/${userId}`
@@ -556,7 +556,7 @@ for (const engine of engines) {
 for (const engine of engines)
   describe(`an erasure that is killed on ${engine.name}`, { skip: engine.skip }, () => {
     for (const step of ['erasure:written', 'erasure:committed'])
-      test(`at ${step} is whole after the next round`, async (t) => {
+      test(`at ${step} is complete after the next run`, async (t) => {
         const url = await engine.freshUrl(t)
         const env = {
           SUITE_DATA: tmpdir(),
@@ -570,7 +570,7 @@ for (const engine of engines)
         }
         const first = await spawnService(t, MAIN, env)
         const { body: pair } = await logIn(first.api, { ...ADMIN, username: 'user' })
-        // It may be killed before it has answered.
+        // The service may be killed before it has answered.
         await remove(first.api, '/api/users/me', pair.accessToken).catch(() => {})
         await first.ended
 

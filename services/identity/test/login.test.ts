@@ -96,7 +96,7 @@ for (const engine of engines) {
       for (const { status } of [...atOnce, later]) assert.equal(status, 200)
     })
 
-    test('is slowed with 429 and Retry-After after 100 consecutive failures in an hour', async (t) => {
+    test('is rate limited with 429 and Retry-After after 100 consecutive failures in an hour', async (t) => {
       const { api, clock } = await startWithAlice(t, { engine })
       const attempt = (password: string) => api.post('/api/auth/login', { ...ALICE, password })
       for (let n = 0; n < 100; n += 1) assert.equal((await attempt('wrong')).status, 401)
@@ -114,7 +114,7 @@ for (const engine of engines) {
       assert.equal((await attempt(ALICE.password)).status, 200)
     })
 
-    test('is slowed in a burst too: as many attempts are answered as one by one', async (t) => {
+    test('is rate limited in a burst after as many attempts as one by one', async (t) => {
       const env = { IDENTITY_FAILURE_LIMIT: '5' }
       const { api } = await startWithAlice(t, { engine, env })
       for (const username of ['alice', 'nobody']) {
@@ -168,12 +168,12 @@ for (const engine of engines) {
       ['a number as password', { username: 'alice', password: 1 }, 400],
       ['null fields', { username: null, password: null }, 400],
       ['a NUL in the username', { username: 'ali\u0000ce', password: 'x' }, 401],
-      ['half a surrogate pair', { username: 'ali\ud800', password: '\udfff' }, 401],
+      ['a lone surrogate', { username: 'ali\ud800', password: '\udfff' }, 401],
       ['SQL as username', { username: "' or 1=1 --", password: 'x' }, 401],
       ['a very long password', { username: 'alice', password: 'x'.repeat(15_000) }, 401],
       ['a very long username', { username: 'x'.repeat(15_000), password: 'x' }, 401],
       [
-        'a password over the limit of the body',
+        'a password that exceeds the body limit',
         { username: 'alice', password: 'x'.repeat(500_000) },
         413,
       ],
@@ -192,8 +192,8 @@ for (const engine of engines) {
   })
 }
 
-describe('more concurrent logins than can be hashed', () => {
-  test('are served in turn, and get 503 with Retry-After past the deadline', async (t) => {
+describe('more concurrent logins than can be hashed at once', () => {
+  test('are queued, and get 503 with Retry-After once the deadline has passed', async (t) => {
     const { api } = await startWithAlice(t, {
       env: {
         IDENTITY_DEMO_ACCOUNTS: 'false',

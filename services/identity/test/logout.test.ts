@@ -18,7 +18,7 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/users/me', { token })).status, 401)
     })
 
-    test('revokes the named session and no other', async (t) => {
+    test('revokes only the session of the refresh token', async (t) => {
       const { api, pair, token } = await startWithAlice(t, { engine })
       const { body: other } = await api.post('/api/auth/login', ALICE)
 
@@ -30,7 +30,7 @@ for (const engine of engines) {
       assert.equal(await refresh(pair.refreshToken), 200)
     })
 
-    test("changes nothing with another user's, an unknown or an expired token, and still answers 200", async (t) => {
+    test("changes nothing for another user's, an unknown or a rotated token, and still answers 200", async (t) => {
       const { api, pair, token } = await startWithAlice(t, { engine })
       const admin = await adminToken(api)
       const { body: second } = await api.post('/api/auth/refresh', {

@@ -38,7 +38,7 @@ const smtpEnv = ({ url }: Smtp) => ({
   IDENTITY_APP_NAME: 'Example',
 })
 
-/** The newest mail to an address whose subject has this word. */
+/** Waits for a mail to an address whose subject contains this text; returns the newest. */
 const mailAbout = async (smtp: Smtp, to: string, subject: string): Promise<Received> => {
   const read = () =>
     smtp.received.findLast(
@@ -56,7 +56,7 @@ type Summary = {
   lastReply: string
 }
 
-/** The mails as administrators see them, once they are as wanted. */
+/** Waits until the outbox, as administrators see it, satisfies `isWanted`. */
 const outboxWhen = async (
   api: Api,
   isWanted: (mails: Summary[]) => boolean,
@@ -84,7 +84,7 @@ for (const engine of engines) {
       rmSync(folder, { recursive: true })
     })
 
-    test('has text and HTML with code and link, no tracking, and says that no person sent it', async () => {
+    test('has text and HTML with code and link, no tracking, and is marked as auto-generated', async () => {
       const { api } = identity()
       const eve = { ...ALICE, username: '<b>eve & "co"</b>', email: 'eve@example.com' }
       const browser = 'Mozilla/5.0 (X11; Linux x86_64) Firefox/130.0 or call 555-0100 now'
@@ -115,7 +115,7 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/dev/mail')).status, 404)
     })
 
-    test('comes in the language that the request asks for', async () => {
+    test('is in the language that the request asks for', async () => {
       const { api } = identity()
       assert.deepEqual((await api.get('/actuator/health/mail')).body, { status: 'UP' })
       const ask = (language: string, email: string) =>
@@ -131,7 +131,7 @@ for (const engine of engines) {
       assert.match(textOf(await mailAbout(smtp, 'user@example.com', '')), /Hola, user:/)
     })
 
-    test('has the texts of an operator where a file replaces them', async () => {
+    test("uses the operator's texts where a file replaces them", async () => {
       const { api, token } = identity()
       const newPassword = 'an entirely new password'
       const change = { currentPassword: ALICE.password, newPassword }
@@ -147,17 +147,17 @@ for (const engine of engines) {
       assert.equal(preview.text.split('\n\n')[0], 'Dear ada')
     })
 
-    test('only administrators see the outbox, and they see no code', async () => {
+    test('is shown in the outbox to administrators only, and without codes', async () => {
       const { api, token } = identity()
       assert.equal((await api.get('/api/mail')).status, 401)
       assert.equal((await api.get('/api/mail', { token })).status, 403)
-      // An id may end in eight digits by chance.
+      // Leave out ids, which may end in eight digits by chance.
       const mails = await outboxWhen(api, (all) => all.length > 0)
       const shown = mails.map(({ id: _, ...mail }) => mail)
       assert.doesNotMatch(JSON.stringify(shown), /\d{8}"|\d{4}-\d{4}"|#verify/)
     })
 
-    test('is not sent when what it reports did not happen after all', async () => {
+    test('is not sent when the change that it reports is rolled back', async () => {
       const { api } = identity()
       const eva = { ...ALICE, username: 'eva', email: 'eva@example.com' }
       await api.post('/api/auth/register', eva)
@@ -170,7 +170,7 @@ for (const engine of engines) {
         (await api.post('/api/users/me/email/confirm', { token })).body.code
       await api.post('/api/auth/register', { ...ALICE, username: 'bea', email: newEmail })
 
-      // The notice with the undo is queued before the database refuses the address.
+      // The notice with the undo link is queued before the database refuses the address.
       assert.deepEqual([await confirm(), await confirm()], Array(2).fill('EMAIL_ALREADY_EXISTS'))
 
       const mails = await outboxWhen(api, (all) => all.every(({ state }) => state === 'sent'))
@@ -178,7 +178,7 @@ for (const engine of engines) {
       assert.deepEqual(kinds, ['verify-email'])
     })
 
-    test('its server has a health of its own, without which the service is up', async (t) => {
+    test('has its own health check, and the service stays up without the mail server', async (t) => {
       const gone = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: FROM }
       const { api } = await startIdentity(t, { engine, env: gone })
       const { status, body } = await api.get('/actuator/health/mail')
@@ -193,7 +193,7 @@ for (const engine of engines) {
   })
 }
 
-/** What mail libraries have read as another address or as several, and what would end a line of SMTP. */
+/** Addresses that mail libraries have read as a different one or as several, or that end an SMTP line. */
 const HOSTILE = [
   '"eve@evil.example"@victim.example',
   '"eve\\"@victim.example',
@@ -230,7 +230,7 @@ const HOSTILE = [
   `bob@${'y.'.repeat(150)}example`,
 ]
 
-/** Unusual, and each the address of one inbox. */
+/** Unusual but valid addresses, and how the mail names them. */
 const UNUSUAL = {
   "o'hara+news@example.com": "o'hara+news@example.com",
   'a%b!c/d=e@example.com': 'a%b!c/d=e@example.com',
@@ -241,7 +241,7 @@ for (const engine of engines) {
   describe(`an address that a mail library could misread on ${engine.name}`, {
     skip: engine.skip,
   }, () => {
-    test('gets no mail, whichever way it comes in; an unusual one gets its own', async (t) => {
+    test('gets no mail, however it was entered; an unusual but valid one does', async (t) => {
       const smtp = await startSmtpServer(t)
       const { hostname: SMTP_HOST, port: SMTP_PORT } = new URL(smtp.url)
       const env = { SMTP_HOST, SMTP_PORT, MAIL_FROM: FROM, IDENTITY_MAIL_LIMITS: 'false' }
@@ -270,7 +270,7 @@ for (const engine of engines) {
 
       const entered: Awaited<ReturnType<typeof enter>>[] = []
       for (const [n, email] of HOSTILE.entries()) entered.push(await enter(email, `eve-${n}`))
-      // The command line leaves its mails to the service, which looks for some when it is asked for one.
+      // The command line leaves its mails to the service, which sends them when a request queues another.
       await held.post('/api/auth/password-reset', { email: 'unknown@example.com' })
       const settled = await Promise.all(
         [api, held].map((service) =>
@@ -302,7 +302,7 @@ for (const engine of engines) {
       const sorted = (all: (string | undefined)[]) => all.toSorted()
       const wanted = sorted(Object.values(UNUSUAL))
       assert.deepEqual(sorted(mails.map((mail) => headersOf(mail).to)), wanted)
-      // This server decodes them.
+      // The SMTP server decodes Punycode.
       assert.deepEqual(sorted(mails.flatMap(({ to }) => to)), sorted(Object.keys(UNUSUAL)))
       for (const mail of mails)
         assert.deepEqual(
@@ -315,7 +315,7 @@ for (const engine of engines) {
 
 for (const engine of engines) {
   describe(`mail that the server refuses on ${engine.name}`, { skip: engine.skip }, () => {
-    test('is tried again after 1, 5, 15 and 60 minutes, then failed until an administrator retries', async (t) => {
+    test('is retried after 1, 5, 15 and 60 minutes, then fails until an administrator retries it', async (t) => {
       let refusals = 5
       const smtp = await startSmtpServer(t, {
         refuse: () => (refusals-- > 0 ? { code: 451, text: 'busy, come back' } : undefined),
@@ -352,7 +352,7 @@ for (const engine of engines) {
       )
     })
 
-    test('is failed at once when the server says that it never will take it', async (t) => {
+    test('fails at once when the server refuses it permanently', async (t) => {
       const smtp = await startSmtpServer(t, { refuse: () => ({ code: 550, text: 'no such user' }) })
       const { api } = await startIdentity(t, { engine, env: smtpEnv(smtp) })
       await api.post('/api/auth/register', ALICE)
@@ -361,7 +361,7 @@ for (const engine of engines) {
       assert.match(mail?.lastReply ?? '', /550/)
     })
 
-    test('is not sent after the life of its token', async (t) => {
+    test('is not sent after its token has expired', async (t) => {
       const smtp = await startSmtpServer(t, { refuse: () => ({ code: 451, text: 'later' }) })
       const { api, clock } = await startIdentity(t, { engine, env: smtpEnv(smtp) })
       await api.post('/api/auth/password-reset', { email: 'user@example.com' })
@@ -375,14 +375,14 @@ for (const engine of engines) {
 }
 
 const ORIGIN = { address: '127.0.0.1', userAgent: null, requestId: null }
-/** Of an attempt that ended with its process. */
+/** The lease of an attempt, which outlives a killed process. */
 const LEASE_MS = 120_000
 
-/** Ways to queue each sort of mail: one prepared for sending, one decided in the request, one of a stranger. */
+/** Queues mails of each sort: prepared when it is sent, decided in the request, and from a stranger. */
 async function openQueue(t: TestContext, { databaseUrl, ...config }: IdentityConfig) {
   const { db, close } = await openDatabase<IdentityTables>(databaseUrl, identityMigrations)
   t.after(close)
-  // Each mail is a second younger than the one before: so they are sent in order.
+  // Each mail is a second younger than the one before, so that they are sent in order.
   const clock = testClock(new Date(Date.now() - 60_000).toISOString())
   const outbox = openOutbox(db, clock, config)
   const accounts = db as unknown as Parameters<typeof findUserByUsername>[0]
@@ -413,7 +413,7 @@ async function openQueue(t: TestContext, { databaseUrl, ...config }: IdentityCon
 
 for (const engine of engines) {
   describe(`mails of a service that is killed on ${engine.name}`, { skip: engine.skip }, () => {
-    test('are sent by the next one, twice at most and then as the same mail', async (t) => {
+    test('are sent by the next process, at most twice and then as identical copies', async (t) => {
       let holds = (_step: SmtpStep, _to: string) => false
       const smtp = await startSmtpServer(t, { holds: (step, to) => holds(step, to) })
       const env = {
@@ -422,7 +422,7 @@ for (const engine of engines) {
         IDENTITY_REGISTRATION: 'confirm',
         IDENTITY_MAIL_LIMITS: 'false',
       }
-      // By its clock none of these mails is due.
+      // None of these mails is due by the clock of this service.
       const { api, clock, config } = await startIdentity(t, { env, clock: testClock(LONG_AGO) })
       const queue = await openQueue(t, config)
       const spawned = (given: Record<string, string> = {}) =>
@@ -444,22 +444,22 @@ for (const engine of engines) {
         await service.kill()
       }
 
-      // Two at a time: claimed, and nothing else.
+      // Killed with two mails claimed and nothing else done.
       await queue('reset', 'registration')
       const claimed = spawned({ FAIL_POINT: 'mail:claimed=kill' })
       await claimed.then(
         ({ ended }) => ended,
         (early) => assert.match(String(early), /ended with null/),
       )
-      // Prepared, and connected.
+      // Killed with two mails prepared and their connections open.
       await queue('reset', 'registration')
       holds = (step) => step === 'connect'
       await killedWhileHeld(2)
-      // Its recipient taken; and the whole mail taken, which the service does not know yet.
+      // Killed after the server accepted the recipient of one mail, and another mail without having replied.
       await queue('notice', 'reset')
       holds = (step, to) => step === (to === 'admin@example.com' ? 'recipient' : 'data')
       await killedWhileHeld(2)
-      // Two recorded as sent, two taken, three that wait.
+      // Killed with two mails recorded as sent, two accepted by the server and three waiting.
       await queue('reset', 'notice', 'registration', 'notice', 'reset', 'registration', 'notice')
       const recorded = smtp.received.length + 2
       holds = (step) => step === 'data' && smtp.received.length > recorded
@@ -492,7 +492,7 @@ for (const engine of engines) {
       }
       const chosen = { newPassword: 'an entirely new password' }
       const reset = await answers('reset', '/api/auth/password-reset/confirm', chosen)
-      assert.deepEqual(reset, [204, 400, 400, 400, 400], 'the newest')
+      assert.deepEqual(reset, [204, 400, 400, 400, 400], 'only the newest works')
       const registrations = await answers('verify', '/api/auth/verify-email')
       assert.deepEqual(registrations, [204, 204, 204, 204])
       assert.deepEqual(await answers('alarm', '/api/auth/not-me'), [204, 400, 400, 400])

@@ -19,7 +19,7 @@ const NEW_PASSWORD = 'an entirely new password'
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0'
 const EDGE = 'Mozilla/5.0 AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.0'
 
-/** Mails that ask for something, go to another user, or to somebody who is none any more. */
+/** Mails that ask for something, or go to another user or to someone who is no longer a user. */
 const NO_NOTICE = [
   'account-erased',
   'endpoint-disabled',
@@ -39,7 +39,7 @@ const NO_NOTICE = [
 
 type Started = Awaited<ReturnType<typeof startWithAlice>>
 
-/** Runs the job of the service once, with the clock of the test. */
+/** Runs the job that reports new browsers once, with the clock of the test. */
 async function reportNow({ config, clock }: Pick<Started, 'config' | 'clock'>) {
   const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
   const outbox = openOutbox(db, clock, config)
@@ -161,7 +161,7 @@ for (const engine of engines)
       )
     })
 
-    test('of a sign-in with a new browser come once a day, and not for the first or a known one', async (t) => {
+    test('of a new browser are sent at most once a day, and not for the first or a known one', async (t) => {
       const started = await start(t, engine)
       const { api, clock } = started
       const browsers = async () => {
@@ -199,7 +199,7 @@ for (const engine of engines)
       assert.equal(await afterADayFrom('2001:db8:1:2:ffff::9'), 4, 'the same network')
     })
 
-    test('are at most ten of a kind in an hour', async () => {
+    test('are limited to ten of a kind per hour', async () => {
       const { api, pair } = service()
       const { refreshToken } = pair
       for (let n = 0; n < 14; n += 1) await api.post('/api/auth/refresh', { refreshToken })
@@ -213,7 +213,7 @@ for (const engine of engines)
       assert.equal(kinds.filter((kind: string) => kind === 'session-replayed').length, 10)
     })
 
-    test('are answered with "this was not me": what a thief holds is over, by one button', async () => {
+    test('have a "this was not me" link that revokes everything a thief may hold', async () => {
       const { api, token, clock } = service()
       const proof = { token: tokenOf(await mailTo(api, ALICE.email, 'verify-email')) }
       assert.equal((await api.post('/api/auth/verify-email', proof)).status, 204)
@@ -225,7 +225,11 @@ for (const engine of engines)
       assert.match(text, /If this was not you, open this page/)
       const deny = (sent: string) => api.post('/api/auth/not-me', { token: sent })
       const tokenIn = new URL(link).hash.replace('#alarm=', '')
-      assert.equal((await deny(tokenOf(first))).status, 400, 'the newest notice counts')
+      assert.equal(
+        (await deny(tokenOf(first))).status,
+        400,
+        'only the link of the newest notice works',
+      )
       await api.post('/api/auth/password-reset', { email: ALICE.email })
       const asked = tokenOf(await mailTo(api, ALICE.email, 'password-reset'))
       clock.advance(1)
@@ -240,21 +244,21 @@ for (const engine of engines)
       assert.equal((await api.post('/api/auth/login', ALICE)).body.code, 'INVALID_CREDENTIALS')
       assert.equal((await passkeys.logIn()).status, 401)
       const reset = { token: tokenOf(await mailTo(api, ALICE.email, 'password-ended')) }
-      assert.notEqual(reset.token, asked, 'it comes beyond the limit of an address')
+      assert.notEqual(reset.token, asked, 'it is sent in spite of the mail limit of the address')
       const confirm = (totp?: string) =>
         api.post('/api/auth/password-reset/confirm', { ...reset, newPassword: NEW_PASSWORD, totp })
-      assert.equal((await confirm()).body.code, 'MFA_REQUIRED', 'a mailbox is one factor')
+      assert.equal((await confirm()).body.code, 'MFA_REQUIRED', 'the mailbox is only one factor')
       assert.equal((await confirm(app.next())).status, 204)
     })
 
-    test('are in the language of users who do something themselves, else in that of the setting', async () => {
+    test("are in the language of the user's own request, otherwise in the configured language", async () => {
       const { api } = service()
       const eva = { ...ALICE, username: 'eva', email: 'eva@example.com' }
       const german = { headers: { 'accept-language': 'fr, de-AT;q=0.8, en;q=0.1' } }
       const spanish = { headers: { 'accept-language': 'es' } }
       const textOf = async (kind: string) => (await mailTo(api, eva.email, kind)).text
       const { body: user } = await api.post('/api/auth/register', eva, german)
-      // An account that is disabled gets no such mail any more.
+      // Read now: a disabled account is no longer sent this mail.
       assert.match(await textOf('verify-email'), /^Hallo eva,/)
       const { body: pair } = await api.post('/api/auth/login', eva)
       const { accessToken: token, refreshToken } = pair
@@ -271,7 +275,7 @@ for (const engine of engines)
       assert.match(await textOf('account-disabled'), /^Hello eva,/)
     })
 
-    test('to an address whose owner did not register disable the account', async () => {
+    test('let the owner of an address who did not register disable the account', async () => {
       const { api } = service()
       const bob = { ...ALICE, username: 'bob', email: 'bob@example.com' }
       const registered = await api.post('/api/auth/register', bob)

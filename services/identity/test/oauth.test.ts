@@ -52,7 +52,7 @@ for (const engine of engines) {
   describe(`GET /.well-known/oauth-authorization-server on ${engine.name}`, {
     skip: engine.skip,
   }, () => {
-    test('names the endpoints, for pages of any origin', async (t) => {
+    test('lists the endpoints, and can be read by pages of any origin', async (t) => {
       const { api } = await startIdentity(t, {
         engine,
         env: { IDENTITY_PUBLIC_URL: 'https://shop.example/id' },
@@ -91,8 +91,8 @@ for (const engine of engines) {
     })
   })
 
-  describe(`A form that is packed with gzip on ${engine.name}`, { skip: engine.skip }, () => {
-    test('is 415, with the body of RFC 6749', async (t) => {
+  describe(`a gzip-compressed form on ${engine.name}`, { skip: engine.skip }, () => {
+    test('is 415 with an error body as in RFC 6749', async (t) => {
       const { api, key, token } = await start(t, engine)
 
       const { status, body } = await api.request('POST', '/oauth2/introspect', {
@@ -106,7 +106,7 @@ for (const engine of engines) {
   })
 
   describe(`GET /api/users/{id}/status on ${engine.name}`, { skip: engine.skip }, () => {
-    test('says whether a user is enabled, to keys that may introspect', async (t) => {
+    test('tells keys that may introspect whether a user is enabled', async (t) => {
       const { api, key, token: user, userId } = await start(t, engine)
       const { secret: other } = await createKey(api, ['users:read'])
       const admin = await adminToken(api)
@@ -126,7 +126,7 @@ for (const engine of engines) {
   })
 
   describe(`POST /oauth2/introspect on ${engine.name}`, { skip: engine.skip }, () => {
-    test('describes an access token in force', async (t) => {
+    test('describes a valid access token', async (t) => {
       const { token, userId, introspect, config } = await start(t, engine)
       const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
 
@@ -150,7 +150,7 @@ for (const engine of engines) {
       })
     })
 
-    test('says of every other token that it is not active, and nothing else', async (t) => {
+    test('reports only that any other token is not active', async (t) => {
       const { introspect, token, pair, clock } = await start(t, engine)
       const dot = token.lastIndexOf('.') + 5
       const forged = token.slice(0, dot) + (token[dot] === 'a' ? 'b' : 'a') + token.slice(dot + 1)
@@ -162,16 +162,16 @@ for (const engine of engines) {
     })
 
     for (const [how, end] of Object.entries<(started: Started) => Promise<{ status: number }>>({
-      'logged out': ({ api, token, pair }) =>
+      'that was logged out': ({ api, token, pair }) =>
         api.post('/api/auth/logout', { refreshToken: pair.refreshToken }, { token }),
-      'ended by its owner': async ({ api, token }) => {
+      'that was ended by its owner': async ({ api, token }) => {
         const { body } = await api.get('/api/users/me/sessions', { token })
         return api.delete(`/api/users/me/sessions/${body[0].id}`, { token })
       },
-      'of a user who was disabled': async ({ api, userId }) =>
+      'whose user was disabled': async ({ api, userId }) =>
         api.patch(`/api/users/${userId}`, { enabled: false }, { token: await adminToken(api) }),
     }))
-      test(`a token of a session that was ${how} is not active, on another node too`, async (t) => {
+      test(`a token of a session ${how} is not active, on another node too`, async (t) => {
         const started = await start(t, engine)
         const { config, clock, key, token, introspect } = started
         const env = { IDENTITY_DATABASE_URL: config.databaseUrl }
@@ -185,7 +185,7 @@ for (const engine of engines) {
         assert.deepEqual(await other.introspect(token), NOT_ACTIVE)
       })
 
-    test('a removed role is gone from the answer', async (t) => {
+    test('does not return a role that was removed', async (t) => {
       const { api, introspect, userId, token } = await start(t, engine)
       const admin = await adminToken(api)
       const roles = ['ROLE_ADMIN', 'ROLE_USER']
@@ -209,7 +209,7 @@ for (const engine of engines) {
       assert.deepEqual(await introspect(body.accessToken), NOT_ACTIVE)
     })
 
-    test('asks for a service key with the scope, as Bearer or Basic', async (t) => {
+    test('requires a service key with the scope, as Bearer or Basic', async (t) => {
       const { api, form, key, token } = await start(t, engine)
       const without = await createKey(api, ['users:read'])
       const ask = (headers: Record<string, string>) =>
@@ -233,7 +233,7 @@ for (const engine of engines) {
       assert.match(refused.headers.get('www-authenticate') ?? '', /scope="tokens:introspect"/)
     })
 
-    test('is 400 without a token or with two, 405 for GET, and never stored', async (t) => {
+    test('is 400 without a token or with two, 405 for GET, and never cached', async (t) => {
       const { api, key } = await start(t, engine)
       const headers = { ...FORM, authorization: `Bearer ${key.secret}` }
       for (const body of ['', 'token=', 'token=a&token=b']) {
@@ -251,7 +251,7 @@ for (const engine of engines) {
   })
 
   describe(`POST /oauth2/revoke on ${engine.name}`, { skip: engine.skip }, () => {
-    test('either token ends the session, whatever the hint says', async (t) => {
+    test('ends the session for either token, whatever the hint says', async (t) => {
       const { api, form, introspect } = await start(t, engine)
       for (const name of ['accessToken', 'refreshToken'] as const) {
         const { body: pair } = await api.post('/api/auth/login', ALICE)
@@ -266,7 +266,7 @@ for (const engine of engines) {
       }
     })
 
-    test('is 200 for an unknown and a rotated token, which change nothing; 400 without', async (t) => {
+    test('is 200 for an unknown or rotated token, which changes nothing, and 400 without a token', async (t) => {
       const { api, form, pair } = await start(t, engine)
       const { body: next } = await api.post('/api/auth/refresh', pair)
 
@@ -277,7 +277,7 @@ for (const engine of engines) {
       assert.deepEqual([missing.status, missing.body.error], [400, 'invalid_request'])
     })
 
-    test('of ten at the same time one leaves a row in the audit', async (t) => {
+    test('leaves a single audit row for ten concurrent requests', async (t) => {
       const { api, form, pair } = await start(t, engine)
       const fields = { token: pair.refreshToken }
 
@@ -297,7 +297,7 @@ for (const engine of engines) {
   describe(`POST /oauth2/token on ${engine.name}`, { skip: engine.skip }, () => {
     const GRANT = { grant_type: 'client_credentials' }
 
-    test('gives a service key a token of 15 minutes, which ends with the key', async (t) => {
+    test('issues a token for 15 minutes to a service key, which ends with the key', async (t) => {
       const { api, form, introspect } = await start(t, engine)
       const { id, secret } = await createKey(api, ['users:read', 'users:write'])
 
@@ -316,7 +316,7 @@ for (const engine of engines) {
       assert.deepEqual(await introspect(token), NOT_ACTIVE)
     })
 
-    test('takes the key from the form, and narrows the scope', async (t) => {
+    test('accepts the key in the form, and narrows the scope', async (t) => {
       const { api, form } = await start(t, engine)
       const { id, secret } = await createKey(api, ['users:read', 'users:write'])
       const client = { client_id: String(id), client_secret: secret }
@@ -351,7 +351,7 @@ for (const engine of engines) {
   })
 
   describe(`service keys of identity on ${engine.name}`, { skip: engine.skip }, () => {
-    test('read and change users by scope, and are in the audit', async (t) => {
+    test('read and change users according to their scopes, and appear in the audit', async (t) => {
       const { api, userId } = await startWithAlice(t, { engine })
       const { id, secret: token } = await createKey(api, ['users:read'])
       const writer = await createKey(api, ['users:write'])

@@ -48,7 +48,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Step>({ kind: 'change password' }) },
 )
 
-/** What is true of the reset tokens of one user: at most the newest works, once, for 30 minutes. */
+/** The rule for the reset tokens of one user: at most the newest works, once, for 30 minutes. */
 type Model = { newest: number | undefined; issuedAt: number; password: string }
 
 type Nodes = Awaited<ReturnType<typeof startNodes>>
@@ -60,11 +60,11 @@ async function startNodes(t: TestContext, engine: TestEngine) {
   return { clock, api: (n: number) => (nodes[n % 2] as (typeof nodes)[0]).api }
 }
 
-/** Beyond this an address gets no more mails in an hour. */
+/** The most mails that an address gets in an hour. */
 const MOST_MAILS = 4
 let users = 0
 
-/** A new user, with every reset token that was mailed. */
+/** A new user who keeps every reset token that was mailed. */
 async function newUser({ clock, api }: Nodes) {
   users += 1
   const username = `user-${users}`
@@ -143,7 +143,7 @@ function perform({ clock }: Nodes, user: User, each: Step): Promise<void> | void
 
 for (const engine of engines) {
   describe(`reset tokens on two nodes on ${engine.name}`, { skip: engine.skip }, () => {
-    test('at most the newest works, once, until anything about the account changes', async (t) => {
+    test('at most the newest works, once, unless the account changes first', async (t) => {
       const nodes = await startNodes(t, engine)
       const lives = fc.array(step, { minLength: 3, maxLength: 10 })
 
@@ -170,11 +170,11 @@ type MachineStep =
   | { do: 'make void'; kind: Kind }
   | { do: 'wait'; seconds: number }
 
-/** Often the newest. */
+/** The newest token in half of the cases. */
 const pick = fc.oneof(fc.constant('newest' as const), fc.nat(1000))
 const atOnce = fc.constantFrom(1, 1, 4, 5, 7)
 
-/** Of two kinds, so that the steps meet. */
+/** Steps on only two kinds of token, so that they often affect each other. */
 const machineSteps = fc
   .tuple(fc.constantFrom(...KINDS), fc.constantFrom(...KINDS))
   .chain(([often, seldom]) => {
@@ -212,13 +212,13 @@ type Issued = {
   token: string
   code: string
   expiresAt: number
-  /** Wrong codes that were compared with its own. */
+  /** The number of wrong codes that were compared with this one. */
   tries: number
-  /** Why it does not work, apart from the time; `lost` to another that was issued at the same moment. */
+  /** Why it no longer works, apart from expiry; `lost` to a token that was issued at the same moment. */
   end?: 'used' | 'replaced' | 'void' | 'lost'
 }
 
-/** The rules and the table alone, as two nodes see them, and what should be true of them. */
+/** Only the rules and the table, without HTTP, on two nodes. */
 async function openMachine(t: TestContext, engine: TestEngine) {
   const clock = testClock()
   const config = loadConfig({
@@ -227,10 +227,10 @@ async function openMachine(t: TestContext, engine: TestEngine) {
     IDENTITY_DATABASE_URL: await engine.freshUrl(t),
     ...cheapHashing('IDENTITY_'),
   })
-  const desk = await openForOperator(config)
+  const operator = await openForOperator(config)
   const holder = { username: 'holder', email: 'holder@example.com', password: 'a long passphrase' }
-  const { id: userId } = await desk.users.create(holder)
-  await desk.close()
+  const { id: userId } = await operator.users.create(holder)
+  await operator.close()
   const open = async () => {
     const database = await openDatabase<IdentityTables>(
       config.databaseUrl,
@@ -257,7 +257,7 @@ type Performed<D extends MachineStep['do']> = (step: Extract<MachineStep, { do: 
 
 let lives = 0
 
-/** Tokens for one address. Each step compares the machine with what should be true. */
+/** The tokens of one address and their model. Each step compares the machine with the model. */
 function newLife({ clock, userId, nodes }: Machine) {
   lives += 1
   const address = `life-${lives}@example.com`
@@ -278,7 +278,7 @@ function newLife({ clock, userId, nodes }: Machine) {
     const expiresAt = now() + LIFETIME_SECONDS[kind] * 1000
     return { ...(await issueToken(node(n), { userId, kind, address })), expiresAt, tries: 0 }
   }
-  /** How many of the uses succeed. */
+  /** Returns how many of the concurrent uses succeed. */
   const use = async (kind: Kind, proof: Proof, times: number) => {
     const uses = Array.from({ length: times }, async (_, n) => {
       const found = await findToken(node(n), kind, proof)
@@ -286,10 +286,10 @@ function newLife({ clock, userId, nodes }: Machine) {
     })
     return (await Promise.all(uses)).filter(Boolean).length
   }
-  /** What a code is compared with: the unused token, or the one that was used last. */
+  /** The token that a code is compared with: the unused one, or else the one used last. */
   const targetOf = (kind: Kind) =>
     of(kind).find(({ end }) => end === undefined) ?? of(kind).findLast(({ end }) => end === 'used')
-  /** How many of some tries are compared at all. */
+  /** How many of `times` tries are compared at all before a limit is reached. */
   const comparedOf = (target: Issued | undefined, times: number) => {
     if (wrongCodes.endsAt <= now()) Object.assign(wrongCodes, { count: 0, endsAt: now() + DAY_MS })
     const left = Math.min(MOST_A_DAY - wrongCodes.count, target ? MOST_FAILURES - target.tries : 0)
@@ -309,7 +309,7 @@ function newLife({ clock, userId, nodes }: Machine) {
       const both = await Promise.all([issue(kind, 0), issue(kind, 1)])
       endNewest(kind, 'replaced')
       const found = await Promise.all(both.map(({ token }) => findToken(node(0), kind, { token })))
-      assert.equal(found.filter(Boolean).length, 1, 'one of the two works')
+      assert.equal(found.filter(Boolean).length, 1, 'exactly one of the two works')
       for (const [n, made] of both.entries())
         of(kind).push(found[n] ? made : { ...made, end: 'lost' })
     },
@@ -333,7 +333,8 @@ function newLife({ clock, userId, nodes }: Machine) {
       const chosen = wrong ? undefined : chosenOf(kind, pick)
       const target = targetOf(kind)
       const isRight = chosen !== undefined && chosen === target
-      // A right code counts until it is compared, so parallel ones may refuse each other at a limit.
+      // A right code counts as a failure until it is compared, so near a limit concurrent right codes may
+      // cause each other to be refused.
       const times = isRight && comparedOf(target, atOnce) < atOnce ? 1 : atOnce
       const compared = comparedOf(target, times)
       const passes = isRight && compared > 0
@@ -354,7 +355,7 @@ function newLife({ clock, userId, nodes }: Machine) {
       await steps[step.do](step as never)
     },
 
-    /** What the holder of each link is told in the end. */
+    /** Checks the state that the holder of each link sees in the end. */
     async checkStates() {
       for (const each of [...issued.values()].flat()) {
         if (each.end === 'lost') continue
@@ -368,7 +369,7 @@ function newLife({ clock, userId, nodes }: Machine) {
 
 for (const engine of engines) {
   describe(`tokens of every kind on two nodes on ${engine.name}`, { skip: engine.skip }, () => {
-    test('work as a link or as a code, once, while they are the newest and last', async (t) => {
+    test('work once, as a link or as a code, while they are the newest and have not expired', async (t) => {
       const machine = await openMachine(t, engine)
 
       await fc.assert(

@@ -5,8 +5,8 @@ import { ADMIN, ALICE, adminToken, engines, startWithAlice } from './start-ident
 const NEW_PASSWORD = 'a wholly new password'
 
 for (const engine of engines) {
-  describe(`own sessions on ${engine.name}`, { skip: engine.skip }, () => {
-    test('are listed with their origin, the current one marked', async (t) => {
+  describe(`a user's own sessions on ${engine.name}`, { skip: engine.skip }, () => {
+    test('are listed with their origin, and the current one is marked', async (t) => {
       const { api, clock, token } = await startWithAlice(t, { engine })
       const startedAt = clock().toISOString()
       clock.advance(60)
@@ -64,7 +64,7 @@ for (const engine of engines) {
       assert.equal(await listed(), 2)
     })
 
-    test('can be ended one by one; an ended, foreign or unknown one is 404', async (t) => {
+    test("can be ended one by one; an ended, unknown or another user's session is 404", async (t) => {
       const { api, pair } = await startWithAlice(t, { engine })
       const admin = await adminToken(api)
       const [session] = (await api.get('/api/users/me/sessions', { token: pair.accessToken })).body
@@ -87,7 +87,7 @@ for (const engine of engines) {
       )
     })
 
-    test('need a token', async (t) => {
+    test('require a token', async (t) => {
       const { api } = await startWithAlice(t, { engine })
 
       assert.equal((await api.get('/api/users/me/sessions')).status, 401)
@@ -98,7 +98,7 @@ for (const engine of engines) {
   describe(`POST /api/users/me/password on ${engine.name}`, { skip: engine.skip }, () => {
     const change = { currentPassword: ALICE.password, newPassword: NEW_PASSWORD }
 
-    test('changes the password and ends the other sessions, not this one', async (t) => {
+    test('changes the password and ends all sessions but the current one', async (t) => {
       const { api, pair, token } = await startWithAlice(t, { engine })
       const { body: other } = await api.post('/api/auth/login', ALICE)
 
@@ -126,7 +126,7 @@ for (const engine of engines) {
       assert.equal((await api.post('/api/auth/login', ADMIN)).status, 200)
     })
 
-    test('needs the current password and a new one of at least 12 characters', async (t) => {
+    test('requires the current password and a new one of at least 12 characters', async (t) => {
       const { api, token } = await startWithAlice(t, { engine })
       const attempt = async (changes: object) => {
         const body = { ...change, ...changes }

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { startPasskeyClient } from './passkey-client.ts'
 import { engines, sharedIdentity } from './start-identity.ts'
 
-// One base64url decoder reads `+` as 62, another as 0: these texts are valid for the second and
-// mean something else to the first.
+// Some base64url decoders read `+` as 62, others as 0. These texts are valid if `+` is read as 0 and have
+// a different meaning if it is read as 62.
 const NOTE = '@'.repeat(6)
 const IN_THE_NOTE = (text: string) => text.replace('QEBA', 'QEB+')
 const IN_THE_AAGUID = (text: string) => text.replace(/(A{12})A(A{11})/, '$1+$2')
@@ -20,7 +20,7 @@ const SPELLINGS: [reason: string, member: Member, spell: (text: string) => strin
 type Member = 'attestationObject' | 'clientDataJSON'
 
 for (const engine of engines) {
-  describe(`a ceremony whose encoding is ambiguous on ${engine.name}`, {
+  describe(`a ceremony with an ambiguous encoding on ${engine.name}`, {
     skip: engine.skip,
   }, () => {
     const identity = sharedIdentity({ engine })

@@ -8,8 +8,8 @@ const { UP, UV } = FLAGS
 const APP = `android:apk-key-hash:${'a'.repeat(43)}`
 const RELATED = 'https://example.net'
 
-describe('the policy of passkeys', () => {
-  test('a stolen key that was not unlocked does not log in where verification is required', async (t) => {
+describe('the passkey policy', () => {
+  test('refuses a key without user verification where verification is required', async (t) => {
     const env = { IDENTITY_PASSKEY_USER_VERIFICATION: 'required' }
     const { api, token } = await startWithAlice(t, { env })
     const passkeys = await startPasskeyClient(api)
@@ -26,7 +26,7 @@ describe('the policy of passkeys', () => {
     assert.equal((await passkeys.logIn({ flags: UP | UV })).status, 200)
   })
 
-  test('without the setting a key logs in as it did, verified or not', async (t) => {
+  test('accepts a key without user verification by default', async (t) => {
     const { api, token } = await startWithAlice(t)
     const passkeys = await startPasskeyClient(api)
 
@@ -35,7 +35,7 @@ describe('the policy of passkeys', () => {
     assert.equal((await passkeys.logIn({ flags: UP })).status, 200)
   })
 
-  test('configured apps and related pages may use passkeys, others may not', async (t) => {
+  test('allows passkeys for configured apps and related origins only', async (t) => {
     const env = {
       IDENTITY_PASSKEY_ORIGINS: `http://localhost:8081,${APP}`,
       IDENTITY_PASSKEY_RELATED_ORIGINS: RELATED,
@@ -56,7 +56,7 @@ describe('the policy of passkeys', () => {
     assert.match(headers.get('content-type') ?? '', /^application\/json/)
   })
 
-  test('without related pages there is no list of them', async (t) => {
+  test('publishes no list of related origins if there are none', async (t) => {
     const { api } = await startWithAlice(t)
 
     assert.equal((await api.get('/.well-known/webauthn')).status, 404)

@@ -4,7 +4,7 @@ import type { TestEngine } from '@plinth/kit/testing'
 import { startPasskeyClient } from './passkey-client.ts'
 import { adminToken, engines, startWithAlice } from './start-identity.ts'
 
-/** Alice and the administrator, each with a passkey in their own browser. */
+/** Alice and the administrator, each with a passkey in a browser of their own. */
 async function startWithTwo(t: TestContext, engine: TestEngine) {
   const started = await startWithAlice(t, { engine })
   const { api, token } = started
@@ -15,8 +15,8 @@ async function startWithTwo(t: TestContext, engine: TestEngine) {
 }
 
 for (const engine of engines) {
-  describe(`parts of one ceremony in another on ${engine.name}`, { skip: engine.skip }, () => {
-    test('are refused: the assertion of one passkey under the id of another', async (t) => {
+  describe(`ceremonies with swapped parts on ${engine.name}`, { skip: engine.skip }, () => {
+    test('refuse the assertion of one passkey under the id of another', async (t) => {
       const { alices, admins } = await startWithTwo(t, engine)
 
       const { status } = await alices.logIn({ id: admins.authenticator.id })
@@ -24,7 +24,7 @@ for (const engine of engines) {
       assert.equal(status, 401)
     })
 
-    test("are refused: a mix of the own and another user's signature, id and handle", async (t) => {
+    test("refuse another user's signature with one's own id and user handle", async (t) => {
       const { alices, admins, token } = await startWithTwo(t, engine)
       const { user } = await alices.registrationOptions(token)
       const assertion = admins.authenticator.get(await admins.authenticationOptions())
@@ -39,7 +39,7 @@ for (const engine of engines) {
       assert.deepEqual([bare.status, whole.status], [401, 401])
     })
 
-    test('are refused: client data of one login with the signature of the next', async (t) => {
+    test('refuse the client data of one login with the signature of the next', async (t) => {
       const { alices } = await startWithTwo(t, engine)
       const first = alices.authenticator.get(await alices.authenticationOptions())
       const second = alices.authenticator.get(await alices.authenticationOptions())
@@ -50,7 +50,7 @@ for (const engine of engines) {
       assert.equal((await alices.present(mixed)).status, 401)
     })
 
-    test('are accepted in any order: two pages that ask for options at the same time', async (t) => {
+    test('accept the logins of two pages in any order', async (t) => {
       const { alices } = await startWithTwo(t, engine)
       const [one, two] = [
         await alices.authenticationOptions(),
@@ -80,13 +80,13 @@ for (const engine of engines) {
       return { ...started, send }
     }
 
-    test('works for one passkey', async (t) => {
+    test('works for only one passkey', async (t) => {
       const { send } = await add(t)
 
       assert.deepEqual([await send(), await send()], [200, 400])
     })
 
-    test('is spent by a failed attempt', async (t) => {
+    test('is used up by a failed attempt', async (t) => {
       const { send } = await add(t)
 
       assert.deepEqual([await send({ rpId: 'evil.example' }), await send()], [400, 400])

@@ -21,9 +21,9 @@ const BAD_REGISTRATIONS: Record<string, Falsified> = {
   'the origin with a trailing dot': { origin: 'http://localhost.:8081' },
   'the origin "null"': { origin: 'null' },
   'another rpId': { rpId: 'evil.example' },
-  'a page in a foreign frame': { crossOrigin: true },
-  'a foreign top page': { crossOrigin: true, topOrigin: 'https://evil.example' },
-  'a top page without a frame': { topOrigin: 'https://evil.example' },
+  'a cross-origin frame': { crossOrigin: true },
+  'a foreign top-level page': { crossOrigin: true, topOrigin: 'https://evil.example' },
+  'a top-level page without a frame': { topOrigin: 'https://evil.example' },
   'the type of a login': { type: 'webauthn.get' },
   'an unknown challenge': { challenge: randomBytes(32).toString('base64url') },
   'no user present': { flags: UV },
@@ -35,17 +35,17 @@ const BAD_REGISTRATIONS: Record<string, Falsified> = {
   },
   'an attestation format that was not requested': { attestation: 'tpm' },
   'a credential id over 1023 bytes': { credentialId: randomBytes(1024) },
-  'an id that is not the attested one': { id: randomBytes(32).toString('base64url') },
+  'an id that differs from the attested one': { id: randomBytes(32).toString('base64url') },
 }
 
 const BAD_LOGINS: Record<string, Falsified> = {
   'another origin': { origin: 'https://evil.example' },
   'another rpId': { rpId: 'evil.example' },
-  'a page in a foreign frame': { crossOrigin: true },
-  'a foreign top page': { topOrigin: 'https://evil.example' },
+  'a cross-origin frame': { crossOrigin: true },
+  'a foreign top-level page': { topOrigin: 'https://evil.example' },
   'the type of a registration': { type: 'webauthn.create' },
   'an unknown challenge': { challenge: randomBytes(32).toString('base64url') },
-  'a foreign userHandle': { userHandle: randomBytes(32).toString('base64url') },
+  'an unknown userHandle': { userHandle: randomBytes(32).toString('base64url') },
   'no userHandle': { userHandle: null },
   'an unknown credential': { id: randomBytes(32).toString('base64url') },
   'a signature of another key': { signWith: newKeyPair('ES256').privateKey },
@@ -66,7 +66,7 @@ async function startWithPasskey(t: TestContext, engine: TestEngine) {
 for (const engine of engines) {
   describe(`passkeys on ${engine.name}`, { skip: engine.skip }, () => {
     for (const algorithm of ['ES256', 'EdDSA', 'RS256'] satisfies Algorithm[]) {
-      test(`register and log in with ${algorithm}, ending in the usual token pair`, async (t) => {
+      test(`register and log in with ${algorithm}, and return the usual token pair`, async (t) => {
         const { api, token } = await startWithAlice(t, { engine })
         const client = await startPasskeyClient(api, algorithm)
 
@@ -85,7 +85,7 @@ for (const engine of engines) {
       })
     }
 
-    test('registration options have every member of the contract', async (t) => {
+    test('have registration options with every member of the contract', async (t) => {
       const { token, client } = await startWithPasskey(t, engine)
 
       const options = await client.registrationOptions(token)
@@ -120,7 +120,7 @@ for (const engine of engines) {
       })
     })
 
-    test('ways to reach a passkey that no standard knows are not kept', async (t) => {
+    test('do not store transports that no standard defines', async (t) => {
       const { api, token } = await startWithAlice(t, { engine })
       const client = await startPasskeyClient(api)
 
@@ -130,7 +130,7 @@ for (const engine of engines) {
       assert.deepEqual(excludeCredentials[0].transports, ['usb', 'internal'])
     })
 
-    test('authentication options name no user and no credential', async (t) => {
+    test('have authentication options that name no user and no credential', async (t) => {
       const { client } = await startWithPasskey(t, engine)
 
       const { challenge, ...rest } = await client.authenticationOptions()
@@ -162,7 +162,7 @@ for (const engine of engines) {
       assert.deepEqual([bad.status, good.status], [401, 401])
     })
 
-    test('lets one of two concurrent logins with one challenge succeed', async (t) => {
+    test('lets one of two concurrent logins with the same challenge succeed', async (t) => {
       const { client } = await startWithPasskey(t, engine)
       const options = await client.authenticationOptions()
       const credential = client.authenticator.get(options)
@@ -214,7 +214,7 @@ for (const engine of engines) {
       assert.equal((await client.register(admin.accessToken)).status, 400)
     })
 
-    test('refuses a counter that does not grow since the last login', async (t) => {
+    test('refuses a counter that has not increased since the last login', async (t) => {
       const { client } = await startWithPasskey(t, engine)
 
       assert.equal((await client.logIn({ counter: 10 })).status, 200)
@@ -224,7 +224,7 @@ for (const engine of engines) {
       assert.equal((await client.logIn({ counter: 11 })).status, 200)
     })
 
-    test('lets one of two concurrent logins with one counter succeed', async (t) => {
+    test('lets one of two concurrent logins with the same counter succeed', async (t) => {
       const { client } = await startWithPasskey(t, engine)
 
       const replies = await Promise.all([
@@ -254,7 +254,7 @@ for (const engine of engines) {
       assert.equal((await client.logIn()).status, 200)
     })
 
-    test('lists metadata and nothing else; last use equals creation until the first login', async (t) => {
+    test('lists only metadata; last use equals creation until the first login', async (t) => {
       const { api, client, clock, token } = await startWithPasskey(t, engine)
       const createdAt = clock().toISOString()
       const passkey = { id: client.authenticator.id, label: 'laptop', createdAt }
@@ -266,7 +266,7 @@ for (const engine of engines) {
       assert.deepEqual(await list(), [{ ...passkey, lastUsedAt: clock().toISOString() }])
     })
 
-    test('deletes an own passkey, which then works no more', async (t) => {
+    test("deletes the user's own passkey, which then no longer works", async (t) => {
       const { api, client, token } = await startWithPasskey(t, engine)
       const path = `/webauthn/register/${client.authenticator.id}`
 
@@ -277,7 +277,7 @@ for (const engine of engines) {
       assert.equal((await api.delete(path, { token, headers: client.headers })).status, 403)
     })
 
-    test("answers 403 for another user's passkey as for one that does not exist", async (t) => {
+    test("answers 403 both for another user's passkey and for one that does not exist", async (t) => {
       const { api, client } = await startWithPasskey(t, engine)
       const { body: admin } = await api.post('/api/auth/login', ADMIN)
       const remove = (id: string) =>
@@ -296,7 +296,7 @@ for (const engine of engines) {
       assert.equal((await client.logIn()).status, 200)
     })
 
-    test('needs a label of at most 100 characters', async (t) => {
+    test('requires a label of at most 100 characters', async (t) => {
       const { api, token } = await startWithAlice(t, { engine })
       const client = await startPasskeyClient(api)
 
@@ -305,7 +305,7 @@ for (const engine of engines) {
       assert.equal((await client.register(token, {}, 'x'.repeat(100))).status, 200)
     })
 
-    test('writes what was added, used, refused and removed into the audit log', async (t) => {
+    test('records additions, uses, refusals and removals in the audit', async (t) => {
       const { api, client, token } = await startWithPasskey(t, engine)
       await client.logIn()
       await client.logIn({ counter: 1 })
@@ -327,7 +327,7 @@ for (const engine of engines) {
     })
   })
 
-  // A refusal changes nothing, so these share one service.
+  // Refusals change nothing, so these tests share one service.
   describe(`a falsified ceremony on ${engine.name}`, { skip: engine.skip }, () => {
     const identity = sharedIdentity({ engine })
 

@@ -24,7 +24,7 @@ async function askForReset(api: Api, count = 1): Promise<Mail> {
   return mailTo(api, ALICE.email, 'password-reset', count)
 }
 
-/** Waits until it is decided which mails are sent. */
+/** Waits until no mail is queued any more, so that it is decided which ones are sent. */
 async function settled(api: Api): Promise<void> {
   const token = await adminToken(api)
   await until(
@@ -37,10 +37,10 @@ const other = (code: string) => (code === '00000000' ? '00000001' : '00000000')
 
 const confirm = (api: Api, body: object) => api.post('/api/auth/password-reset/confirm', body)
 
-/** With 40 in each group, two that are alike differ by more than 0.3 once in 100,000 runs. */
+/** With 40 requests per group, two equal groups differ by more than 0.3 once in 100,000 runs. */
 const ASKED_OF_EACH = 40
 
-/** The statistic of Mann and Whitney, which does not mind a busy machine: half, if they are alike. */
+/** The Mann-Whitney statistic, which is robust on a busy machine: one half if both are equally fast. */
 function shareOfFaster(one: number[], other: number[]): number {
   const faster = one.flatMap((a) => other.filter((b) => a < b)).length
   return faster / (one.length * other.length)
@@ -53,7 +53,7 @@ function shuffled<T>(values: T[]): T[] {
 
 for (const engine of engines) {
   describe(`a forgotten password on ${engine.name}`, { skip: engine.skip }, () => {
-    test('is replaced with the token of the link; every session ends and a notice is sent', async (t) => {
+    test('is replaced with the token from the link; every session ends and a notice is sent', async (t) => {
       const { api, pair, token } = await startWithAlice(t, { engine })
       const mail = await askForReset(api)
 
@@ -68,7 +68,7 @@ for (const engine of engines) {
       await mailTo(api, ALICE.email, 'password-changed')
     })
 
-    test('is replaced with the address and the code, typed with a dash', async (t) => {
+    test('is replaced with the address and the code typed with a dash', async (t) => {
       const { api } = await startWithAlice(t, { engine })
       const { code } = await askForReset(api)
       const typed = `${code.slice(0, 4)}-${code.slice(4)}`
@@ -78,7 +78,7 @@ for (const engine of engines) {
       assert.equal(await logIn(api, NEW_PASSWORD), 200)
     })
 
-    test('gets the same reply for unknown, disabled and limited addresses, and no mail', async (t) => {
+    test('gets the same reply and no mail for unknown, disabled and rate-limited addresses', async (t) => {
       const { api, userId } = await startWithAlice(t, { engine })
       const admin = await adminToken(api)
       await askForReset(api)
@@ -112,7 +112,7 @@ for (const engine of engines) {
       assert.deepEqual(await throttled(), [['alice', 'THROTTLED']])
     })
 
-    test('unknown addresses, networks and the whole service have limits, each with one row an hour', async (t) => {
+    test('is rate limited per unknown address, network and service, with one audit row an hour each', async (t) => {
       const env = { IDENTITY_TRUSTED_PROXIES: 'loopback' }
       const { api, server, config, clock } = await startWithAlice(t, { engine, env })
       const ask = async (email: string, network: number) => {
@@ -165,7 +165,7 @@ for (const engine of engines) {
       assert.ok(!kinds.includes('password-reset'))
     })
 
-    test('is one mail a minute, five an hour and ten a day for an inbox, whatever its tag', async (t) => {
+    test('sends one mail a minute, five an hour and ten a day to an inbox, whatever its +tag', async (t) => {
       const { api, clock } = await startWithAlice(t, { engine })
       const tagged = { ...ALICE, username: 'tagged', email: ALICE.email.replace('@', '+news@') }
       assert.equal((await api.post('/api/auth/register', tagged)).status, 201)
@@ -195,7 +195,7 @@ for (const engine of engines) {
       assert.equal(await resets(), 11)
     })
 
-    test('takes as long for unknown, disabled and limited addresses as for a known one', async (t) => {
+    test('takes as long for unknown, disabled and rate-limited addresses as for a known one', async (t) => {
       const env = { IDENTITY_TRUSTED_PROXIES: 'loopback' }
       const { api } = await startWithAlice(t, { engine, env })
       const known = Array.from({ length: ASKED_OF_EACH }, (_, n) => `known${n}@example.com`)
@@ -220,7 +220,7 @@ for (const engine of engines) {
 
       const times: Record<string, number[]> = {}
       for (const [n, { group, email }] of shuffled(addresses).entries()) {
-        // Of another network each: a network may ask 30 times an hour.
+        // Each from another network: a network may ask 30 times an hour.
         const headers = { 'x-forwarded-for': `198.51.${Math.floor(n / 250)}.${(n % 250) + 1}` }
         const startedAt = performance.now()
         const { status } = await api.post('/api/auth/password-reset', { email }, { headers })
@@ -237,7 +237,7 @@ for (const engine of engines) {
       }
     })
 
-    test('one of 100 parallel confirmations wins', async (t) => {
+    test('is replaced by exactly one of 100 concurrent confirmations', async (t) => {
       const { api } = await startWithAlice(t, { engine })
       const token = tokenOf(await askForReset(api))
 
@@ -252,7 +252,7 @@ for (const engine of engines) {
       assert.equal(statuses.filter((status) => status === 400).length, 99)
     })
 
-    test('needs a new mail once it was used, has expired or was replaced; only its holder learns which', async (t) => {
+    test('needs a new mail once a link was used, expired or was replaced; only its holder learns which', async (t) => {
       const { api, clock, pair } = await startWithAlice(t, { engine })
       const stateOf = async (token: string) => {
         const { status, body } = await api.post('/api/auth/links/state', { token })
@@ -291,7 +291,7 @@ for (const engine of engines) {
         assert.deepEqual(await stateOf(other), unknown)
     })
 
-    test('a token dies when the password changes, the user is disabled or leaves', async (t) => {
+    test('a token is invalidated when the password changes or the user is disabled or deleted', async (t) => {
       const { api, clock, userId, token } = await startWithAlice(t, { engine })
       const admin = await adminToken(api)
       const attempt = async (mail: Mail) =>
@@ -321,7 +321,7 @@ for (const engine of engines) {
       assert.equal(await attempt(third), 400)
     })
 
-    test('keeps the token when the new password is refused', async (t) => {
+    test('keeps the token valid when the new password is refused', async (t) => {
       const { api } = await startWithAlice(t, { engine })
       const token = tokenOf(await askForReset(api))
 
@@ -333,7 +333,7 @@ for (const engine of engines) {
       assert.equal((await confirm(api, { token, newPassword: NEW_PASSWORD })).status, 204)
     })
 
-    test('a code is dead after five failures, and right ones are none', async (t) => {
+    test('a code is invalid after five wrong ones; right ones do not count', async (t) => {
       const { api } = await startWithAlice(t, { engine })
       const { code } = await askForReset(api)
       const attempt = async (typed: string, newPassword: string) => {
@@ -348,7 +348,7 @@ for (const engine of engines) {
       assert.equal(await attempt(code, NEW_PASSWORD), 'TOKEN_INVALID')
     })
 
-    test('a wrong code is counted for the address and the code by one transaction', async (t) => {
+    test('a wrong code is counted for the address and for the code in one transaction', async (t) => {
       const { api, config } = await startWithAlice(t, { engine })
       await askForReset(api)
       const { db, close } = await openDatabase<IdentityTables>(
@@ -378,7 +378,7 @@ for (const engine of engines) {
       assert.deepEqual(counted, [])
     })
 
-    test('guessing codes of any kind over any number of mails succeeds less than once in 10,000 days', async (t) => {
+    test('guessing codes of any kind from any number of mails succeeds less than once in 10,000 days', async (t) => {
       const { api, clock, token } = await startWithAlice(t, { engine })
       const { email } = ALICE
       const mails = {
@@ -415,7 +415,7 @@ for (const engine of engines) {
       assert.equal((await confirm(api, link)).status, 204)
     })
 
-    test('who registered with the address of another has nothing left after its first proof', async (t) => {
+    test("whoever registered with someone else's address loses all access once the owner proves it", async (t) => {
       const { api, token, pair, clock } = await startWithAlice(t, { engine })
       const client = await startPasskeyClient(api)
       assert.equal((await client.register(token)).status, 200)
@@ -449,7 +449,7 @@ for (const engine of engines) {
       assert.deepEqual(passkeys.body, [])
     })
 
-    test('an administrator ends the password, sessions and passkeys, and the user chooses anew', async (t) => {
+    test('an administrator revokes password, sessions and passkeys, and the user sets a new password', async (t) => {
       const { api, clock, token, userId } = await startWithAlice(t, { engine })
       const client = await startPasskeyClient(api)
       assert.equal((await client.register(token)).status, 200)
@@ -468,7 +468,7 @@ for (const engine of engines) {
       const kind = 'password-reset-by-administrator'
       const mail = await mailTo(api, ALICE.email, kind)
       assert.match(mail.text, /ended your password and any passkeys/)
-      // No notice of its own for the password and the passkey: its button would end this link.
+      // No separate notices about the password and the passkey: their "not me" link would revoke this one.
       const kinds = await kindsTo(api, ALICE.email)
       assert.deepEqual(kinds, ['passkey-added', kind, 'verify-email'])
       clock.advance(23 * 3600)
@@ -480,7 +480,7 @@ for (const engine of engines) {
         assert.equal((await confirm(api, { token, newPassword: NEW_PASSWORD })).status, 400)
     })
 
-    test('a token that an administrator has sent dies with the account, and not by a request', async (t) => {
+    test('a token sent by an administrator is invalidated by disabling the account, not by a request', async (t) => {
       const { api, clock, userId } = await startWithAlice(t, { engine })
       const token = await adminToken(api)
       const path = `/api/users/${userId}`
@@ -502,7 +502,7 @@ for (const engine of engines) {
       assert.equal(await choose(third), 204)
     })
 
-    test('an administrator keeps the passkeys by saying so', async (t) => {
+    test('an administrator can choose to keep the passkeys', async (t) => {
       const { api, token, userId } = await startWithAlice(t, { engine })
       const client = await startPasskeyClient(api)
       assert.equal((await client.register(token)).status, 200)
@@ -537,9 +537,9 @@ for (const engine of engines) {
       assert.equal(await status('/api/auth/links/state', { token: ' ' }), 400)
     })
 
-    // SQLite has one writer at a time: there a token is issued before or after the change.
+    // SQLite has a single writer: a token is always issued before or after the change.
     if (engine.name === 'sqlite') return
-    test('a token is not issued beside a change that makes it void', async (t) => {
+    test('a token is not issued during a concurrent change that would invalidate it', async (t) => {
       const { api, clock, config, userId } = await startWithAlice(t, { engine })
       await mailTo(api, ALICE.email, 'verify-email')
       clock.advance(61)
@@ -575,7 +575,7 @@ for (const engine of engines) {
   })
 }
 
-// A blank setting counts as absent: production does not allow cheap hashes.
+// A blank setting counts as absent. Production does not allow the cheap hashing of the tests.
 const PRODUCTION = {
   NODE_ENV: 'production',
   IDENTITY_PASSWORD_MEMORY_KIB: '',
@@ -584,7 +584,7 @@ const PRODUCTION = {
 
 type Operation = { operationId: string; responses: Record<string, { $ref?: string }> }
 
-/** The operations that the API document of the service declares to need mail. */
+/** The operations that need mail, according to the API document of the service. */
 async function needingMail(api: Api): Promise<string[]> {
   const { paths, components } = (await api.get('/openapi.json')).body
   const operations = Object.values(paths as Record<string, Record<string, Operation>>)
@@ -621,7 +621,7 @@ for (const engine of engines)
 
       for (const [name, { status, body }] of Object.entries(refused))
         assert.deepEqual([status, body.code], [503, 'MAIL_NOT_CONFIGURED'], name)
-      // A registration needs it only with IDENTITY_REGISTRATION=confirm.
+      // A registration needs mail only with IDENTITY_REGISTRATION=confirm.
       assert.deepEqual([...Object.keys(refused), 'register'].toSorted(), await needingMail(api))
       assert.equal(await logIn(api, ALICE.password), 200)
       assert.equal((await api.get('/api/users', admin)).body.totalElements, 3)
@@ -648,7 +648,7 @@ for (const engine of engines)
   })
 
 describe('mail in production', () => {
-  test('needs a server: without one it is 503 MAIL_NOT_CONFIGURED', async (t) => {
+  test('is 503 MAIL_NOT_CONFIGURED without a mail server', async (t) => {
     const { api } = await startIdentity(t, { env: PRODUCTION })
     assert.equal((await api.post('/api/auth/register', ALICE)).status, 201)
     assert.equal((await api.post('/api/auth/login', ALICE)).status, 200)
@@ -661,14 +661,14 @@ describe('mail in production', () => {
     assert.equal((await api.get('/api/dev/mail')).status, 404)
   })
 
-  test('is never kept where everyone can read it', async (t) => {
+  test('refuses to start with the development inbox, which everyone can read', async (t) => {
     const env = { ...PRODUCTION, IDENTITY_DEVELOPMENT_MAIL: 'true' }
     await assert.rejects(startIdentity(t, { env }), /IDENTITY_DEVELOPMENT_MAIL/)
   })
 })
 
-describe('the limits of mails', () => {
-  test('are for production: elsewhere an address gets every mail that is asked for', async (t) => {
+describe('the mail limits', () => {
+  test('do not apply outside production: an address gets every mail that is requested', async (t) => {
     const { api, clock } = await startWithAlice(t, { env: { IDENTITY_MAIL_LIMITS: '' } })
 
     for (let count = 1; count <= 12; count += 1) {

@@ -21,7 +21,7 @@ const logIn = async (api: Api, password = ALICE.password) =>
 const refresh = async (api: Api, refreshToken: string) =>
   api.post('/api/auth/refresh', { refreshToken })
 
-/** Sends the headers now, and the body when it is told to; returns the status. */
+/** Sends the headers now. The returned function sends the body and returns the status. */
 async function hold(
   baseUrl: string,
   [method, path, body]: [string, string, object],
@@ -48,7 +48,7 @@ async function hold(
 const postgres = engines.find(({ name }) => name === 'postgres') as TestEngine
 
 describe('three nodes that start together on an empty PostgreSQL', { skip: postgres.skip }, () => {
-  test('agree on the demo accounts and on one signing key, whatever their ports', async (t) => {
+  test('agree on the demo accounts and on one signing key, even on different ports', async (t) => {
     const env = { IDENTITY_DATABASE_URL: await postgres.freshUrl(t) }
 
     const ports = ['8081', '9081', '9082']
@@ -67,8 +67,8 @@ describe('three nodes that start together on an empty PostgreSQL', { skip: postg
 })
 
 for (const engine of engines) {
-  describe(`a body that comes late on ${engine.name}`, { skip: engine.skip }, () => {
-    test('changes nothing once the session has ended or the role is gone', async (t) => {
+  describe(`a body that arrives late on ${engine.name}`, { skip: engine.skip }, () => {
+    test('changes nothing if the session has ended or the role was removed', async (t) => {
       const { api, baseUrl, token, userId } = await startWithAlice(t, { engine })
       const admin = await adminToken(api)
       const setRoles = (roles: string[]) =>
@@ -93,7 +93,7 @@ for (const engine of engines) {
           ] as [string, string, object][]
         ).map((each) => hold(baseUrl, each, token)),
       )
-      // Answered after those, whose guards have passed by then.
+      // Answered after the held requests have passed their guards.
       await api.get('/api/users', { token })
 
       await setRoles(['ROLE_USER'])
@@ -116,7 +116,7 @@ for (const engine of engines) {
   })
 
   describe(`races on two nodes of ${engine.name}`, { skip: engine.skip }, () => {
-    test('many refreshes with one token: exactly one succeeds, on whichever node', async (t) => {
+    test('exactly one of many refreshes with the same token succeeds, on either node', async (t) => {
       const { one, two } = await startNodes(t, engine)
       let { refreshToken } = (await logIn(one)).body
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -131,7 +131,7 @@ for (const engine of engines) {
       }
     })
 
-    test('a token used on one node is used on the other at once', async (t) => {
+    test('a refresh token used on one node is refused by the other at once', async (t) => {
       const { one, two } = await startNodes(t, engine)
       const { body: pair } = await logIn(one)
       await refresh(one, pair.refreshToken)
@@ -141,7 +141,7 @@ for (const engine of engines) {
       assert.equal(me.status, 200)
     })
 
-    test('a session ended during its refresh has no valid token', async (t) => {
+    test('a session that is ended during its refresh has no valid token', async (t) => {
       const { one, two } = await startNodes(t, engine)
       for (let round = 0; round < ROUNDS; round += 1) {
         const { body: pair } = await logIn(one)
@@ -160,7 +160,7 @@ for (const engine of engines) {
       }
     })
 
-    test('a user disabled during a login or refresh has no valid token', async (t) => {
+    test('a user who is disabled during a login or refresh has no valid token', async (t) => {
       const { one, two, userId } = await startNodes(t, engine)
       const token = await adminToken(one)
       const setEnabled = (enabled: boolean) =>
@@ -180,7 +180,7 @@ for (const engine of engines) {
       }
     })
 
-    test('a login with the old password during a password change has no valid session', async (t) => {
+    test('a login with the old password during a password change leaves no valid session', async (t) => {
       const { one, two } = await startNodes(t, engine)
       const passwords = [ALICE.password, 'another good password']
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -248,14 +248,14 @@ for (const engine of engines) {
         const later = await Promise.all(
           others.map((given) => choose(two, { token: given, newPassword })),
         )
-        // A login before the reset replaces its token; one after it must not bring another.
+        // A login before the reset replaces its token; a login after it must not issue another one.
         assert.equal([chosen, ...later].filter((status) => status === 204).length, 1)
         assert.equal((await logIn(two, newPassword)).status, 200)
         passwords.reverse()
       }
     })
 
-    test('no login passes once a new password is required', async (t) => {
+    test('no login succeeds once a new password is required', async (t) => {
       const { one, two, userId } = await startNodes(t, engine)
       const token = await adminToken(one)
       const reason = { reason: 'seen in a leak' }
@@ -274,7 +274,7 @@ for (const engine of engines) {
       assert.deepEqual([since >= 0, rows.slice(0, since).filter(isLogin)], [true, []])
     })
 
-    test('registrations of one name on both nodes: one succeeds', async (t) => {
+    test('exactly one of many registrations of a name on both nodes succeeds', async (t) => {
       const { one, two } = await startNodes(t, engine)
       const bob = { username: 'bob', email: 'bob@localhost', password: ALICE.password }
 

@@ -9,7 +9,7 @@ import { ALICE, adminToken, engines, startIdentity, startWithAlice } from './sta
 
 const env = { IDENTITY_REAUTHENTICATE: 'true' }
 
-/** Every call that the setting protects, with what it answers when it is reached. */
+/** Makes every call of a user that the setting protects, and returns the replies. */
 async function protectedCalls(api: Api, token: string) {
   const { headers } = await startPasskeyClient(api)
   const changeEmail = { newEmail: 'ada@example.com' }
@@ -36,7 +36,10 @@ async function protectedCalls(api: Api, token: string) {
 
 const KEY = { name: 'reports', scopes: ['users:read'] }
 
-/** What ends an account, a factor or passkey of another user, takes the data along, or changes service keys. */
+/**
+ * Makes the protected calls that delete or export an account, remove a factor or passkey of another user,
+ * or change service keys.
+ */
 async function endings(
   api: Api,
   { token, admin, userId }: { token: string; admin: string; userId: number },
@@ -76,8 +79,8 @@ const REACHED = [
 const REFUSED = Array.from({ length: REACHED.length }, () => '403 REAUTHENTICATION_REQUIRED')
 
 for (const engine of engines)
-  describe(`a recent proof of who the caller is on ${engine.name}`, { skip: engine.skip }, () => {
-    test('is needed for what the setting protects, and holds for ten minutes', async (t) => {
+  describe(`a recent authentication on ${engine.name}`, { skip: engine.skip }, () => {
+    test('is required for the protected calls, and lasts ten minutes', async (t) => {
       const { api, token, clock, userId } = await startWithAlice(t, { engine, env })
       const admin = await adminToken(api)
       const { body: other } = await api.post('/api/auth/login', ALICE)
@@ -101,7 +104,7 @@ for (const engine of engines)
       assert.equal((await api.post('/api/users/me/totp', undefined, { token })).status, 201)
     })
 
-    test('asks for the second factor too, unless a passkey was unlocked', async (t) => {
+    test('requires the second factor too, except with a passkey that verified the user', async (t) => {
       const { api, token, clock, pair } = await startWithAlice(t, { engine, env })
       const passkey = await startPasskeyClient(api)
       assert.equal((await passkey.register(token)).status, 200)
@@ -153,7 +156,7 @@ for (const engine of engines)
       assert.equal(status, 400)
     })
 
-    test('is not needed unless the setting asks for it', async (t) => {
+    test('is not required by default', async (t) => {
       const { api, token, clock } = await startWithAlice(t, { engine })
 
       clock.advance(899)
@@ -164,7 +167,7 @@ for (const engine of engines)
 
 for (const engine of engines)
   describe(`an address that must be verified on ${engine.name}`, { skip: engine.skip }, () => {
-    test('is asked for only after the right password, and then lets in', async (t) => {
+    test('is demanded only after the right password, and the login succeeds once it is verified', async (t) => {
       const { api } = await startIdentity(t, {
         engine,
         env: { IDENTITY_REQUIRE_VERIFIED: 'true' },

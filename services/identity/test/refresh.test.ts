@@ -20,7 +20,7 @@ for (const engine of engines) {
       assert.equal((await refresh(api, body.refreshToken)).status, 200)
     })
 
-    test('refuses a rotated token now, later and repeatedly, and the newer one stays usable', async (t) => {
+    test('refuses a rotated token every time, and the newer one stays valid', async (t) => {
       const { api, clock, pair } = await startWithAlice(t, { engine })
       const { body: second } = await refresh(api, pair.refreshToken)
 
@@ -35,7 +35,7 @@ for (const engine of engines) {
       assert.equal((await refresh(api, second.refreshToken)).status, 200)
     })
 
-    test('with REFRESH_REUSE=revoke a replay of any generation ends the session, and only that one', async (t) => {
+    test('with REFRESH_REUSE=revoke a replay of any earlier token ends that session only', async (t) => {
       const env = { IDENTITY_REFRESH_REUSE: 'revoke' }
       const { api, pair } = await startWithAlice(t, { engine, env })
       const { body: other } = await api.post('/api/auth/login', ALICE)
@@ -48,7 +48,7 @@ for (const engine of engines) {
       assert.equal((await refresh(api, other.refreshToken)).status, 200)
     })
 
-    test('with REFRESH_REUSE=revoke the last token repeated within 10 seconds is 401 and ends nothing', async (t) => {
+    test('with REFRESH_REUSE=revoke a replay within 10 seconds of the rotation is 401 and ends nothing', async (t) => {
       const env = { IDENTITY_REFRESH_REUSE: 'revoke' }
       const { api, clock, pair } = await startWithAlice(t, { engine, env })
       const { body: second } = await refresh(api, pair.refreshToken)
@@ -98,7 +98,7 @@ for (const engine of engines) {
       assert.equal((await refresh(api, body.refreshToken)).status, 401)
     })
 
-    test('refuses a token after fourteen days, and grants the whole lifetime again after each use', async (t) => {
+    test('refuses a token after fourteen days, and each use grants the full lifetime again', async (t) => {
       const { api, clock, pair } = await startWithAlice(t, { engine })
       clock.advance(1_209_599)
       const inTime = await refresh(api, pair.refreshToken)
@@ -181,7 +181,7 @@ for (const engine of engines) {
       }
     })
 
-    test('slows a caller with invented tokens after the limit, never a valid token', async (t) => {
+    test('rate limits a caller with unknown tokens, but never a valid token', async (t) => {
       const env = { IDENTITY_FAILURE_LIMIT: '3' }
       const { api, pair } = await startWithAlice(t, { engine, env })
       const statuses: number[] = []

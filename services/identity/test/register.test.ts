@@ -39,7 +39,7 @@ for (const engine of engines) {
       assert.equal(login.status, 200)
     })
 
-    test('answers 409 for an identity that already exists, the username first', async (t) => {
+    test('answers 409 for an identity that already exists, and reports the username first', async (t) => {
       const { api } = await startIdentity(t, { engine })
       await api.post('/api/auth/register', ALICE)
       const register = async (changes: object) => {
@@ -56,7 +56,7 @@ for (const engine of engines) {
       ])
     })
 
-    test('20 registrations of one name at once: exactly one is created', async (t) => {
+    test('creates exactly one user when 20 requests register the same name at once', async (t) => {
       const { api } = await startIdentity(t, { engine })
 
       const replies = await Promise.all(
@@ -86,7 +86,7 @@ for (const engine of engines) {
       assert.equal(body.enabled, true)
     })
 
-    test('distinguishes passwords that differ after 72 bytes or in their spaces', async (t) => {
+    test('distinguishes passwords that differ only after 72 bytes or in surrounding spaces', async (t) => {
       const { api } = await startIdentity(t, { engine })
       const password = ` ${'x'.repeat(100)} `
       await api.post('/api/auth/register', { ...ALICE, password })
@@ -141,21 +141,21 @@ for (const engine of engines) {
       ['two characters and spaces around them', { username: ' ab ' }, 'username'],
       ['a username of 51 characters', { username: 'x'.repeat(51) }, 'username'],
       ['a NUL in the username', { username: 'bo\u0000b' }, 'username'],
-      ['half a character in the username', { username: 'bo\ud800b' }, 'username'],
+      ['a lone surrogate in the username', { username: 'bo\ud800b' }, 'username'],
       ['a username with a zero-width space', { username: 'adm\u200bin' }, 'username'],
       ['a username with a zero-width non-joiner', { username: 'ad\u200cmin' }, 'username'],
       ['a username with a variation selector', { username: 'admin\ufe0f' }, 'username'],
       ['a username with a Hangul filler', { username: 'ad\u3164min' }, 'username'],
-      ['a username that is shown backwards', { username: 'a\u202enimd' }, 'username'],
-      ['three characters that make two letters', { username: 'e\u0301x' }, 'username'],
+      ['a username with a right-to-left override', { username: 'a\u202enimd' }, 'username'],
+      ['three code points that compose to two letters', { username: 'e\u0301x' }, 'username'],
       ['a number as username', { username: 12345 }, 'username'],
       ['no e-mail', { email: undefined }, 'email'],
       ['an e-mail without @', { email: 'not-an-email' }, 'email'],
       ['an e-mail with two @', { email: 'a@b@c' }, 'email'],
-      ['an e-mail with an empty side', { email: '@b' }, 'email'],
+      ['an e-mail with nothing before the @', { email: '@b' }, 'email'],
       ['an e-mail over 254 characters', { email: `${'x'.repeat(250)}@b.cd` }, 'email'],
       ['a NUL in the e-mail', { email: 'a\u0000@b' }, 'email'],
-      ['half a character in the e-mail', { email: 'a\udc00@b' }, 'email'],
+      ['a lone surrogate in the e-mail', { email: 'a\udc00@b' }, 'email'],
       ['no password', { password: undefined }, 'password'],
       ['a password of 11 characters', { password: '12345678901' }, 'password'],
       ['a password of six emoji', { password: '😀'.repeat(6) }, 'password'],
@@ -191,7 +191,7 @@ for (const engine of engines) {
       ])
     })
 
-    test('is 400 for malformed JSON, an absent body and another JSON type, 415 for another media type', async () => {
+    test('is 400 for malformed JSON, no body or a wrong JSON type, and 415 for another media type', async () => {
       const { api } = identity()
       const json = { 'content-type': 'application/json' }
       const send = async (body: string | undefined, headers: Record<string, string>) =>
@@ -217,7 +217,7 @@ for (const engine of engines) {
       ['an e-mail without a top-level domain', { email: 'a@localhost' }],
     ]
     for (const [index, [name, changes]] of accepted.entries()) {
-      test(`${name}, and it logs in`, async () => {
+      test(`${name}, which then logs in`, async () => {
         const body = {
           username: `user-${index}`,
           email: `user-${index}@localhost`,
@@ -234,7 +234,7 @@ for (const engine of engines) {
 }
 
 describe('a password blocklist', () => {
-  test('refuses the common passwords of a file', async (t) => {
+  test('refuses the passwords listed in its file', async (t) => {
     const file = join(tmpdir(), `blocklist-${process.pid}.txt`)
     t.after(() => rmSync(file))
     writeFileSync(file, '123qweasdzxc\r\nQwerty123456\n')

@@ -6,7 +6,7 @@ import { commandLine } from './command-line.ts'
 import { mailTo, tokenOf } from './inbox.ts'
 import { ALICE, adminToken, engines, startIdentity, startWithAlice } from './start-identity.ts'
 
-// A blank setting counts as absent: production does not allow cheap hashes.
+// A blank setting counts as absent. Production does not allow the cheap hashing of the tests.
 const PRODUCTION = {
   NODE_ENV: 'production',
   IDENTITY_PASSWORD_MEMORY_KIB: '',
@@ -16,7 +16,7 @@ const COMMON = 'QwertyAsdfgh'
 const GUESSABLE = 'password: must not be the username or the e-mail address'
 const TRIED_FIRST = 'password: is one that everybody tries first'
 
-/** A service, and registrations of a new name each from an address of a client. */
+/** A service, and a function that registers a new name from a given client address. */
 async function startRegistering(
   t: TestContext,
   engine: TestEngine,
@@ -38,7 +38,7 @@ const GERMAN = { headers: { 'accept-language': 'de' } }
 
 for (const engine of engines) {
   describe(`registrations of one network on ${engine.name}`, { skip: engine.skip }, () => {
-    test('are limited in an hour, those of taken names included, and other networks are not', async (t) => {
+    test('are limited per hour, including those of taken names, without affecting other networks', async (t) => {
       const env = { IDENTITY_REGISTRATIONS_PER_HOUR: '3' }
       const { register, clock } = await startRegistering(t, engine, env)
       const taken = { username: 'admin' }
@@ -59,7 +59,7 @@ for (const engine of engines) {
       assert.equal(refused.headers.get('retry-after'), '3540')
     })
 
-    test('sent at once are limited like those sent one after another', async (t) => {
+    test('are limited in parallel as they are one after another', async (t) => {
       const env = { IDENTITY_REGISTRATIONS_PER_HOUR: '3' }
       const { register } = await startRegistering(t, engine, env)
 
@@ -78,7 +78,7 @@ for (const engine of engines) {
   })
 
   describe(`closed registration on ${engine.name}`, { skip: engine.skip }, () => {
-    test('is 403 whatever the body says; the command line still creates accounts', async (t) => {
+    test('is 403 for any body; the command line still creates accounts', async (t) => {
       const env = { IDENTITY_REGISTRATION: 'closed' }
       const { api, config } = await startIdentity(t, { engine, env })
       const run = commandLine(config.databaseUrl, env)
@@ -95,7 +95,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`a registration to confirm on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a registration that must be confirmed on ${engine.name}`, { skip: engine.skip }, () => {
     const env = { IDENTITY_REGISTRATION: 'confirm' }
     const start = async (t: TestContext) => {
       const { api, clock } = await startIdentity(t, { engine, env })
@@ -109,7 +109,7 @@ for (const engine of engines) {
       }
     }
 
-    test('gets one reply, is no account before its address is proved, and its owner learns of a known one', async (t) => {
+    test('is no account until confirmed; a known address gets the same reply, and its owner a notice', async (t) => {
       const { api, register, verify, logIn } = await start(t)
       const seen = ({ status, headers, body }: Awaited<ReturnType<typeof register>>) => ({
         status,
@@ -147,7 +147,7 @@ for (const engine of engines) {
       assert.deepEqual(seen(await register({ username: 'alice-2' })), fresh)
     })
 
-    test('is confirmed by code, mailed again on request, and dropped by "this was not me"', async (t) => {
+    test('is confirmed by code, mailed again on request, and discarded by "this was not me"', async (t) => {
       const { api, clock, register, verify, logIn } = await start(t)
       await register()
       const first = await mailTo(api, ALICE.email, 'verify-email')
@@ -171,7 +171,7 @@ for (const engine of engines) {
       assert.equal((await verify({ token: late })).status, 400)
     })
 
-    test('of an address that somebody else has registered as well has neither password', async (t) => {
+    test('accepts neither password if someone else has registered the same address', async (t) => {
       const { api, clock, register, verify } = await start(t)
       const thief = { password: 'the password of a thief' }
       const settled = async () => {
@@ -182,7 +182,7 @@ for (const engine of engines) {
         )
       }
       const cases = {
-        // The second mail is beyond the limit of an address, sent, or not prepared yet.
+        // The second mail exceeds the limit of the address, was sent, or is not prepared yet.
         limited: settled,
         mailed: async (email: string) => {
           await settled()
@@ -213,7 +213,7 @@ for (const engine of engines) {
       }
     })
 
-    test('is 400 where a value is wrong, also for the address of another as the name', async (t) => {
+    test("is 400 for an invalid value, including someone else's address as the username", async (t) => {
       const { register } = await start(t)
 
       for (const changes of [
@@ -233,7 +233,10 @@ for (const engine of engines) {
       ['the username', { username: 'Alice-Of-London', password: 'alice-of-LONDON' }],
       ['the address', { email: 'alice@example.com', password: 'Alice@Example.com' }],
       ['its local part', { email: 'alice.of.london@a.example', password: 'ALICE.of.london' }],
-      ['the username in wide letters', { username: 'alice-london', password: 'ａlice-london' }],
+      [
+        'the username in full-width letters',
+        { username: 'alice-london', password: 'ａlice-london' },
+      ],
     ] as const
     for (const [name, changes] of identities)
       test(`that is ${name} is refused`, async (t) => {
@@ -244,7 +247,7 @@ for (const engine of engines) {
         assert.deepEqual([status, body.errors], [400, [GUESSABLE]])
       })
 
-    test('is not changed to the address', async (t) => {
+    test('cannot be changed to the address', async (t) => {
       const { api, token } = await startWithAlice(t, { engine })
       const change = { currentPassword: ALICE.password, newPassword: ALICE.email }
 
@@ -259,7 +262,7 @@ for (const engine of engines) {
 describe('a common password', () => {
   const [engine] = engines as [TestEngine]
 
-  test('is accepted in development, and refused where the setting says so', async (t) => {
+  test('is accepted in development, and refused if the setting says so', async (t) => {
     const { register } = await startRegistering(t, engine)
     const strict = await startRegistering(t, engine, { IDENTITY_COMMON_PASSWORDS: 'refuse' })
 
@@ -281,7 +284,7 @@ describe('a common password', () => {
   })
 })
 
-test('a registration to confirm is 503 in production without a mail server', async (t) => {
+test('a registration that must be confirmed is 503 in production without a mail server', async (t) => {
   const env = { ...PRODUCTION, IDENTITY_REGISTRATION: 'confirm' }
   const { api } = await startIdentity(t, { env })
 

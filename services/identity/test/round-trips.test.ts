@@ -5,7 +5,7 @@ import { ALICE, engines, startWithAlice } from './start-identity.ts'
 
 const postgres = engines.find(({ name }) => name === 'postgres')
 
-/** Identity with open connections to its database, as it is after a few requests. */
+/** Identity whose database connections are already open, as after a few requests. */
 async function startCounted(t: TestContext) {
   const database = await countRoundTrips(t, (await postgres?.freshUrl(t)) ?? '')
   const started = await startWithAlice(t, { env: { IDENTITY_DATABASE_URL: database.url } })
@@ -14,7 +14,7 @@ async function startCounted(t: TestContext) {
 }
 
 describe('round trips to PostgreSQL', { skip: postgres?.skip }, () => {
-  test('of a login are three', async (t) => {
+  test('number three for a login', async (t) => {
     const { api, fewestRoundTripsOf } = await startCounted(t)
 
     const count = await fewestRoundTripsOf(async () => {
@@ -24,7 +24,7 @@ describe('round trips to PostgreSQL', { skip: postgres?.skip }, () => {
     assert.equal(count, 3)
   })
 
-  test('of a refresh are two', async (t) => {
+  test('number two for a refresh', async (t) => {
     const { api, pair, fewestRoundTripsOf } = await startCounted(t)
     let { refreshToken } = pair
 

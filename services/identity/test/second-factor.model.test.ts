@@ -23,7 +23,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ op: fc.constant('wait'), seconds: fc.constantFrom(30, 60, 900, 86_400) }),
 )
 
-/** SQLite has one node; with PostgreSQL two share the database and the clock. */
+/** One node on SQLite; on PostgreSQL two nodes that share the database and the clock. */
 async function startNodes(t: TestContext, engine: TestEngine) {
   const first = await startIdentity(t, { engine })
   if (engine.name === 'sqlite') return { ...first, nodes: [first.api, first.api] }
@@ -36,7 +36,7 @@ type Nodes = { nodes: Api[]; clock: TestClock }
 
 let users = 0
 
-/** A user with a second factor, and what the rules say about each code. */
+/** A user with a second factor, and the model of its codes. */
 async function newUser({ nodes: [api], clock }: Nodes) {
   users += 1
   const user = { ...ALICE, username: `user-${users}`, email: `user-${users}@example.com` }
@@ -68,7 +68,7 @@ function newModel(clock: TestClock) {
       return 200
     },
     wrong: () => (isLocked() ? 429 : fail()),
-    /** Wrong ones count for nothing: who knows the password could keep the authenticator locked. */
+    /** Wrong ones do not count: anyone with the password could otherwise keep the authenticator locked. */
     recovery: (index: number) => (unused.delete(index) ? 200 : 401),
   }
 }
@@ -102,7 +102,7 @@ async function perform({ nodes, clock }: Nodes, subject: Subject, each: Step): P
   }
 }
 
-/** The model takes them one after another; whichever comes first, the answers are the same. */
+/** The model takes the codes one after another: the set of replies does not depend on their order. */
 async function race(
   attempt: (node: number, proof: object) => Promise<number>,
   app: AuthenticatorApp,
@@ -115,7 +115,7 @@ async function race(
 
 for (const engine of engines)
   describe(`codes of a second factor on ${engine.name}`, { skip: engine.skip }, () => {
-    test('are accepted once, in order, and not while there were too many wrong ones', async (t) => {
+    test('are accepted once, in order, and not while locked after too many wrong ones', async (t) => {
       const nodes = await startNodes(t, engine)
       const lives = fc.array(step, { minLength: 4, maxLength: 12 })
 

@@ -30,7 +30,7 @@ const DAY = 86_400
 
 let users = 0
 
-/** Another user of a shared service, signed in. */
+/** A new user of a shared service, signed in. */
 async function newUser({ api, clock }: { api: Api; clock: TestClock }) {
   users += 1
   const username = `user-${users}`
@@ -44,7 +44,7 @@ type NewUser = Awaited<ReturnType<typeof newUser>>
 
 type Config = ReturnType<typeof loadConfig>
 
-/** Runs the job of the service once, with the clock of the test. */
+/** Runs the job that removes due factors once, with the clock of the test. */
 async function removeDueNow({ config, clock }: { config: Config; clock: TestClock }) {
   const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
   const hooks = { onEvent: followEvents(openOutbox(db, clock, config), config.publicUrl) }
@@ -71,7 +71,7 @@ for (const engine of engines)
   describe(`a second factor on ${engine.name}`, { skip: engine.skip }, () => {
     const service = sharedIdentity({ engine })
 
-    test('is asked for once it is confirmed, and not before', async () => {
+    test('is required once it is confirmed, not before', async () => {
       const { api, token, clock, user } = await newUser(service())
       const begun = await api.post('/api/users/me/totp', undefined, { token })
       assert.match(begun.body.uri, /^otpauth:\/\/totp\/localhost:user-\d+\?secret=[A-Z2-7]{32}&/)
@@ -98,7 +98,7 @@ for (const engine of engines)
       await mailTo(api, user.email, 'second-factor-added')
     })
 
-    test('is counted: a right password as a second step, a right code as a login', async () => {
+    test('is counted in the metrics: a right password as a second step, a right code as a login', async () => {
       const { server } = service()
       const { api, token, clock, user } = await newUser(service())
       const { app } = await enrol(api, token, clock)
@@ -120,7 +120,7 @@ for (const engine of engines)
       )
     })
 
-    test('is named in the access token, and a refresh keeps that', async () => {
+    test('is recorded in the access token, and kept by a refresh', async () => {
       const { api, token, clock, user } = await newUser(service())
       const { amr, auth_time, iat } = claimsOf(token)
       assert.deepEqual([amr, auth_time], [['pwd'], iat])
@@ -139,7 +139,7 @@ for (const engine of engines)
       assert.deepEqual([kept, since], [signedIn.amr, signedIn.auth_time])
     })
 
-    test('accepts each code once, and none that is older than the last', async () => {
+    test('accepts each code once, and none older than the last one used', async () => {
       const { api, token, clock, user } = await newUser(service())
       const { app } = await enrol(api, token, clock)
       const used = app.code()
@@ -155,7 +155,7 @@ for (const engine of engines)
       assert.deepEqual(await attempt(app.code()), [200, undefined])
     })
 
-    test('of 100 parallel uses of one code at two nodes one wins', async (t) => {
+    test('accepts exactly one of 100 concurrent uses of a code on two nodes', async (t) => {
       const databaseUrl = await engine.freshUrl(t)
       const env = { IDENTITY_DATABASE_URL: databaseUrl }
       const { api, token, clock } = await startWithAlice(t, { env })
@@ -175,14 +175,14 @@ for (const engine of engines)
 
       const [winner, ...others] = await race({ code: app.next() }, 100)
       assert.deepEqual(winner, [200, undefined])
-      // Ten that come too late are ten wrong codes in a row.
+      // Ten uses that come too late count as ten wrong codes in a row, which locks the factor.
       for (const [status] of others) assert.ok(status === 401 || status === 429, `${status}`)
       clock.advance(24 * 3600)
       const [one, ...rest] = await race({ recoveryCode }, 10)
       assert.deepEqual([one, rest], [[200, undefined], Array(9).fill([401, 'INVALID_CODE'])])
     })
 
-    test('one step admits one session, also with two good codes at once', async () => {
+    test('opens one session per step, even with several right codes at once', async () => {
       const { api, token, clock, user } = await newUser(service())
       const { app, recoveryCodes } = await enrol(api, token, clock)
       const mfaToken = await firstStep(api, user)
@@ -196,7 +196,7 @@ for (const engine of engines)
       assert.deepEqual(replies.map(({ status }) => status).toSorted(), [200, 401, 401, 401])
     })
 
-    test('a step ends after five tries, after five minutes and with a new password', async () => {
+    test('ends a step after five tries, after five minutes or when the password changes', async () => {
       const { api, token, clock, user } = await newUser(service())
       const { app } = await enrol(api, token, clock)
       const tried = await firstStep(api, user)
@@ -217,7 +217,7 @@ for (const engine of engines)
         ])
     })
 
-    test('a step ends when a new password is required', async () => {
+    test('ends a step when a new password is required', async () => {
       const { api, token, clock, user } = await newUser(service())
       const { app } = await enrol(api, token, clock)
       const { id } = (await api.get('/api/users/me', { token })).body
@@ -231,7 +231,7 @@ for (const engine of engines)
       assert.deepEqual(codeOfReply(reply), [401, 'INVALID_CODE'])
     })
 
-    test('is locked by ten wrong codes in a row, for longer each time; recovery codes still work', async () => {
+    test('is locked after ten wrong codes in a row, longer each time; recovery codes still work', async () => {
       const { api, token, clock, user } = await newUser(service())
       const { app, recoveryCodes } = await enrol(api, token, clock)
       const attempt = async (proof: object) => secondStep(api, await firstStep(api, user), proof)
@@ -259,7 +259,7 @@ for (const engine of engines)
       assert.match(text, /You have 9 left/)
     })
 
-    test('is asked for after a passkey that was not unlocked, and not after one that was', async () => {
+    test('is required after a passkey without user verification, not after one with it', async () => {
       const { api, token, clock } = await newUser(service())
       const passkey = await startPasskeyClient(api)
       assert.equal((await passkey.register(token)).status, 200)
@@ -279,7 +279,7 @@ for (const engine of engines)
       assert.deepEqual(claimsOf(done.body.accessToken).amr, ['hwk', 'otp', 'mfa'])
     })
 
-    /** Chooses a password with a token, which is kept until the second factor is right and asked for afterwards. */
+    /** Sets a password with a token that stays valid until the factor is right; logins need the factor after. */
     const chooseWith = async (given: string, user: typeof ALICE, app: AuthenticatorApp) => {
       const { api } = service()
       const confirm = async (proof: object) => {
@@ -293,7 +293,7 @@ for (const engine of engines)
       await firstStep(api, { ...user, password: NEW_PASSWORD })
     }
 
-    test('is asked for at a reset, which keeps its token until then', async () => {
+    test('is required by a reset, whose token stays valid until then', async () => {
       const { api, token, clock, user } = await newUser(service())
       await verifyAddress(api, user)
       const { app } = await enrol(api, token, clock)
@@ -305,7 +305,7 @@ for (const engine of engines)
       assert.deepEqual([status, body.code], [401, 'INVALID_ACCESS_TOKEN'])
     })
 
-    test('of two resets with one token the second spends no recovery code; MFA_REQUIRED names what is left', async () => {
+    test('loses no recovery code to a reset whose token was just used; MFA_REQUIRED lists the methods left', async () => {
       const { api, token, clock, user } = await newUser(service())
       await verifyAddress(api, user)
       const { recoveryCodes } = await enrol(api, token, clock)
@@ -336,7 +336,7 @@ for (const engine of engines)
       assert.deepEqual(missing.body.methods, ['totp'])
     })
 
-    test('is asked for after a reset by an administrator, and stays', async () => {
+    test('is required after a reset by an administrator, and stays', async () => {
       const { api, token, clock, user } = await newUser(service())
       await verifyAddress(api, user)
       const { app } = await enrol(api, token, clock)
@@ -348,7 +348,7 @@ for (const engine of engines)
       await chooseWith(tokenOf(mail), user, app)
     })
 
-    test('is asked for where a new password was required, also of an address that is not proved', async () => {
+    test('is required where a new password must be set, even with an unverified address', async () => {
       const { api, token, clock, user } = await newUser(service())
       const { app } = await enrol(api, token, clock)
       const admin = { token: await adminToken(api) }
@@ -361,7 +361,7 @@ for (const engine of engines)
       await chooseWith(refused.body.token, user, app)
     })
 
-    /** Moves an account to another address and back by the undo; returns the token to choose a password. */
+    /** Changes the address of an account and undoes that; returns the token for setting a password. */
     const moveAndUndo = async ({ api, user, token }: NewUser, meanwhile = async () => {}) => {
       const newEmail = `${user.username}@thief.example`
       await api.post('/api/users/me/email', { newEmail }, { token })
@@ -373,7 +373,7 @@ for (const engine of engines)
       return tokenOf(await mailTo(api, user.email, 'password-ended'))
     }
 
-    test('is asked for after an undo of a change of the address', async () => {
+    test('is required after a change of the address was undone', async () => {
       const started = await newUser(service())
       const { api, token, clock, user } = started
       await verifyAddress(api, user)
@@ -382,7 +382,7 @@ for (const engine of engines)
       await chooseWith(await moveAndUndo(started), user, app)
     })
 
-    test('goes by an undo if it came after the change of the address', async () => {
+    test('is removed by an undo if it was added after the change of the address', async () => {
       const started = await newUser(service())
       const { api, token, clock, user } = started
       await verifyAddress(api, user)
@@ -399,7 +399,7 @@ for (const engine of engines)
       assert.equal(login.status, 200)
     })
 
-    test('goes with the rest when a reset proves the address for the first time', async () => {
+    test('is removed when a reset verifies the address for the first time', async () => {
       const { api, token, clock, user } = await newUser(service())
       await enrol(api, token, clock)
       await api.post('/api/auth/password-reset', { email: user.email })
@@ -412,7 +412,7 @@ for (const engine of engines)
       assert.equal(login.status, 200)
     })
 
-    test('is turned off with a code of it, and nothing less', async () => {
+    test('is turned off only with one of its codes', async () => {
       const { api, token, clock, user } = await newUser(service())
       const { app, recoveryCodes } = await enrol(api, token, clock)
       const remove = async (body: object) => {
@@ -433,7 +433,7 @@ for (const engine of engines)
       await mailTo(api, user.email, 'second-factor-removed')
     })
 
-    test('recovery codes work once each, and not after new ones were made', async () => {
+    test('recovery codes work once each, and not after new ones were issued', async () => {
       const { api, token, clock, user } = await newUser(service())
       const { app, recoveryCodes } = await enrol(api, token, clock)
       const path = '/api/users/me/recovery-codes'
@@ -452,7 +452,7 @@ for (const engine of engines)
       await mailTo(api, user.email, 'recovery-codes-renewed')
     })
 
-    test('recovery codes are kept once one was typed back, which spends none, or used', async () => {
+    test('recovery codes count as kept once one was used, or typed back without being used up', async () => {
       const { api, token, clock, user } = await newUser(service())
       const path = '/api/users/me/recovery-codes'
       const check = async (recoveryCode: string | undefined, as = token) =>
@@ -482,7 +482,7 @@ for (const engine of engines)
       assert.deepEqual(await left(), { remaining: 9, kept: true })
     })
 
-    test('is removed by an administrator after a day, unless it is used before', async () => {
+    test('is removed by an administrator after a day, unless it is used before then', async () => {
       const { api, token, clock, user } = await newUser(service())
       const { app } = await enrol(api, token, clock)
       const userId = claimsOf(token).sub
@@ -531,7 +531,7 @@ for (const engine of engines)
       )
     })
 
-    test('is removed at once by an administrator where the delay is 0, with one notice', async (t) => {
+    test('is removed at once by an administrator if the delay is 0, with a single notice', async (t) => {
       const env = { IDENTITY_FACTOR_REMOVAL_HOURS: '0' }
       const { api, token, clock, userId } = await startWithAlice(t, { engine, env })
       await enrol(api, token, clock)
@@ -548,7 +548,10 @@ for (const engine of engines)
       await mailTo(api, ALICE.email, 'second-factor-removed')
       const { body: mails } = await api.get(`/api/dev/mail?to=${ALICE.email}`)
       const kinds = mails.map(({ kind }: { kind: string }) => kind)
-      assert.ok(!kinds.includes('second-factor-removal'), 'it says that there is time to stop it')
+      assert.ok(
+        !kinds.includes('second-factor-removal'),
+        'no notice that offers time to stop the removal',
+      )
       const { body } = await api.get('/api/audit?user=alice&event=TOTP_REMOVED', admin)
       assert.deepEqual(
         body.content.map(({ actor, reason }: Record<string, string>) => [actor, reason]),
@@ -556,8 +559,8 @@ for (const engine of engines)
       )
     })
 
-    test('is removed at once at the command line, with audit and notice', async (t) => {
-      // The command line has no other clock than the system's.
+    test('is removed at once by the command line, with audit and notice', async (t) => {
+      // The command line always uses the system clock.
       const clock = testClock(new Date().toISOString())
       const { api, token, config } = await startWithAlice(t, { engine, clock })
       await enrol(api, token, clock)
@@ -580,7 +583,7 @@ for (const engine of engines)
       await assert.rejects(remove(), /has no second factor/)
     })
 
-    test('that is not there cannot be removed, and only administrators remove one', async () => {
+    test('can be removed only by administrators, and only if there is one', async () => {
       const { api, token } = await newUser(service())
       const path = `/api/users/${claimsOf(token).sub}/totp`
       const remove = (caller: string, at = path) =>
@@ -599,7 +602,7 @@ for (const engine of engines)
       ])
     })
 
-    test('that is not confirmed within ten minutes has to be begun again', async () => {
+    test('has to be set up again if it is not confirmed within ten minutes', async () => {
       const { api, token, clock } = await newUser(service())
       const confirm = (code: string) => api.post('/api/users/me/totp/confirm', { code }, { token })
       assert.equal((await confirm('123456')).status, 404)

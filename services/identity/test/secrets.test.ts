@@ -32,7 +32,7 @@ async function contentsOf(databaseUrl: string): Promise<string> {
   return JSON.stringify(rows)
 }
 
-/** Keeps the spans that it is sent, as text. */
+/** Keeps the spans it receives as text. */
 async function startTraceReceiver(t: TestContext) {
   const bodies: string[] = []
   const server = createServer(async (request, reply) => {
@@ -48,7 +48,7 @@ async function startTraceReceiver(t: TestContext) {
   return { bodies, url: `http://127.0.0.1:${port}` }
 }
 
-/** The service in a process of its own, with everything that can write something down turned on. */
+/** The service in its own process, with every output that could leak a secret turned on. */
 async function startWatched(t: TestContext, engine: TestEngine) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-secrets-'))
   t.after(() => rmSync(folder, { recursive: true }))
@@ -91,7 +91,7 @@ async function startWatched(t: TestContext, engine: TestEngine) {
 const LINK = /#(\w+)=([\w-]{43})/
 const CODE = /^(\d{4})-(\d{4})$/m
 
-/** The secret of the newest mail with a link to this page. */
+/** The token and the code in the newest mail with a link to this page. */
 async function mailed({ received }: { received: Received[] }, to: string, page: string, count = 1) {
   const found = () =>
     received
@@ -103,7 +103,7 @@ async function mailed({ received }: { received: Received[] }, to: string, page: 
   return { token: LINK.exec(last)?.[2] ?? '', code: CODE.exec(last)?.[0] ?? '' }
 }
 
-/** Through every flow that has a secret; returns the secrets that no mail carries. */
+/** Goes through every flow that involves a secret; returns the secrets that are not mailed. */
 async function useEverything(api: Api, smtp: { received: Received[] }) {
   const { email } = ALICE
   const done = async (reply: ReturnType<Api['post']>, status = 204) => {
@@ -161,7 +161,7 @@ async function useEverything(api: Api, smtp: { received: Received[] }) {
   }
 }
 
-/** Each of them again where it is not valid, and in bodies that cannot be read. */
+/** The replies to each secret when it is sent where it is invalid, or in a malformed body. */
 async function refusalsOf(api: Api, secrets: string[]): Promise<string> {
   const headers = { 'content-type': 'application/json' }
   const replies = secrets.flatMap((token) => [
@@ -182,7 +182,7 @@ async function refusalsOf(api: Api, secrets: string[]): Promise<string> {
 
 for (const engine of engines) {
   describe(`secrets on ${engine.name}`, { skip: engine.skip }, () => {
-    test('are in no log line at any level, table, file, trace, metric, event or refusal', async (t) => {
+    test('appear in no log at any level, table, file, trace, metric, event or error reply', async (t) => {
       const service = await startWatched(t, engine)
       const { api, smtp, databaseUrl } = service
       const receiver = await startReceiver(t)
@@ -247,7 +247,7 @@ for (const engine of engines) {
   })
 }
 
-/** A code on its own, with or without its dash: longer numbers may contain it by chance. */
+/** Matches a code with or without its dash, but not inside a longer number, which may contain it by chance. */
 function alone(code: string): RegExp {
   return new RegExp(`(?<![\\da-f-])${code.replace('-', '-?')}(?![\\da-f-])`, 'i')
 }

@@ -1,16 +1,16 @@
-/** The specification's table of session states, as plain data and one function. */
+/** The specification's table of session states as a model: plain data and one transition function. */
 export type Model = {
   nowSeconds: number
   enabled: boolean
   password: string
   sessions: Session[]
-  /** Every refresh token ever issued, and its session. */
+  /** The session of every refresh token ever issued. */
   tokens: Record<string, number>
   /** Every access token ever issued. */
   access: Record<string, { session: number; expiresAt: number }>
 }
 
-/** `ended`: in another way than by logout, so that its access tokens are dead too. */
+/** `ended`: by anything other than a logout, so that its access tokens are rejected too. */
 type Session = {
   current: string
   revoked: boolean
@@ -145,7 +145,7 @@ function end(model: Model, chosen: (index: number) => boolean): void {
 
 /**
  * The possible states after several concurrent operations: one for every order of them that explains
- * all replies. None means that no order explains what the service did.
+ * all replies. An empty list means that no order explains what the service did.
  */
 export function applyAll(
   states: Model[],

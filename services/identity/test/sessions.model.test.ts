@@ -14,14 +14,15 @@ import { adminToken, engines, startIdentity } from './start-identity.ts'
 
 const PASSWORDS = ['the first password', 'the second password']
 
-/** An operation; its numbers pick from the tokens that exist when it runs. */
 type Step =
-  | { kind: 'at once'; wishes: Wish[] }
+  | { kind: 'at once'; plans: OperationPlan[] }
   | { kind: 'time'; seconds: number }
   | { kind: 'restart' }
-type Wish = { kind: Operation['kind']; pick: number; other: number }
 
-const wish: fc.Arbitrary<Wish> = fc.record({
+/** An operation whose numbers pick from the tokens that exist when it runs. */
+type OperationPlan = { kind: Operation['kind']; pick: number; other: number }
+
+const operationPlan: fc.Arbitrary<OperationPlan> = fc.record({
   kind: fc.oneof(
     { weight: 3, arbitrary: fc.constant('login' as const) },
     { weight: 8, arbitrary: fc.constant('refresh' as const) },
@@ -41,7 +42,7 @@ const steps = (atOnce: number): fc.Arbitrary<Step[]> =>
         weight: 12,
         arbitrary: fc.record({
           kind: fc.constant('at once' as const),
-          wishes: fc.array(wish, { minLength: 1, maxLength: atOnce }),
+          plans: fc.array(operationPlan, { minLength: 1, maxLength: atOnce }),
         }),
       },
       {
@@ -84,7 +85,7 @@ async function startNodes(t: TestContext, engine: TestEngine, count: number) {
 type Nodes = Awaited<ReturnType<typeof startNodes>>
 let users = 0
 
-/** A new user on running nodes, with every token the user ever got. */
+/** A new user on running nodes, with every token ever issued to the user. */
 async function newClient(nodes: Nodes) {
   users += 1
   const username = `user-${users}`
@@ -94,8 +95,8 @@ async function newClient(nodes: Nodes) {
   const tokens = ['never issued']
   const access = ['never issued']
 
-  const concrete = ({ kind, pick, other }: Wish): Operation => {
-    // Half of the time one of the latest, which is probably valid, otherwise any.
+  const concrete = ({ kind, pick, other }: OperationPlan): Operation => {
+    // Half of the time one of the latest tokens, which is probably valid; otherwise any of them.
     const reach = pick % 2 === 0 ? Math.min(tokens.length, 2) : tokens.length
     const token = tokens[tokens.length - 1 - ((pick >> 1) % reach)] ?? ''
     const bearer = access[access.length - 1 - (other % Math.min(access.length, 3))] ?? ''
@@ -192,14 +193,14 @@ async function follow(nodes: Nodes, plan: Step[]): Promise<void> {
   }
 
   for (const step of plan) {
-    if (step.kind === 'at once') await atOnce(step.wishes.map(client.concrete))
+    if (step.kind === 'at once') await atOnce(step.plans.map(client.concrete))
     else if (step.kind === 'restart') await nodes.restart()
     else {
       nodes.clock.advance(step.seconds)
       states = states.map((state) => passTime(state, step.seconds))
     }
   }
-  // Finally every token is tried once more: an invalid one must have stayed invalid.
+  // Finally try every token once more: an invalid one must have stayed invalid.
   for (const access of client.access) await atOnce([{ kind: 'profile', access }])
   for (const token of [...client.tokens]) await atOnce([{ kind: 'refresh', token }])
 }
@@ -213,7 +214,7 @@ for (const engine of engines) {
       await fc.assert(property, { numRuns: propertyRuns(25) })
     })
 
-    test('any interleaving on two nodes is equivalent to some order', async (t) => {
+    test('holds for concurrent operations on two nodes, which are equivalent to some order', async (t) => {
       const nodes = await startNodes(t, engine, 2)
       const property = fc.asyncProperty(steps(4), (plan) => follow(nodes, plan))
 

@@ -17,7 +17,7 @@ async function startWithKeyTable(t: TestContext, engine: TestEngine) {
 
 for (const engine of engines) {
   describe(`the signing keys on ${engine.name}`, { skip: engine.skip }, () => {
-    test('once deleted, old access tokens are invalid a minute later, and login and refresh work', async (t) => {
+    test('can be deleted: a minute later old access tokens are invalid, and login and refresh work', async (t) => {
       const { api, clock, db, pair, token } = await startWithKeyTable(t, engine)
       await db.deleteFrom('signing_keys').execute()
       clock.advance(60)
@@ -36,7 +36,7 @@ for (const engine of engines) {
       }
     })
 
-    test('while unreadable, a failed refresh uses up no token and a login opens no session', async (t) => {
+    test('may be unreadable: a failed refresh uses up no token, and a failed login opens no session', async (t) => {
       const { api, clock, db, pair } = await startWithKeyTable(t, engine)
       const { refreshToken } = pair
       const { kid } = await db.selectFrom('signing_keys').select('kid').executeTakeFirstOrThrow()

@@ -26,7 +26,7 @@ const MAIL = {
 }
 const env = { SUITE_DATA: tmpdir(), IDENTITY_MASTER_KEY: MASTER_KEY, MAIL_FROM: FROM }
 
-/** The transport of the service to a server of the test, and the connection that it opens. */
+/** The service's transport, connected to a test server, and the socket that it opens. */
 function transportTo(t: TestContext, url: string, given: Partial<SmtpSettings> = {}) {
   const { hostname: host, port } = new URL(url)
   const plain = { implicitTls: false, requireTls: false, anyCertificate: false, auth: undefined }
@@ -56,7 +56,7 @@ async function silentServer(t: TestContext) {
 }
 
 describe('a mail on its way to the mail server', () => {
-  test('has the headers of a mail that no person sent, and no others', async (t) => {
+  test('has only the headers of an auto-generated mail', async (t) => {
     const smtp = await startSmtpServer(t)
     const { transport } = transportTo(t, smtp.url)
 
@@ -85,7 +85,7 @@ describe('a mail on its way to the mail server', () => {
     )
   })
 
-  test('shares two connections with the others', async (t) => {
+  test('shares two connections with other mails', async (t) => {
     const smtp = await startSmtpServer(t)
     const { transport } = transportTo(t, smtp.url)
 
@@ -98,7 +98,7 @@ describe('a mail on its way to the mail server', () => {
     assert.equal(smtp.counts.connections, 2)
   })
 
-  test('brings no file and no page of elsewhere along', async (t) => {
+  test('includes no local file and no remote page', async (t) => {
     const smtp = await startSmtpServer(t)
     const { transport } = transportTo(t, smtp.url)
 
@@ -117,7 +117,7 @@ describe('a mail on its way to the mail server', () => {
     const { transport, opened } = transportTo(t, await silentServer(t))
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
     const sending = transport.send(MAIL)
-    // The connection is opened in a later turn of the event loop.
+    // The socket is opened in a later turn of the event loop.
     void opened.then((socket) => {
       assert.equal(socket.connecting, true)
       t.mock.timers.tick(10_000)
@@ -159,7 +159,7 @@ describe('a mail on its way to the mail server', () => {
     )
 
     assert.equal(socket.timeout, 30_000)
-    // Node counts these 30 seconds itself, where no clock of a test reaches.
+    // Node's own socket timeout, which mock timers do not control.
     socket.emit('timeout')
     const sent = await sending
 
@@ -193,7 +193,7 @@ describe('a mail that is refused', () => {
   }
   const text = 'no'
 
-  test('is tried again when the server refuses the service, not the mail', async (t) => {
+  test('is retried when the server refuses the service rather than the mail', async (t) => {
     assert.equal(await outcome(t, { refuseAt: { greeting: { code: 554, text } } }), 'later: 554')
     for (const code of [530, 535])
       assert.equal(await outcome(t, { refuseAt: { 'sign-in': { code, text } } }), `later: ${code}`)
@@ -202,7 +202,7 @@ describe('a mail that is refused', () => {
     assert.equal(await outcome(t, { refuseAt: { data: { code: 451, text } } }), 'later: 451')
   })
 
-  test('is not tried again when it is the recipient or the content', async (t) => {
+  test('is not retried when the server refuses the recipient or the content', async (t) => {
     assert.equal(await outcome(t, { refuse: () => ({ code: 550, text }) }), 'never: 550')
     assert.equal(await outcome(t, { refuseAt: { data: { code: 554, text } } }), 'never: 554')
   })
@@ -213,7 +213,7 @@ describe('a mail server', () => {
   const smtpOf = (settings: Record<string, string>) => loadConfig(settings).mail.smtp
   const auth = { user: 'ada', pass: 'secret' }
 
-  test('is named by an address or by its parts', () => {
+  test('is configured by a URL or by its parts', () => {
     const whole = { SMTP_URL: 'smtps://ada:p%40ss@mail.example:4650' }
     const parts = {
       SMTP_HOST: 'mail.example',
@@ -241,7 +241,7 @@ describe('a mail server', () => {
     )
   })
 
-  test('has to encrypt in production and prove its name, unless it is on this machine', () => {
+  test('must use TLS with a valid certificate in production, unless it is on this machine', () => {
     const rulesFor = (settings: Record<string, string>, host: string) => {
       const smtp = smtpOf({ ...settings, SMTP_URL: `smtp://${host}` })
       return [smtp?.requireTls, smtp?.anyCertificate]
@@ -253,7 +253,7 @@ describe('a mail server', () => {
     assert.deepEqual(rulesFor(env, 'mail.example'), [false, false])
   })
 
-  test('that does not encrypt where it has to gets neither a mail nor the password', async (t) => {
+  test('gets neither a mail nor the password if it lacks the required TLS', async (t) => {
     const smtp = await startSmtpServer(t)
     const { transport } = transportTo(t, smtp.url, { requireTls: true, auth })
 
@@ -264,7 +264,7 @@ describe('a mail server', () => {
     await assert.rejects(transport.check(), /STARTTLS|TLS/)
   })
 
-  test('that signed its certificate itself gets neither, unless it is on this machine', async (t) => {
+  test('gets neither with a self-signed certificate, unless it is on this machine', async (t) => {
     const smtp = await startSmtpServer(t, { encrypts: true })
     const { transport: strict } = transportTo(t, smtp.url, { auth })
     const { transport: local } = transportTo(t, smtp.url, { auth, anyCertificate: true })
@@ -298,7 +298,7 @@ describe('the recipient of a mail', () => {
     assert.equal(recipientOf(`${'x'.repeat(64)}@${'y'.repeat(186)}.org`), undefined)
   })
 
-  test('is one inbox for every reader, and the one that was written', () => {
+  test('means the same single inbox to every parser, and the one that was typed', () => {
     const pieces =
       'ada,@,victim.example,evil.example,.,..,-,+,%40,%2e,%00,%0d%0a,",\',<,>,;,:,(,),[,],\\,/,?,#,\0,\t,\r\n, ,。,＠,ａ,ß,ü,İ,\u00ad,\u200b,\u202e,\ud800,xn--'
     const piece = fc.constantFrom(...pieces.split(','), ',', 'x'.repeat(64))

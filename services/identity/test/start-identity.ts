@@ -13,7 +13,7 @@ export const ALICE = {
   email: 'alice@example.com',
   password: 'correct horse battery',
 }
-/** Two services of one test share it. */
+/** Shared, so that two services of one test can read each other's secrets. */
 export const MASTER_KEY = randomBytes(32).toString('base64')
 export const ADMIN = { username: 'admin', password: 'password123123' }
 
@@ -21,7 +21,7 @@ type Overrides = {
   engine?: TestEngine
   clock?: ReturnType<typeof testClock>
   env?: Record<string, string>
-  /** Whether events are numbered and sent in the background. */
+  /** Whether events are placed and delivered in the background. */
   delivers?: boolean
 }
 
@@ -45,7 +45,7 @@ export async function startIdentity(t: TestContext, overrides: Overrides = {}) {
   return { api, baseUrl, clock, server, config }
 }
 
-/** The same with alice registered and signed in. */
+/** Like `startIdentity`, with alice registered and signed in. */
 export async function startWithAlice(t: TestContext, overrides: Overrides = {}) {
   const started = await startIdentity(t, overrides)
   const registered = await started.api.post('/api/auth/register', ALICE)

@@ -8,7 +8,7 @@ import { base32, codeOf, enrolmentUri, stepAt, stepOfCode } from '../src/factors
 const SECRET = Buffer.from('12345678901234567890')
 
 describe('TOTP', () => {
-  test('gives the codes of RFC 6238, appendix B, for SHA-1', () => {
+  test('generates the SHA-1 codes of RFC 6238, appendix B', () => {
     const codes = {
       59: '94287082',
       1111111109: '07081804',
@@ -22,13 +22,13 @@ describe('TOTP', () => {
       assert.equal(codeOf(SECRET, stepAt(new Date(Number(seconds) * 1000)), 8), code)
   })
 
-  test('gives the codes of RFC 4226, appendix D', () => {
+  test('generates the codes of RFC 4226, appendix D', () => {
     const codes = '755224 287082 359152 969429 338314 254676 287922 162583 399871 520489'
 
     assert.equal(Array.from({ length: 10 }, (_, n) => codeOf(SECRET, n)).join(' '), codes)
   })
 
-  test('accepts the code of the step before and after, and no other', () => {
+  test('accepts the codes of the current step and of those before and after it, but no others', () => {
     const clock = testClock('2030-01-01T00:00:15.000Z')
     const step = stepAt(clock())
     const accepted = [-2, -1, 0, 1, 2].map((by) =>
@@ -38,7 +38,7 @@ describe('TOTP', () => {
     assert.deepEqual(accepted, [undefined, step - 1, step, step + 1, undefined])
   })
 
-  test('accepts a clock that is 31 seconds wrong, and blanks in the code', () => {
+  test('accepts a clock that is 31 seconds off, and spaces in the code', () => {
     for (const seconds of [-31, 31]) {
       const now = new Date('2030-01-01T00:00:15.000Z')
       const theirs = new Date(now.getTime() + seconds * 1000)
@@ -49,12 +49,12 @@ describe('TOTP', () => {
     }
   })
 
-  test('accepts nothing that is not six digits', () => {
+  test('accepts only six ASCII digits', () => {
     for (const typed of ['', '12345', '1234567', 'abcdef', '１２３４５６', '-1e5', '\0'.repeat(6)])
       assert.equal(stepOfCode(SECRET, typed, new Date(0)), undefined)
   })
 
-  test('spells base32 as RFC 4648 does, without padding', () => {
+  test('encodes base32 as in RFC 4648, without padding', () => {
     const vectors = {
       f: 'MY',
       fo: 'MZXQ',
@@ -68,7 +68,7 @@ describe('TOTP', () => {
       assert.equal(base32(Buffer.from(text)), encoded)
   })
 
-  test('names issuer and account in its address, without a colon inside either', () => {
+  test('has issuer and account in its URI, without a colon inside either', () => {
     const uri = new URL(enrolmentUri(SECRET, { issuer: 'A: B & C', account: 'ada:x' }))
 
     assert.equal(uri.protocol, 'otpauth:')
@@ -84,7 +84,7 @@ describe('TOTP', () => {
 })
 
 describe('recovery codes', () => {
-  test('are ten of 65 bits, and all different', () => {
+  test('are ten different codes of 65 bits', () => {
     const codes = newRecoveryCodes()
 
     assert.equal(new Set(codes).size, 10)

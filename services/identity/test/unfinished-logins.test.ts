@@ -12,12 +12,12 @@ import { ADMIN, MASTER_KEY } from './start-identity.ts'
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 const LOGINS = 1_500
 const MOST_BYTES = 300e6
-const PATIENCE_MS = 60_000
+const CONNECT_TIMEOUT_MS = 60_000
 
-/** The most that a login may send. */
+/** The body limit of a login. */
 const BODY_BYTES = 16 * 1024
 
-test(`${LOGINS} logins that do not end take less than 300 MB`, {
+test(`${LOGINS} unfinished login requests take less than 300 MB`, {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const service = await spawnService(t, MAIN, {
@@ -40,7 +40,7 @@ test(`${LOGINS} logins that do not end take less than 300 MB`, {
   assert.ok(bytes < MOST_BYTES, `${bytes}`)
 })
 
-/** Sends all but the last byte, and keeps the connection. Resolves when it is sent or refused. */
+/** Sends all but the last byte and keeps the connection open. Resolves when it was sent or refused. */
 async function beginLogin(t: TestContext, port: number): Promise<void> {
   const socket = connect(port, '127.0.0.1')
   t.after(() => socket.destroy())
@@ -49,7 +49,7 @@ async function beginLogin(t: TestContext, port: number): Promise<void> {
     socket.on('error', () => {}),
     'data',
   )
-  await once(socket, 'connect', { signal: AbortSignal.timeout(PATIENCE_MS) })
+  await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) })
   const head = `POST /api/auth/login HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${BODY_BYTES}\r\n\r\n`
   const sent = new Promise((resolve) => {
     socket.write(head)
@@ -58,7 +58,7 @@ async function beginLogin(t: TestContext, port: number): Promise<void> {
   await Promise.race([sent, refused, closed])
 }
 
-/** The most memory that a process has had. */
+/** The peak resident memory of a process. */
 function peakBytes(pid: number | undefined): number {
   const [, kibibytes] =
     /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []

@@ -24,7 +24,7 @@ type Row = Record<string, string | number | null>
 
 for (const engine of engines) {
   describe(`the sessions and passkeys of a user on ${engine.name}`, { skip: engine.skip }, () => {
-    test('are listed for an administrator as for their owner', async (t) => {
+    test('are listed for an administrator in the same way as for their owner', async (t) => {
       const { api, token, list } = await startWithAccess(t, engine)
       const own = async (what: string) => (await api.get(`/api/users/me/${what}`, { token })).body
 
@@ -52,7 +52,7 @@ for (const engine of engines) {
       assert.equal((await api.post('/api/auth/refresh', { refreshToken })).status, 401)
     })
 
-    test("leave another user's alone: 404", async (t) => {
+    test("are 404 under another user's id", async (t) => {
       const { userId, list, remove, token, api, admin } = await startWithAccess(t, engine)
       const [{ id: sessionId }] = await list('sessions')
       const [{ id: passkeyId }] = await list('passkeys')
@@ -80,7 +80,7 @@ for (const engine of engines) {
       assert.equal((await list('passkeys')).length, 1)
     })
 
-    test('are ended and removed only for a reason', async (t) => {
+    test('are ended and removed only with a reason', async (t) => {
       const { api, admin, userId, list } = await startWithAccess(t, engine)
       const [{ id: sessionId }] = await list('sessions')
       const [{ id: passkeyId }] = await list('passkeys')
@@ -95,7 +95,7 @@ for (const engine of engines) {
       assert.equal((await list('passkeys')).length, 1)
     })
 
-    test('name the administrator in the audit', async (t) => {
+    test('are ended and removed with the administrator as the actor in the audit', async (t) => {
       const { api, admin, userId, remove } = await startWithAccess(t, engine)
       await remove(`${userId}/sessions`)
       await remove(`${userId}/passkeys`)
@@ -111,7 +111,7 @@ for (const engine of engines) {
       )
     })
 
-    test('are listed and removed at the command line', async (t) => {
+    test('are listed and removed by the command line', async (t) => {
       const { config, list } = await startWithAccess(t, engine)
       const run = commandLine(config.databaseUrl)
       const [{ id: sessionId }] = await list('sessions')

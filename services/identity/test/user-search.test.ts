@@ -14,7 +14,7 @@ import { ALICE, adminToken, engines, sharedIdentity, startWithAlice } from './st
 
 const CROWD = 20_000
 
-/** `person100001` to `person120000`; each tenth is disabled, each hundredth is not verified and has a factor. */
+/** `person100001` to `person120000`: every tenth disabled, every hundredth unverified with a second factor. */
 async function insertCrowd(db: Db<IdentityTables>): Promise<void> {
   await sql`
     with recursive n (i) as (select 1 union all select i + 1 from n where i < ${sql.lit(CROWD)})
@@ -29,7 +29,7 @@ async function insertCrowd(db: Db<IdentityTables>): Promise<void> {
 }
 
 for (const engine of engines) {
-  describe(`a search of users on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a search for users on ${engine.name}`, { skip: engine.skip }, () => {
     const identity = sharedIdentity({ engine })
     const search = async (query: string) => {
       const { api } = identity()
@@ -38,7 +38,7 @@ for (const engine of engines) {
     const names = async (query: string) =>
       (await search(query)).body.content.map(({ username }: { username: string }) => username)
 
-    test('finds what a username or an e-mail address begins with, in any case', async () => {
+    test('finds users by a prefix of the username or e-mail address, in any case', async () => {
       const { api } = identity()
       for (const [username, email] of [
         ['Zoe', 'first@example.org'],
@@ -110,7 +110,7 @@ for (const engine of engines) {
       assert.deepEqual(await found(`mfa=false&lastSeenFrom=${today()}`), ['admin'])
     })
 
-    test('refuses what it does not understand', async () => {
+    test('refuses invalid parameters', async () => {
       for (const query of [
         'enabled=yes',
         'role=ROLE_ROOT',
@@ -129,7 +129,7 @@ for (const engine of engines) {
       assert.equal((await search(`role=ROLE_USER&after=${next}`)).status, 400)
     })
 
-    test('shows one user with what is pending', async () => {
+    test('GET /api/users/{id} shows one user with what is pending', async () => {
       const { api, userId } = identity()
       const token = await adminToken(api)
 
@@ -143,7 +143,7 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/users/999999', { token })).body.code, 'USER_NOT_FOUND')
     })
 
-    test('walks through a crowd along an index, and shows each user once', async () => {
+    test('pages through many users along an index, and returns each once', async () => {
       const { api, config } = identity()
       const { db, close } = await openDatabase<IdentityTables>(
         config.databaseUrl,
@@ -214,7 +214,7 @@ for (const engine of engines) {
   })
 }
 
-/** What the database says it would do. A few rows it reads faster without any index. */
+/** The query plan. `before` can turn off sequential scans, which PostgreSQL prefers for small tables. */
 async function planOf(
   db: Db<IdentityTables>,
   query: { compile(): CompiledQuery },

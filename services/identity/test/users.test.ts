@@ -29,7 +29,7 @@ for (const engine of engines) {
       })
     })
 
-    test('stops at the next request when the user is disabled', async (t) => {
+    test('is refused from the next request on when the user is disabled', async (t) => {
       const { api, token, userId } = await startWithAlice(t, { engine })
       const admin = await adminToken(api)
 
@@ -78,7 +78,7 @@ for (const engine of engines) {
         }
     })
 
-    test('returns a page of summaries, without any password', async () => {
+    test('returns a page of summaries without password hashes', async () => {
       const { body, bytes } = await page('')
 
       const { content, ...envelope } = body
@@ -129,13 +129,13 @@ for (const engine of engines) {
     })
 
     test('shows every user exactly once, whatever the sort order', async () => {
-      const everybody = ['admin', 'alice', 'user']
+      const everyone = ['admin', 'alice', 'user']
       const sorts = ['', 'id', 'id,desc', 'username', 'email,desc', 'createdAt,desc', 'enabled']
       for (const sort of sorts) {
         const pages = await Promise.all(
           [0, 1, 2].map((n) => names(`?size=1&page=${n}&sort=${sort}`)),
         )
-        assert.deepEqual(pages.flat().sort(), everybody, sort)
+        assert.deepEqual(pages.flat().sort(), everyone, sort)
       }
       assert.deepEqual(await names('?sort=id,desc&size=2'), ['alice', 'user'])
       assert.deepEqual(await names('?sort=id,desc&size=2&page=1'), ['admin'])
@@ -170,7 +170,7 @@ for (const engine of engines) {
       assert.ok(!('passwordHash' in given.body))
     })
 
-    test('ends the sessions of a user who is disabled, and none when roles change', async (t) => {
+    test('ends the sessions of a user who is disabled, but not when roles change', async (t) => {
       const { api, pair, userId } = await startWithAlice(t, { engine })
       const { body: admin } = await api.post('/api/auth/login', ADMIN)
       const change = (body: object) =>
@@ -190,7 +190,7 @@ for (const engine of engines) {
       assert.equal((await refresh(admin.refreshToken)).status, 200)
     })
 
-    test('disables and enables', async (t) => {
+    test('disables and enables a user', async (t) => {
       const { api, userId } = await startWithAlice(t, { engine })
       const token = await adminToken(api)
       const logIn = async () => (await api.post('/api/auth/login', ALICE)).status
@@ -202,7 +202,7 @@ for (const engine of engines) {
       assert.equal(await logIn(), 200)
     })
 
-    test('changes nothing but the state and the roles', async (t) => {
+    test('changes only the state and the roles', async (t) => {
       const { api, token: alice, userId } = await startWithAlice(t, { engine })
       const token = await adminToken(api)
       const { body: before } = await api.get('/api/users/me', { token: alice })

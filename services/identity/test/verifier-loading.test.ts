@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { startPasskeyClient } from './passkey-client.ts'
 import { startWithAlice } from './start-identity.ts'
 
-/** Until it is deregistered, the passkey library cannot be loaded. */
+/** Makes a library fail to load until the hook is deregistered. */
 function breakLoading(library: string) {
   return registerHooks({
     resolve(specifier, context, next) {
@@ -14,7 +14,7 @@ function breakLoading(library: string) {
   })
 }
 
-test('a passkey library that fails to load is 500, and the next ceremony loads it', async (t) => {
+test('a passkey library that fails to load is 500, and the next ceremony tries again', async (t) => {
   const { api, token } = await startWithAlice(t)
   const client = await startPasskeyClient(api)
 

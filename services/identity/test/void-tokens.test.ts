@@ -9,16 +9,17 @@ import type { IdentityTables } from '../src/database/tables.ts'
 import { issueToken, LIFETIME_SECONDS, type TokenKind } from '../src/recovery/one-time-tokens.ts'
 import { ALICE, adminToken, engines, startIdentity } from './start-identity.ts'
 
-/** A sign-in that waits for its second factor ends with the tokens. */
+/** A login that waits for its second factor is invalidated like the tokens. */
 type Kind = TokenKind | 'second-step'
 
 const KINDS = [...Object.keys(LIFETIME_SECONDS), 'second-step'] as Kind[]
-/** They are issued to an account that leaves, and nothing else can happen to that. */
+/** Issued only to an account that is to be deleted, which most of the events cannot happen to. */
 const OF_LEAVING: Kind[] = ['deletion-cancel', 'deletion-undo']
 
 /**
- * What lives on after an event; everything else is over. A thief who has the password must not end the owner's way
- * to undo a change of the address. Of the links in notices the newest works, and most events send another.
+ * The tokens that still work after an event; all others are invalidated. A thief who has the password must not
+ * take away the owner's means to undo a change of the address. Only the link in the newest notice works, and
+ * most events send another notice.
  */
 const ALIVE = {
   nothing: KINDS,
@@ -35,7 +36,7 @@ type Event = keyof typeof ALIVE
 const NEW_PASSWORD = 'an entirely new password'
 const REASON = { reason: 'asked for' }
 
-/** What each token is sent to. */
+/** The path that each kind of token is sent to. */
 const USES: Record<Kind, [path: string, extra?: object]> = {
   'verify-email': ['/api/auth/verify-email'],
   'password-reset': ['/api/auth/password-reset/confirm', { newPassword: NEW_PASSWORD }],
@@ -56,7 +57,7 @@ const USES: Record<Kind, [path: string, extra?: object]> = {
 
 type Holder = { event: Event; kinds: Kind[]; username: string; email: string; id: number }
 
-/** Tokens that are over can be of one user: using them changes nothing. Each of the others is of a user of its own. */
+/** Invalidated tokens can share a user, because using them changes nothing. Each valid one needs its own user. */
 function groupsOf(event: Event): Kind[][] {
   const alive: Kind[] = ALIVE[event]
   const leaving = /^(nothing|a newer one|a deletion)/.test(event) ? OF_LEAVING : []
@@ -65,7 +66,7 @@ function groupsOf(event: Event): Kind[][] {
   return [over, ...single.map((kind) => [kind])]
 }
 
-/** Users whose first mail has gone: it brings a token too. */
+/** Users whose first mail was already sent, because that mail also issues a token. */
 async function startHolders(t: TestContext, engine: TestEngine) {
   const { api, clock, config } = await startIdentity(t, { engine })
   const admin = { token: await adminToken(api) }
@@ -147,7 +148,7 @@ function eventsIn({ api, admin, issue }: Holders): Record<Event, Happening> {
   }
 }
 
-/** Whether it worked; a refusal must be the one of every token. */
+/** Whether the token works; a refusal must be the same for every token. */
 async function works(api: Api, kind: Kind, token: string): Promise<boolean> {
   const [path, extra] = USES[kind]
   const isStep = kind === 'second-step'
@@ -158,7 +159,7 @@ async function works(api: Api, kind: Kind, token: string): Promise<boolean> {
   return isStep ? body.triesLeft > 0 : status < 300
 }
 
-/** Which tokens of a user work after the event. */
+/** The tokens of a user that still work after the event. */
 async function aliveAfter(started: Holders, holder: Holder): Promise<Kind[]> {
   const { api, issue } = started
   const { event, kinds } = holder
@@ -175,7 +176,7 @@ async function aliveAfter(started: Holders, holder: Holder): Promise<Kind[]> {
 
 for (const engine of engines)
   describe(`tokens of every kind on ${engine.name}`, { skip: engine.skip }, () => {
-    test('are over after each event, but for those that outlive what a thief does', async (t) => {
+    test('are invalidated by each event, except for those that must survive it', async (t) => {
       const started = await startHolders(t, engine)
 
       const found = new Map(Object.keys(ALIVE).map((event): [string, Kind[]] => [event, []]))

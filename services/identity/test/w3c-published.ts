@@ -1,9 +1,8 @@
 import type { VectorOptions } from './w3c-vectors.ts'
 
 /**
- * What section 16 publishes and a test cannot derive: ECDSA signatures, which ours make with random
- * nonces, and the certificates of attestations. `digest` is the SHA-256 of the published
- * attestation object.
+ * The values of section 16 that a test cannot derive: ECDSA signatures, because Node signs with random
+ * nonces, and the attestation certificates. `digest` is the SHA-256 of the published attestation object.
  */
 export type Published = {
   name: string

@@ -12,7 +12,7 @@ import { engines, startWithAlice } from './start-identity.ts'
 import { PUBLISHED, type Published } from './w3c-published.ts'
 import { deriveVector, type Vector } from './w3c-vectors.ts'
 
-/** The service as the relying party of the standard, with the challenges of its vectors. */
+/** The service as the relying party of the standard; `issue` stores a challenge of its vectors. */
 async function startAsExample(t: TestContext, engine: TestEngine) {
   const started = await startWithAlice(t, {
     engine,
@@ -57,7 +57,7 @@ async function register(
 }
 
 /** Stores a passkey that the service refuses to register, so that a login can be tested. */
-async function putInPlace({ db, userId }: Example, { registration }: Vector): Promise<void> {
+async function storePasskey({ db, userId }: Example, { registration }: Vector): Promise<void> {
   await insertPasskey(db, {
     credentialId: base64url(registration.credentialId),
     userId,
@@ -127,7 +127,7 @@ function u2fAttestationOf({ registration, attestationKey }: Vector, certificate:
 
 describe('the test vectors of Web Authentication Level 3, section 16', () => {
   for (const published of PUBLISHED) {
-    test(`${published.name}, is derived as the standard publishes it`, () => {
+    test(`${published.name}, derived exactly as published`, () => {
       const vector = deriveVector(published.info, published.options)
 
       const attestation = attestationOf(vector, published)
@@ -145,7 +145,7 @@ for (const engine of engines) {
         const vector = deriveVector(published.info, published.options)
 
         const registered = await register(example, vector, attestationOf(vector, published))
-        if (published.refused) await putInPlace(example, vector)
+        if (published.refused) await storePasskey(example, vector)
         const loggedIn = await logIn(example, vector, hex(published.signature))
 
         assert.deepEqual([registered, loggedIn], published.refused ? [400, 401] : [200, 200])
@@ -163,7 +163,7 @@ for (const engine of engines) {
       assert.equal(await logIn(example, vector, signature), 401)
     })
 
-    test('a correct attestation of a format that was not requested is refused', async (t) => {
+    test('a valid attestation in a format that was not requested is refused', async (t) => {
       const example = await startAsExample(t, engine)
       const published = PUBLISHED.find(({ attestation }) => attestation?.x5c) as Published
       const vector = deriveVector(published.info, published.options)

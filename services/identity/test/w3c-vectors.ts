@@ -9,9 +9,8 @@ import {
 import { coseKey, encodeCbor } from './authenticator.ts'
 
 /**
- * The test vectors of Web Authentication Level 3, section 16. The standard derives every random
- * value with HKDF from one seed, and so does this file; only what cannot be derived again is given
- * as bytes in the test.
+ * The test vectors of Web Authentication Level 3, section 16. The standard derives every random value
+ * with HKDF from one seed, and so does this file; `w3c-published.ts` has the values that cannot be derived.
  */
 export type Vector = {
   registration: {
@@ -23,7 +22,7 @@ export type Vector = {
     authData: Buffer
   }
   authentication: { challenge: string; clientData: Buffer; authData: Buffer }
-  /** The key of the certificate, where there is one. */
+  /** The key of the attestation certificate, if there is one. */
   attestationKey?: KeyObject
   attestationObject(format: string, statement: Map<string, unknown>): Buffer
 }
@@ -33,7 +32,7 @@ export type VectorOptions = {
   credentialIdBytes?: number
   crossOrigin?: boolean
   topOrigin?: boolean
-  /** Two more values were drawn between the ceremonies, for a certificate. */
+  /** The standard draws two more values between the ceremonies, for a certificate. */
   certified?: boolean
 }
 

@@ -4,7 +4,7 @@ import type { ClaimedDelivery } from './deliveries.repository.ts'
 import { text } from './outbox.repository.ts'
 import type { AttemptRow, Db, DeliveryState } from './tables.ts'
 
-/** Leaves nothing of a delivery whose endpoint was deleted meanwhile: pruning would not find it. */
+/** Inserts nothing if the endpoint was deleted meanwhile: pruning would never find the orphaned row. */
 const insertAttempt = prepared((db: Db, row: AttemptRow) =>
   db
     .insertInto('event_attempts')
@@ -29,7 +29,7 @@ const insertAttempt = prepared((db: Db, row: AttemptRow) =>
 
 type Settled = { id: number; n: number; owner: string; state: DeliveryState; next: string | null }
 
-/** What was replayed during the attempt is due all the same: the attempt only gives up its lease. */
+/** A delivery replayed during the attempt stays due: the attempt then only releases its lease. */
 function settled(db: Db, { n, state, next }: Settled) {
   const counts = sql`attempts_before < ${n}`
   return db.updateTable('event_deliveries').set({
@@ -40,7 +40,7 @@ function settled(db: Db, { n, state, next }: Settled) {
   })
 }
 
-/** Whichever node holds the lease by now. */
+/** A success counts even if another node holds the lease by now. */
 const succeed = prepared((db: Db, attempt: Settled) =>
   settled(db, attempt).where(
     sql<boolean>`id = ${attempt.id} and (attempts_before < ${attempt.n}
@@ -63,12 +63,12 @@ export type Attempt = {
   reply: string | null
 }
 
-/** What an attempt has come to: done, failed for good, or to be tried again at a time. */
+/** The outcome of an attempt: done, failed for good, or the time of the next attempt. */
 export type Verdict = 'done' | 'failed' | Date
 
 /**
- * Records an attempt. A success counts whenever it comes; a failure does not undo what a later attempt
- * of another node, which took over the lease, has made of the delivery.
+ * Records an attempt. A success counts however late it is. A failure must not overwrite the result of a
+ * later attempt by another node that took over the lease.
  */
 export async function insertAttemptOf(
   db: Db,

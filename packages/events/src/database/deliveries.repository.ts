@@ -5,18 +5,19 @@ import type { Db, Trigger } from './tables.ts'
 
 export type { Trigger } from './tables.ts'
 
-/** A delivery that this node may attempt until its lease ends. */
+/** A delivery that this node may attempt until its lease expires. */
 export type ClaimedDelivery = {
   id: number
   endpointId: string
   eventId: string
   body: string
-  /** The number of this attempt, and how many were before the schedule began anew. */
+  /** The number of this attempt. */
   attempts: number
+  /** How many attempts came before the schedule was restarted. */
   attemptsBefore: number
   trigger: Trigger
   leaseOwner: string
-  /** The trace of the change that it tells. */
+  /** The trace of the change that the event describes. */
   traceparent: string | null
 }
 
@@ -24,7 +25,7 @@ const ROWS_AT_ONCE = 500
 
 type NewDelivery = { serial: number; endpointId: string; trigger: Trigger }
 
-/** Those that exist already stay as they are. */
+/** Leaves existing deliveries unchanged. */
 export async function insertDeliveries(db: Db, wanted: NewDelivery[], now: Date): Promise<void> {
   const rows = wanted.map(({ serial, endpointId, trigger }) => ({
     event_serial: serial,
@@ -61,7 +62,7 @@ const endpointsDue = prepared((db: Db, { at, impossible }: Moment) =>
     ),
 )
 
-/** The endpoints with something due that no node holds. */
+/** The endpoints with a due delivery that no node has leased. */
 export async function listEndpointsDue(db: Db, now: Date): Promise<string[]> {
   return (await endpointsDue(db, momentOf(now))).map(({ id }) => id)
 }
@@ -69,8 +70,8 @@ export async function listEndpointsDue(db: Db, now: Date): Promise<string[]> {
 type Moment = { at: string; impossible: string }
 
 /**
- * A lease that ends later than any that could have been given was given before the clock was set back,
- * and is over.
+ * A lease that ends later than any lease granted now was granted before the clock was set back, and
+ * counts as expired.
  */
 function isFree({ at, impossible }: Moment) {
   return sql<boolean>`(lease_until is null or lease_until <= ${at} or lease_until > ${impossible})`
@@ -80,7 +81,7 @@ function momentOf(now: Date): Moment {
   return { at: now.toISOString(), impossible: secondsAfter(now, 2 * LEASE_SECONDS).toISOString() }
 }
 
-/** Far longer than an attempt takes: clocks of nodes may differ by the rest. */
+/** Far longer than an attempt takes; the rest is the clock skew allowed between nodes. */
 export const LEASE_SECONDS = 60
 
 export type Claimed = { endpoint: Endpoint; delivery: ClaimedDelivery }
@@ -88,8 +89,8 @@ export type Claimed = { endpoint: Endpoint; delivery: ClaimedDelivery }
 type Claim = { endpointId: string; owner: string; now: Date; most: number }
 
 /**
- * Takes the lease of what is due at an endpoint, counting what other nodes hold: never more than
- * `most` are under way. The row lock of the endpoint makes nodes take turns; SQLite has one writer.
+ * Leases the due deliveries of an endpoint. At most `most` are in flight, counting those leased by other
+ * nodes. The row lock on the endpoint serialises the nodes; SQLite has a single writer.
  */
 export async function claimDeliveries(
   connection: Db,
@@ -170,7 +171,7 @@ const eventOf = prepared((db: Db, { serial }: { serial: number }) =>
   db.selectFrom('events').select(['id', 'body', 'traceparent']).where('serial', '=', serial),
 )
 
-/** Deliveries that are waiting, or under way. */
+/** Deliveries that are waiting or in flight. */
 export async function countPending(db: Db): Promise<number> {
   const { total } = await db
     .selectFrom('event_deliveries')

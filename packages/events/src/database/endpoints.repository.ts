@@ -15,17 +15,17 @@ export type { EndpointState } from './tables.ts'
 
 export type OldSecret = { secret: string; until: string }
 
-/** Secrets are sealed here. */
+/** Its secrets are sealed. */
 export type Endpoint = Omit<FromRow<EndpointRow>, 'types' | 'oldSecrets' | 'warned'> & {
   types: string[]
   oldSecrets: OldSecret[]
-  /** Whether an operator was told that everything fails. */
+  /** Whether operators were warned about the current series of failures. */
   warned: boolean
 }
 
 const COUNTING_LOCK = 7_264_110
 
-/** False when there are `most` already; of several at once the last are refused. */
+/** False when there are `most` endpoints already, even if several are inserted at the same time. */
 export async function insertEndpoint(db: Db, endpoint: Endpoint, most: number): Promise<boolean> {
   return inTransaction(db, async (transaction) => {
     if (engineOf(db) === 'postgres')
@@ -63,7 +63,7 @@ export async function findEndpointForUpdate(db: Db, id: string): Promise<Endpoin
   return row && endpointOf(row)
 }
 
-/** The endpoints stay, and say no longer who made them. */
+/** Replaces the creator's user name; the endpoints stay. */
 export async function renameEndpointCreator<T extends EventTables>(
   db: Connection<T>,
   username: string,
@@ -81,7 +81,7 @@ export async function updateEndpoint(db: Db, endpoint: Endpoint): Promise<void> 
   await db.updateTable('event_endpoints').set(row).where('id', '=', id).execute()
 }
 
-/** With everything that was to be delivered there. */
+/** Also deletes the deliveries of the endpoint and their attempts. */
 export async function deleteEndpoint(db: Db, id: string): Promise<boolean> {
   return inTransaction(db, async (transaction) => {
     const { numDeletedRows } = await transaction
@@ -92,7 +92,7 @@ export async function deleteEndpoint(db: Db, id: string): Promise<boolean> {
       .selectFrom('event_deliveries')
       .select('id')
       .where('endpoint_id', '=', id)
-    // Waits for attempts that are being recorded, so that the next statement sees them.
+    // Wait for attempts that are being recorded, so that the next statement sees them.
     if (engineOf(db) === 'postgres')
       await sql`select count(*) from (${deliveries.forUpdate()}) as held`.execute(transaction)
     await transaction.deleteFrom('event_attempts').where('delivery_id', 'in', deliveries).execute()
@@ -103,7 +103,7 @@ export async function deleteEndpoint(db: Db, id: string): Promise<boolean> {
 
 const NOTE_EVERY_MS = 60_000
 
-/** A success ends a row of failures; else it is written once a minute, however many there are. */
+/** Written at most once a minute per endpoint, except that a success after a failure is written at once. */
 export async function updateEndpointSuccess(db: Db, id: string, now: Date): Promise<void> {
   const recently = new Date(now.getTime() - NOTE_EVERY_MS).toISOString()
   await noteSuccess(db, { id, at: now.toISOString(), recently })

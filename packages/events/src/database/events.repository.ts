@@ -16,18 +16,18 @@ export type EventFilter = {
   types?: string[]
   subject?: string
   since?: Date
-  /** With a delivery in this state. */
+  /** Only events with a delivery in this state. */
   state?: DeliveryState
 }
 
 type Reading = EventFilter & {
-  /** Where the reader stands: only what comes after it is read. */
+  /** The reader's position: only events beyond it, in the given order, are read. */
   after?: number
   order: 'asc' | 'desc'
   limit: number
 }
 
-/** What has its place in the list, in order. */
+/** The events in the list, in order; the outbox is not read. */
 export async function listEvents(
   db: Db,
   { after, order, limit, types, subject, since, state }: Reading,
@@ -52,13 +52,13 @@ export async function listEvents(
   return rows.map(eventOf)
 }
 
-/** Undefined when there is no such event, or none any more. */
+/** Undefined when the event does not exist or was deleted. */
 export async function findPlace(db: Db, id: string): Promise<number | undefined> {
   const row = await db.selectFrom('events').select('serial').where('id', '=', id).executeTakeFirst()
   return row?.serial
 }
 
-/** The end of the list; without an id where nothing has happened yet. */
+/** The end of the list; without an id while the list is empty. */
 export async function findLast(db: Db): Promise<{ place: number; id: string | undefined }> {
   const row = await db
     .selectFrom('events')
@@ -144,7 +144,7 @@ function attemptOf({ n, at, duration_ms, status, error, reply, trigger }: Attemp
 
 const BATCH = 500
 
-/** Deletes old events with their deliveries, a few at a time; the newest event stays. */
+/** Deletes old events with their deliveries in batches; always keeps the newest event. */
 export async function deleteOldEvents(db: Db, before: Date, signal: AbortSignal): Promise<void> {
   let deleted = BATCH
   while (deleted === BATCH && !signal.aborted)
@@ -172,9 +172,9 @@ export async function deleteOldEvents(db: Db, before: Date, signal: AbortSignal)
         .where('event_serial', 'in', serials)
         .execute()
       await transaction.deleteFrom('event_forwards').where('event_serial', 'in', serials).execute()
-      await keepCounts(transaction, serials)
+      await keepSequences(transaction, serials)
       await transaction.deleteFrom('events').where('serial', 'in', serials).execute()
-      // Nothing more happens to what was deleted, so its events need not be counted any more.
+      // A deleted subject has no further events, so its sequence is no longer needed.
       const gone = rows.filter(({ type }) => type.endsWith('.deleted'))
       const subjects = gone.map(({ subject }) => subject)
       if (subjects.length > 0)
@@ -183,8 +183,8 @@ export async function deleteOldEvents(db: Db, before: Date, signal: AbortSignal)
     })
 }
 
-/** What is told later about the same subjects goes on counting. */
-async function keepCounts(db: Db, serials: number[]): Promise<void> {
+/** Later events of the same subjects continue their sequence. */
+async function keepSequences(db: Db, serials: number[]): Promise<void> {
   await db
     .insertInto('event_subjects')
     .columns(['subject', 'sequence'])

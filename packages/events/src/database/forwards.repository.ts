@@ -3,10 +3,10 @@ import type { Db, ForwardRow } from './tables.ts'
 
 export type Forward = Omit<FromRow<ForwardRow>, 'eventSerial'>
 
-/** A receiver that is down is tried every second. */
+/** A reader retries every second while its receiver is down, so the number must be bounded. */
 const MOST_KEPT = 20
 
-/** Numbers it after the last forward of the event; of many the newest are kept. */
+/** Numbers the forward after the last one of the event, and keeps only the newest. */
 export async function insertForward(
   db: Db,
   serial: number,

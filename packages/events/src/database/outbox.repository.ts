@@ -5,20 +5,20 @@ import type { Db, EventTables, OutboxRow } from './tables.ts'
 
 export type NewEvent = {
   type: string
-  /** What it is about; its events are counted by `sequence`. */
+  /** What the event is about; `sequence` numbers the events of a subject. */
   subject: string
   data: Record<string, unknown>
   at: Date
-  /** The one endpoint it is for; all that want its type otherwise. */
+  /** The only endpoint to send it to; by default every endpoint that wants its type. */
   endpointId?: string
 }
 
-/** A receiver must accept 20,000 bytes: this leaves room for what `placeNext` puts around the data. */
+/** Receivers must accept 20,000 bytes: this leaves room for what `placeNext` adds around the data. */
 const MOST_BYTES = 19_400
 
 /**
- * Writes an event down in the transaction of the change it is about: it is there if and only if the
- * change is. The outbox has no index but its key, so that this costs the change little. Returns its id.
+ * Writes an event in the transaction of the change it describes: it exists if and only if the change
+ * does. The outbox has no index but its primary key, so this adds little to the change. Returns the id.
  */
 export async function insertEvent<T extends EventTables>(
   connection: Connection<T>,
@@ -45,34 +45,34 @@ const insertRow = prepared((db: Db, row: Omit<OutboxRow, 'n'>) =>
   db.insertInto('event_outbox').values(row),
 )
 
-/** Sorts by time, and has no dot: a dot separates what is signed. */
+/** Sorts by time, and has no dot: dots separate the parts of the signed content. */
 function newEventId(at: Date): string {
-  // Node makes these in stock; fresh random bytes take five times as long.
+  // Node caches entropy for UUIDs; `randomBytes` takes five times as long.
   const random = randomUUID()
   return `${firstEventIdAt(at)}${random.slice(0, 8)}${random.slice(-12)}`
 }
 
-/** No event of this time or later has a smaller id. */
+/** No event at or after this time has a smaller id. */
 export function firstEventIdAt(at: Date): string {
   return `evt_${at.getTime().toString(16).padStart(12, '0')}`
 }
 
 type NewRow = Omit<NewEvent, 'subject' | 'endpointId' | 'at'> & {
-  /** What the subject has before the id of the row, as in `file:17`. */
+  /** The part of the subject before the row id, such as `file:` in `file:17`. */
   prefix: string
-  /** The member of `data` that has the id of the row. */
+  /** The member of `data` that holds the row id. */
   idName: string
   /** In ISO format. */
   at: string
 }
 
-/** An event about a row that the same statement inserts: only there its id is known. */
+/** An event about a row that the same statement inserts: the row id is known only there. */
 export type FirstEvent = {
   eventId: string
   eventType: string
   eventAt: string
   subjectPrefix: string
-  /** The data before the id, and after it. */
+  /** The data before the row id and after it. */
   dataStart: string
   dataEnd: string
   traceparent: string | null
@@ -90,7 +90,7 @@ export function firstEvent({ type, prefix, idName, data, at }: NewRow): FirstEve
   }
 }
 
-/** Where the id is known before the event is written. */
+/** For when the row id is known before the event is written. */
 export async function insertFirstEvent<T extends EventTables>(
   db: Connection<T>,
   event: FirstEvent,
@@ -107,7 +107,7 @@ export async function insertFirstEvent<T extends EventTables>(
   })
 }
 
-/** For a statement of PostgreSQL with a part named `rows`, which inserts the row and returns its id. */
+/** For a PostgreSQL statement with a CTE named `rows`, which inserts the row and returns its id. */
 export function firstEventOf(event: FirstEvent, rows: string): RawBuilder<unknown> {
   const rowId = sql.ref(`${rows}.id`)
   return sql`insert into event_outbox (id, type, subject, created_at, traceparent, data)
@@ -117,11 +117,11 @@ export function firstEventOf(event: FirstEvent, rows: string): RawBuilder<unknow
     from ${sql.ref(rows)}`
 }
 
-/** What a list in JSON with a `FirstEvent` for each row has of it, for PostgreSQL. */
+/** Column definitions for reading a JSON array of `FirstEvent` on PostgreSQL. */
 export const FIRST_EVENT_COLUMNS = `"eventId" text, "eventType" text, "eventAt" text,
   "subjectPrefix" text, "dataStart" text, "dataEnd" text, traceparent text`
 
-/** The same for several rows, each of which has its event in `list`, by `key`. */
+/** Like `firstEventOf` for several rows; `key` joins each row to its event in `list`. */
 export function firstEventsOf(rows: string, list: string, key: string): string {
   return `insert into event_outbox (id, type, subject, created_at, traceparent, data)
     select "eventId", "eventType", "subjectPrefix" || id, "eventAt", traceparent,
@@ -129,7 +129,7 @@ export function firstEventsOf(rows: string, list: string, key: string): string {
     from ${rows} join ${list} using (${key})`
 }
 
-/** PostgreSQL cannot infer the type of a value that is only selected. */
+/** PostgreSQL cannot infer the type of a parameter that is only selected. */
 export function text<T extends string | null>(value: T): RawBuilder<T> {
   return sql<T>`cast(${value} as text)`
 }

@@ -7,14 +7,14 @@ export type PlacedEvent = { serial: number; type: string; endpointId: string | n
 
 const BATCH = 500
 
-/** Another number would let two versions of the service miss each other's lock. */
+/** Must never change: two versions of the service would not see each other's lock. */
 const PLACING_LOCK = 7_264_109
 
 /**
- * Moves events from the outbox to the list, and lets `fanOut` make their deliveries in the same
- * transaction. Transactions commit in another order than their rows are numbered in, so a reader of the
- * row numbers would miss some; places are given after the commit, by one node at a time. So is the
- * sequence of a subject, which is part of the body. Returns whether there may be more.
+ * Moves events from the outbox to the list, and lets `fanOut` create their deliveries in the same
+ * transaction. Transactions do not commit in the order of their row numbers, so a reader that pages by
+ * row number would miss events. Places are therefore assigned after the commit, by one node at a time,
+ * and so is the sequence of a subject, which is part of the body. Returns whether there may be more.
  */
 export async function placeNext(
   db: Db,
@@ -53,7 +53,7 @@ const placedAfter = prepared((db: Db, { last }: { last: number }) =>
 
 type Batch = { end: number; source: string }
 
-/** Rows that are committed between two statements would be deleted unread: this is one. */
+/** A single statement: rows committed between a select and a delete would be deleted unread. */
 const takeAndPlace = prepared((db: Db, batch: Batch) => {
   const statement = sql`
     with taken as (delete from event_outbox where n < ${batch.end} returning *)
@@ -71,8 +71,8 @@ const take = prepared((db: Db, { end }: Batch) =>
 )
 
 /**
- * The sequence goes on from the newest event that is kept of the subject; `event_subjects` has that of
- * subjects whose events were all deleted. `subject` is how the engine writes it in JSON.
+ * The sequence continues from the newest stored event of the subject, or from `event_subjects` when all
+ * of its events were deleted. `subject` is the engine's expression for the subject as JSON.
  */
 function placing(
   { source }: Batch,

@@ -5,12 +5,12 @@ import type { Db, Trigger } from './tables.ts'
 type Repeat = { endpointId: string; trigger: Trigger; now: Date }
 
 /**
- * Begins the schedule anew for what was attempted before, and makes deliveries where there were none;
- * the attempts made so far stay. Inside the caller's transaction. Returns how many there are.
+ * Restarts the schedule of existing deliveries and creates the missing ones; recorded attempts are kept.
+ * Runs in the caller's transaction. Returns the number of deliveries.
  */
 export async function repeatEvent(db: Db, serial: number, repeat: Repeat): Promise<number> {
-  const again = await updateAgain(db, repeat, sql<SqlBool>`event_serial = ${serial}`)
-  return again + (await insertMissing(db, repeat, sql<SqlBool>`serial = ${serial}`))
+  const restarted = await restartSchedule(db, repeat, sql<SqlBool>`event_serial = ${serial}`)
+  return restarted + (await insertMissing(db, repeat, sql<SqlBool>`serial = ${serial}`))
 }
 
 type Window = { since: Date; until: Date; types: string[]; failedOnly: boolean }
@@ -24,11 +24,15 @@ export async function repeatWindow(db: Db, window: Window, repeat: Repeat): Prom
     and (endpoint_id is null or endpoint_id = ${repeat.endpointId})`
   const isDue = failedOnly ? sql<SqlBool>`state = 'failed'` : sql<SqlBool>`state <> 'pending'`
   const serials = sql`(select serial from events where ${inWindow})`
-  const again = await updateAgain(db, repeat, sql<SqlBool>`${isDue} and event_serial in ${serials}`)
-  return failedOnly ? again : again + (await insertMissing(db, repeat, inWindow))
+  const restarted = await restartSchedule(
+    db,
+    repeat,
+    sql<SqlBool>`${isDue} and event_serial in ${serials}`,
+  )
+  return failedOnly ? restarted : restarted + (await insertMissing(db, repeat, inWindow))
 }
 
-async function updateAgain(
+async function restartSchedule(
   db: Db,
   { endpointId, trigger, now }: Repeat,
   which: Expression<SqlBool>,

@@ -1,13 +1,13 @@
 import type { Db as Connection, LeaseTables } from '@plinth/kit'
 import type { Generated } from 'kysely'
 
-/** The connection, or the transaction the caller has open. */
+/** The connection, or the caller's open transaction. */
 export type Db = Connection<EventTables>
 
 export type EventTables = LeaseTables & {
   event_outbox: OutboxRow
   events: EventRow
-  /** The last sequence of subjects whose events were deleted. */
+  /** The last sequence number of each subject whose events were deleted. */
   event_subjects: { subject: string; sequence: number }
   event_endpoints: EndpointRow
   event_deliveries: DeliveryRow
@@ -15,7 +15,7 @@ export type EventTables = LeaseTables & {
   event_forwards: ForwardRow
 }
 
-/** An event that has no place in the list yet. */
+/** An event that has not been moved to the list yet. */
 export type OutboxRow = {
   n: Generated<number>
   id: string
@@ -29,18 +29,18 @@ export type OutboxRow = {
 }
 
 export type EventRow = {
-  /** Where it stands in the list of events. Given after the commit, so that no reader passes it by. */
+  /** The event's place in the list, assigned after the commit so that no reader skips it. */
   serial: Generated<number>
   id: string
   type: string
   subject: string
   sequence: number
-  /** Exactly the bytes that are signed and sent, in every attempt. */
+  /** The exact bytes that every attempt signs and sends. */
   body: string
   created_at: string
-  /** The one endpoint it is for; null for all that want its type. */
+  /** The only endpoint to send it to; null for every endpoint that wants its type. */
   endpoint_id: string | null
-  /** The trace of the change, where it has one. */
+  /** The trace of the change, if there is one. */
   traceparent: string | null
 }
 
@@ -50,16 +50,16 @@ export type EndpointRow = {
   id: string
   url: string
   description: string
-  /** JSON; an empty list is all types. */
+  /** JSON; an empty list means all types. */
   types: string
   secret: string
-  /** JSON: secrets that were replaced, and until when they sign as well. */
+  /** JSON: the replaced secrets, each with the time until which it still signs. */
   old_secrets: string
   state: EndpointState
   state_reason: string | null
   created_at: string
   created_by: string
-  /** Since when every attempt has failed. */
+  /** When the current series of failures began. */
   first_failure_at: string | null
   last_success_at: string | null
   warned: number
@@ -75,10 +75,10 @@ export type DeliveryRow = {
   endpoint_id: string
   state: DeliveryState
   attempts: number
-  /** How many of the attempts were before the schedule began anew, as a replay makes it. */
+  /** How many attempts came before the schedule was restarted, for example by a replay. */
   attempts_before: number
   trigger: Trigger
-  /** Null once there is nothing left to attempt. */
+  /** Null when no further attempt is due. */
   next_attempt_at: string | null
   lease_until: string | null
   lease_owner: string | null
@@ -95,7 +95,7 @@ export type AttemptRow = {
   trigger: Trigger
 }
 
-/** What a reader of the stream did with an event, as it says itself. */
+/** What a reader of the stream reports to have done with an event. */
 export type ForwardRow = {
   event_serial: number
   n: number

@@ -10,14 +10,14 @@ const HOUR = 3600
 const DAY = 24 * HOUR
 
 async function start(t: TestContext, engine: TestEngine, settings: object = {}) {
-  // Signatures are checked by a library that has no other clock than the machine's.
+  // The library that verifies the signatures always uses the system clock.
   const clock = testClock(new Date().toISOString())
   const events = await startEvents(t, { url: await engine.freshUrl(t), clock, settings })
   const receiver = await startReceiver(t)
   return { ...events, receiver }
 }
 
-/** Goes on to the time of the next attempt, and makes it. */
+/** Advances the clock to the next attempt and makes it; returns the seconds in between. */
 async function nextAttempt({ clock, deliver, detail }: StartedEvents, id: string) {
   const { deliveries } = await detail(id)
   const at = new Date(deliveries[0].nextAttemptAt)
@@ -29,7 +29,7 @@ async function nextAttempt({ clock, deliver, detail }: StartedEvents, id: string
 
 for (const engine of engines)
   describe(`deliveries on ${engine.name}`, { skip: engine.skip }, () => {
-    test('an event is signed as Standard Webhooks says, and another library verifies it', async (t) => {
+    test('an independent library verifies the Standard Webhooks signature of an event', async (t) => {
       const { receiver, endpoint, publish, deliver } = await start(t, engine)
       const { secret } = await endpoint(receiver)
 
@@ -58,7 +58,7 @@ for (const engine of engines)
       assert.throws(() => new Webhook(secret).verify(`${body} `, headers))
     })
 
-    test('an event goes on with the trace of the change that it tells', async (t) => {
+    test('a delivery continues the trace of the change that published the event', async (t) => {
       const { receiver, endpoint, publish, deliver } = await start(t, engine)
       await endpoint(receiver)
       const trace = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' }
@@ -73,7 +73,7 @@ for (const engine of engines)
       )
     })
 
-    test('a new endpoint gets a ping, and no event from before it was made', async (t) => {
+    test('a new endpoint gets a ping and no earlier events', async (t) => {
       const { receiver, endpoint, publish, deliver } = await start(t, engine)
       await publish(1)
       await deliver()
@@ -88,7 +88,7 @@ for (const engine of engines)
       )
     })
 
-    test('the sequence of a subject grows by one with each of its events', async (t) => {
+    test('the sequence of a subject increases by one with each of its events', async (t) => {
       const { receiver, endpoint, publish, deliver } = await start(t, engine)
       await endpoint(receiver)
 
@@ -101,10 +101,14 @@ for (const engine of engines)
         Array.from({ length: 20 }, (_, n) => n + 1),
       )
       for (const { body } of receiver.delivered)
-        assert.equal(body, JSON.stringify(JSON.parse(body)), 'numbers are written as JSON does')
+        assert.equal(
+          body,
+          JSON.stringify(JSON.parse(body)),
+          'the body is exactly what JSON.stringify writes',
+        )
     })
 
-    test('an endpoint gets the types it names, and only those', async (t) => {
+    test('an endpoint gets only the types it asks for', async (t) => {
       const { receiver, endpoint, publish, deliver } = await start(t, engine)
       await endpoint(receiver, { types: ['thing.gone'] })
 
@@ -118,7 +122,7 @@ for (const engine of engines)
       )
     })
 
-    test('a change that is rolled back tells nothing', async (t) => {
+    test('a change that is rolled back publishes no event', async (t) => {
       const { receiver, endpoint, deliver, db, clock } = await start(t, engine)
       await endpoint(receiver)
       const { inTransaction } = await import('@plinth/kit')
@@ -136,7 +140,7 @@ for (const engine of engines)
       assert.deepEqual(receiver.delivered, [])
     })
 
-    test('ten attempts in 75 hours 35 minutes with a fifth of jitter, all with one id and body', async (t) => {
+    test('ten attempts over 75 hours 35 minutes with 20 % jitter share one id and body', async (t) => {
       const world = await start(t, engine)
       const { receiver, endpoint, publish, deliver, detail, clock, api } = world
       receiver.answerWith(() => ({ status: 500, body: 'out of order' }))
@@ -175,7 +179,7 @@ for (const engine of engines)
       assert.equal((await api.get(`/api/webhooks/endpoints/${endpointId}`)).body.state, 'active')
     })
 
-    test('a redirect is a failure and is not followed', async (t) => {
+    test('a redirect counts as a failure and is not followed', async (t) => {
       const { receiver, endpoint, publish, deliver, detail } = await start(t, engine)
       const headers = { location: new URL('/elsewhere', receiver.url).href }
       receiver.answerWith(() => ({ status: 302, headers }))
@@ -193,7 +197,7 @@ for (const engine of engines)
       ['410', { status: 410 }],
       ['webhook-delivery: disable', { status: 400, headers: { 'webhook-delivery': 'disable' } }],
     ] as const)
-      test(`${what} disables an endpoint, and the others are told`, async (t) => {
+      test(`${what} disables an endpoint and notifies the others`, async (t) => {
         const { receiver, endpoint, publish, deliver, detail, api, audit } = await start(t, engine)
         const other = await startReceiver(t)
         await endpoint(other)
@@ -213,12 +217,12 @@ for (const engine of engines)
           (one: { endpointId: string }) => one.endpointId === endpointId,
         )
         assert.equal(delivery.state, 'failed')
-        const told = other.delivered.find(({ type }) => type === 'endpoint.disabled')
-        assert.equal(JSON.parse(told?.body ?? '{}').data.endpointId, endpointId)
+        const notice = other.delivered.find(({ type }) => type === 'endpoint.disabled')
+        assert.equal(JSON.parse(notice?.body ?? '{}').data.endpointId, endpointId)
         assert.ok(audit.some(({ event }) => event === 'WEBHOOK_ENDPOINT_DISABLED'))
       })
 
-    test('webhook-delivery: abort-message ends the attempts of one event only', async (t) => {
+    test('webhook-delivery: abort-message stops the attempts of that event only', async (t) => {
       const { receiver, endpoint, publish, deliver, detail } = await start(t, engine)
       await endpoint(receiver)
       await deliver()
@@ -234,7 +238,7 @@ for (const engine of engines)
       assert.equal((await detail(second)).deliveries[0].state, 'done')
     })
 
-    test('Retry-After of 429, 502, 503 and 504 is obeyed, up to a day', async (t) => {
+    test('Retry-After is honoured on 429, 502, 503 and 504, up to a day', async (t) => {
       const world = await start(t, engine)
       const { receiver, endpoint, publish, deliver, detail, clock } = world
       await endpoint(receiver)
@@ -256,7 +260,7 @@ for (const engine of engines)
       assert.ok(Math.abs((await wait(429, inAnHour)) - HOUR) < 2)
     })
 
-    test('an endpoint that hangs, and one that drips, fail in time and hold up no other', async (t) => {
+    test('endpoints that hang or trickle their reply time out and do not delay the others', async (t) => {
       const world = await start(t, engine, { timeoutMs: 300 })
       const { receiver, endpoint, publish, deliver, detail } = world
       const dripping = await startReceiver(t)
@@ -274,12 +278,12 @@ for (const engine of engines)
         deliveries.find((delivery: { url: string }) => delivery.url === url)
       assert.equal(at(quick).state, 'done')
       for (const late of [receiver, dripping]) {
-        assert.match(at(late).attempts[0].error, /no whole answer within 0.3 seconds/)
+        assert.match(at(late).attempts[0].error, /no complete reply within 0.3 seconds/)
         assert.equal(at(late).attempts[0].status, null)
       }
     })
 
-    test('at most four deliveries to an endpoint are under way', async (t) => {
+    test('at most four deliveries to an endpoint are in flight', async (t) => {
       const { receiver, endpoint, publish, deliver } = await start(t, engine)
       await endpoint(receiver)
       const { promise: four, resolve } = Promise.withResolvers<void>()
@@ -296,7 +300,7 @@ for (const engine of engines)
       assert.equal(receiver.most, 4)
     })
 
-    test('a paused endpoint keeps its events and gets them when it is active again', async (t) => {
+    test('a paused endpoint gets its pending events when it is active again', async (t) => {
       const { receiver, endpoint, publish, deliver, detail, api } = await start(t, engine)
       const { id: endpointId } = await endpoint(receiver)
       await deliver()
@@ -316,7 +320,7 @@ for (const engine of engines)
       )
     })
 
-    test('five days of nothing but failures pause an endpoint; one success begins anew', async (t) => {
+    test('five days of failures pause an endpoint; one success restarts the count', async (t) => {
       const { receiver, endpoint, publish, deliver, api, clock, audit } = await start(t, engine)
       const { id } = await endpoint(receiver)
       await deliver()
@@ -341,10 +345,10 @@ for (const engine of engines)
       assert.equal(afterSuccess, 'active')
       assert.equal(await state(), 'paused')
       const warnings = audit.filter(({ event }) => event === 'WEBHOOK_ENDPOINT_FAILING')
-      assert.equal(warnings.length, 2, 'one at half of each series of failures')
+      assert.equal(warnings.length, 2, 'one warning halfway through each series of failures')
     })
 
-    test('an endpoint that one delivery reaches is not paused by another that fails', async (t) => {
+    test('a failed delivery does not pause an endpoint that another delivery has just reached', async (t) => {
       const { receiver, endpoint, publish, deliver, api, clock, db } = await start(t, engine)
       const { id } = await endpoint(receiver)
       receiver.answerWith(() => ({ status: 500 }))
@@ -364,7 +368,7 @@ for (const engine of engines)
       assert.equal((await api.get(`/api/webhooks/endpoints/${id}`)).body.state, 'active')
     })
 
-    test('410 of an address that was replaced meanwhile disables nothing', async (t) => {
+    test('410 from an address that was replaced during the attempt disables nothing', async (t) => {
       const { receiver, endpoint, publish, deliver, api } = await start(t, engine)
       const other = await startReceiver(t)
       const { id } = await endpoint(receiver)
@@ -381,7 +385,7 @@ for (const engine of engines)
       assert.equal((await api.get(path)).body.state, 'active')
     })
 
-    test('an endpoint that is deleted during an attempt leaves nothing behind', async (t) => {
+    test('deleting an endpoint during an attempt leaves no rows behind', async (t) => {
       const { receiver, endpoint, publish, deliver, api, db } = await start(t, engine)
       const { id } = await endpoint(receiver)
       await deliver()
@@ -416,14 +420,14 @@ for (const engine of engines)
       assert.equal(second.headers['webhook-signature']?.split(' ').length, 1)
     })
 
-    test('what came back of an attempt that was killed is attempted again after its lease', async (t) => {
+    test('a delivery whose node was killed is attempted again when its lease expires', async (t) => {
       const { receiver, endpoint, publish, deliver, db, clock, dispatcher } = await start(t, engine)
       await endpoint(receiver)
       await deliver()
       const id = await publish(1)
       await dispatcher.round()
       await deliver()
-      // As a process leaves it that was killed after it sent the event.
+      // The state left by a process that was killed after it sent the event.
       await db
         .updateTable('event_deliveries')
         .set({
@@ -446,7 +450,7 @@ for (const engine of engines)
       )
     })
 
-    test('a clock that is set back by a day strands no delivery', async (t) => {
+    test('a delivery leased before the clock was set back by a day is still attempted', async (t) => {
       const { receiver, endpoint, publish, deliver, db, clock } = await start(t, engine)
       await endpoint(receiver)
       await deliver()
@@ -471,7 +475,7 @@ const [postgres] = engines.filter(({ name }) => name === 'postgres')
 const COUNT = propertyRuns(10_000)
 
 describe('two nodes', { skip: postgres?.skip }, () => {
-  test(`deliver ${COUNT} events, and none of them twice`, async (t) => {
+  test(`deliver each of ${COUNT} events exactly once`, async (t) => {
     if (!postgres) return
     const { url, masterKey, clock, receiver, endpoint, publish, deliver } = await start(t, postgres)
     const other = await startEvents(t, { url, clock, masterKey })
@@ -487,6 +491,6 @@ describe('two nodes', { skip: postgres?.skip }, () => {
 
     assert.equal(receiver.delivered.length, COUNT)
     assert.equal(new Set(receiver.delivered.map(({ id }) => id)).size, COUNT)
-    assert.ok(receiver.most <= 4, `${receiver.most} at once`)
+    assert.ok(receiver.most <= 4, `${receiver.most} requests at once`)
   })
 })

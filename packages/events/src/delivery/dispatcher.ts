@@ -4,18 +4,18 @@ import { placeEvents } from '../endpoints/fan-out.ts'
 import type { Events } from '../events.ts'
 import { openLanes } from './lanes.ts'
 
-const EVERY_MS = 1_000
-/** Requests that end together share a round. */
-const SOON_MS = 20
-/** A busy service looks no more often. */
-const APART_MS = 100
+const POLL_EVERY_MS = 1_000
+/** Requests that end within this time share a round. */
+const WAKE_DELAY_MS = 20
+/** The shortest time between rounds on a busy service. */
+const SHORTEST_GAP_MS = 100
 
 export type Dispatcher = {
-  /** Something was probably published: look soon, and not only at the next turn. */
+  /** An event was probably published: start a round soon instead of at the next poll. */
   wake(): void
-  /** Places what is new and begins what is due; resolves when that is under way. */
+  /** Places new events and starts the due deliveries; resolves once those are in flight. */
   round(): Promise<void>
-  /** Resolves when nothing is due and nothing under way. */
+  /** Runs a round; resolves when nothing is due and nothing in flight. */
   idle(): Promise<void>
   stop(): Promise<void>
 }
@@ -29,7 +29,7 @@ type Options = {
   delivers: boolean
 }
 
-/** Delivers events to endpoints. Every node has one; leases keep them apart. */
+/** Delivers events to endpoints. Every node runs one; leases keep nodes from sending the same delivery. */
 export function startDispatcher(events: Events, options: Options): Dispatcher {
   const lanes = openLanes(events, options)
   let hasEndpoints = true
@@ -37,28 +37,29 @@ export function startDispatcher(events: Events, options: Options): Dispatcher {
     if (lanes.stopped) return
     hasEndpoints = (await placeEvents(events)) ?? hasEndpoints
     options.onPlaced()
-    // Nothing is sent unsigned.
+    // Without a master key the secrets cannot be opened, and nothing is sent unsigned.
     if (!events.masterKey) return
     const due = await listEndpointsDue(events.db, events.clock())
     await Promise.all(due.map(lanes.fill))
   })
-  // The request that wakes it has a trace of its own.
-  let lookedAt = Number.NEGATIVE_INFINITY
-  const look = () => {
-    lookedAt = performance.now()
+  let lastRoundAt = Number.NEGATIVE_INFINITY
+  const startRound = () => {
+    lastRoundAt = performance.now()
+    // A round must not join the trace of the request that woke it.
     inTrace(undefined, round).catch((error) =>
       events.log.error({ err: error }, 'delivering events failed'),
     )
   }
-  const timer = options.delivers ? setInterval(look, EVERY_MS).unref() : undefined
+  const timer = options.delivers ? setInterval(startRound, POLL_EVERY_MS).unref() : undefined
   let soon: NodeJS.Timeout | undefined
-  // Where no one waits, the turns alone place larger batches, which costs less; a list places by itself.
+  // If nobody is waiting, leave the outbox to the poll: larger batches cost less, and reading the list
+  // places events first anyway.
   const wake = () => {
     if (soon || !(hasEndpoints || options.isRead())) return
-    const pause = Math.max(SOON_MS, lookedAt + APART_MS - performance.now())
+    const pause = Math.max(WAKE_DELAY_MS, lastRoundAt + SHORTEST_GAP_MS - performance.now())
     soon = setTimeout(() => {
       soon = undefined
-      look()
+      startRound()
     }, pause).unref()
   }
   const idle = async () => {

@@ -31,13 +31,13 @@ import { createSender, failed, type Send, type Sent, STOPPED } from './send.ts'
 const MOST_AT_ONCE = 4
 const STOP_WAIT_MS = 3_000
 const DAY_MS = 86_400_000
-const PATIENCE_MS = 5 * DAY_MS
+const PAUSE_AFTER_MS = 5 * DAY_MS
 
 export type Lanes = {
   stopped: boolean
-  /** Begins as many deliveries to an endpoint as may be under way. */
+  /** Starts as many due deliveries to an endpoint as may be in flight. */
   fill(endpointId: string): Promise<void>
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is in flight. */
   empty(): Promise<void>
   stop(): Promise<void>
 }
@@ -45,14 +45,14 @@ export type Lanes = {
 type Telemetry = { metrics: Metrics; tracer: Tracer | undefined }
 
 /**
- * Deliveries under way. What has ended is recorded in the transaction that claims what comes next: a
- * busy endpoint costs one commit for several deliveries.
+ * The deliveries in flight, with a lane for each endpoint. The transaction that claims the next deliveries
+ * also records the finished ones, so a busy endpoint needs one commit for several deliveries.
  */
 export function openLanes(events: Events, { metrics, tracer }: Telemetry): Lanes {
   const { send, close } = createSender(events.addresses, events.timeoutMs)
   const owner = randomUUID()
   const stopping = new AbortController()
-  const underWay = new Set<Promise<void>>()
+  const inFlight = new Set<Promise<void>>()
   const lanes = new Map<string, { ended: Ended[]; turn: () => Promise<void> }>()
   const count = countAttempts(metrics)
   let stopped = false
@@ -63,7 +63,7 @@ export function openLanes(events: Events, { metrics, tracer }: Telemetry): Lanes
       return { ended, turn: coalesce(() => turn(endpointId, ended)) }
     })
   const turn = async (endpointId: string, waiting: Ended[]) => {
-    // Replies that have come together are recorded together.
+    // Wait a turn of the event loop, to record replies that arrive together in one transaction.
     await setImmediate()
     const ended = waiting.splice(0)
     if (stopped && ended.length === 0) return
@@ -77,25 +77,25 @@ export function openLanes(events: Events, { metrics, tracer }: Telemetry): Lanes
     for (const one of ended) await watchEndpoint(events, one, claim.now)
     if (!claimed) return
     failPoint('events:claimed')
-    const means = { ...claimed, secrets: secretsOf(events, claimed, claim.now), send, tracer }
-    for (const delivery of claimed.deliveries) begin(delivery, means)
+    const context = { ...claimed, secrets: secretsOf(events, claimed, claim.now), send, tracer }
+    for (const delivery of claimed.deliveries) begin(delivery, context)
   }
-  const begin = (delivery: ClaimedDelivery, means: Means) => {
-    const lane = laneOf(means.endpoint.id)
-    const work = attempt(events, delivery, means, stopping.signal)
+  const begin = (delivery: ClaimedDelivery, context: AttemptContext) => {
+    const lane = laneOf(context.endpoint.id)
+    const work = attempt(events, delivery, context, stopping.signal)
       .then((ended) => {
         lane.ended.push(ended)
         return lane.turn()
       })
       .catch((error) => {
-        // The lease ends by itself, and then it is attempted again.
+        // The delivery is retried once its lease expires.
         events.log.error({ err: error, eventId: delivery.eventId }, 'a delivery failed')
       })
-      .then(() => void underWay.delete(work))
-    underWay.add(work)
+      .then(() => void inFlight.delete(work))
+    inFlight.add(work)
   }
   const empty = async () => {
-    while (underWay.size > 0) await Promise.all(underWay)
+    while (inFlight.size > 0) await Promise.all(inFlight)
   }
   return {
     get stopped() {
@@ -114,21 +114,21 @@ export function openLanes(events: Events, { metrics, tracer }: Telemetry): Lanes
   }
 }
 
-/** An attempt and what follows from it. */
+/** A finished attempt and the judgement on it. */
 type Ended = Claimed & { attempt: Attempt; judgement: Judgement }
 
-type Means = {
+type AttemptContext = {
   endpoint: Endpoint
   secrets: Secrets
   send: Send
   tracer: Tracer | undefined
 }
 
-/** One attempt, with no transaction open while it is under way. */
+/** Makes one attempt, with no transaction open while the request is in flight. */
 async function attempt(
   events: Events,
   delivery: ClaimedDelivery,
-  { endpoint, secrets, send, tracer }: Means,
+  { endpoint, secrets, send, tracer }: AttemptContext,
   signal: AbortSignal,
 ): Promise<Ended> {
   const { eventId: id, body } = delivery
@@ -139,7 +139,7 @@ async function attempt(
     ? await continueTrace(delivery.traceparent, tracer, () =>
         sendAsSpan(send, endpoint.url, { headers, body, signal }),
       )
-    : failed(NOT_OURS)
+    : failed(OTHER_MASTER_KEY)
   failPoint('events:sent')
   const durationMs = Math.round(performance.now() - began)
   const { status, error, reply }: Sent = sent
@@ -157,7 +157,7 @@ function sendAsSpan(
   return withSpan('deliver event', attributes, sendOn, 'client')
 }
 
-const NOT_OURS = 'the secret of the endpoint was sealed under another master key'
+const OTHER_MASTER_KEY = "the endpoint's secret was sealed with another master key"
 
 /** Undefined when they cannot be opened. */
 type Secrets = string[] | undefined
@@ -187,20 +187,21 @@ function isFailure({ attempt, judgement }: Ended): boolean {
   return judgement.verdict !== 'done' && attempt.error !== STOPPED
 }
 
-/** An endpoint that does not want events, or never answers, gets none until somebody looks at it. */
+/** Closes an endpoint that rejects events for good or has failed for days; an operator must reopen it. */
 async function watchEndpoint(events: Events, ended: Ended, now: Date): Promise<void> {
   if (!isFailure(ended)) return
   const { id, url, warned } = ended.endpoint
   const { disable } = ended.judgement
-  // The endpoint may have changed during the attempt, or another attempt succeeded.
+  // The endpoint may have changed during the attempt, or another attempt may have succeeded.
   const isSame = (endpoint: Endpoint) => endpoint.url === url
-  const hasFailed = (endpoint: Endpoint) => failingMs(endpoint, now) >= PATIENCE_MS
+  const hasFailed = (endpoint: Endpoint) => failingMs(endpoint, now) >= PAUSE_AFTER_MS
   if (disable) return closeEndpoint(events, id, { state: 'disabled', reason: disable }, isSame)
-  if (hasFailed(ended.endpoint)) return closeEndpoint(events, id, OUT_OF_PATIENCE, hasFailed)
-  if (failingMs(ended.endpoint, now) >= PATIENCE_MS / 2 && !warned) await warnOfEndpoint(events, id)
+  if (hasFailed(ended.endpoint)) return closeEndpoint(events, id, PAUSED_FOR_FAILURES, hasFailed)
+  if (failingMs(ended.endpoint, now) >= PAUSE_AFTER_MS / 2 && !warned)
+    await warnOfEndpoint(events, id)
 }
 
-const OUT_OF_PATIENCE = {
+const PAUSED_FOR_FAILURES = {
   state: 'paused',
   reason: 'Every attempt of the last 5 days failed.',
 } as const
@@ -219,7 +220,7 @@ function countAttempts(metrics: Metrics) {
   const known = ['success', 'refused', 'unreachable'].map((result) => ({ result }))
   const total = metrics.counter({
     name: 'plinth_event_attempts_total',
-    help: 'Attempts to deliver an event by result.',
+    help: 'Attempts to deliver an event, by result.',
     labels,
     known,
   })

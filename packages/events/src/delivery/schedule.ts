@@ -5,7 +5,7 @@ import { type Sent, STOPPED } from './send.ts'
 const MINUTE = 60
 const HOUR = 60 * MINUTE
 
-/** Seconds before each attempt after the first: 75 hours and 35 minutes in all. */
+/** Seconds before each attempt after the first: 75 hours and 35 minutes in total. */
 export const PAUSES = [
   5,
   5 * MINUTE,
@@ -18,17 +18,17 @@ export const PAUSES = [
   24 * HOUR,
 ]
 const JITTER = 0.2
-const LONGEST_WISH_SECONDS = 24 * HOUR
-/** With these a receiver may say when to come back. */
+const LONGEST_RETRY_AFTER_SECONDS = 24 * HOUR
+/** `Retry-After` is honoured with these statuses only. */
 const MAY_DEFER = [429, 502, 503, 504]
 
 export type Judgement = {
   verdict: Verdict
-  /** Whether the endpoint wants no more events, and why. */
+  /** The reason to disable the endpoint, if it wants no more events. */
   disable?: string
 }
 
-/** What becomes of a delivery after its `count`th attempt of the schedule. */
+/** Decides how a delivery continues after attempt number `count` of the schedule. */
 export function judge(sent: Sent, count: number, now: Date, random = Math.random): Judgement {
   const { status, error, instruction } = sent
   if (status !== null && status >= 200 && status < 300) return { verdict: 'done' }
@@ -39,14 +39,14 @@ export function judge(sent: Sent, count: number, now: Date, random = Math.random
   const pause = PAUSES[count - 1]
   if (instruction === 'abort-message' || pause === undefined) return { verdict: 'failed' }
   const spread = pause * (1 + JITTER * (2 * random() - 1))
-  return { verdict: secondsAfter(now, Math.max(spread, wishOf(sent, now))) }
+  return { verdict: secondsAfter(now, Math.max(spread, retryAfterSeconds(sent, now))) }
 }
 
-/** `Retry-After` in seconds; 0 where there is none that counts. */
-function wishOf({ status, retryAfter = '' }: Sent, now: Date): number {
+/** `Retry-After` in seconds; 0 if it is missing, invalid or does not apply to the status. */
+function retryAfterSeconds({ status, retryAfter = '' }: Sent, now: Date): number {
   if (status === null || !MAY_DEFER.includes(status)) return 0
   const seconds = /^\d+$/.test(retryAfter)
     ? Number(retryAfter)
     : (new Date(retryAfter).getTime() - now.getTime()) / 1000
-  return Number.isNaN(seconds) ? 0 : Math.min(Math.max(seconds, 0), LONGEST_WISH_SECONDS)
+  return Number.isNaN(seconds) ? 0 : Math.min(Math.max(seconds, 0), LONGEST_RETRY_AFTER_SECONDS)
 }

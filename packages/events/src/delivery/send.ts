@@ -3,7 +3,7 @@ import { ForbiddenAddressError, guardAgent, http, https } from '@plinth/kit'
 import { forbiddenBy } from '../endpoints/address.ts'
 import type { AddressRules } from '../events.ts'
 
-/** What came of one POST; either a status or an error. */
+/** The outcome of one POST: either a status or an error. */
 export type Sent = {
   status: number | null
   error: string | null
@@ -20,12 +20,12 @@ export type Send = (
 ) => Promise<Sent>
 
 const REPLY_CHARACTERS = 1024
-/** A longer reply is not read, and its connection not used again. */
+/** A longer reply is cut off, and its connection is not reused. */
 const MOST_REPLY_BYTES = 65_536
 
 /**
- * Posts to endpoints: follows no redirect, uses no proxy of the environment, and connects to checked
- * addresses only.
+ * Posts to endpoints. Follows no redirects, ignores the proxy settings of the environment, and connects
+ * only to checked addresses.
  */
 export function createSender(
   rules: AddressRules,
@@ -64,12 +64,12 @@ export function createSender(
   return { send, close }
 }
 
-/** The attempt was broken off because this service stops: it says nothing about the endpoint. */
+/** The attempt was aborted because this service is stopping: it says nothing about the endpoint. */
 export const STOPPED = 'this service was stopped'
 
 type Limits = { signal: AbortSignal; timeoutMs: number }
 
-/** With a timer of its own: a signal made of others takes longer than the rest of the request. */
+/** Uses its own timer: `AbortSignal.any` takes longer than the rest of the request. */
 function answerTo(
   request: nodeHttp.ClientRequest,
   body: string,
@@ -86,7 +86,7 @@ function answerTo(
     request.destroy()
   }
   const stop = () => giveUp(STOPPED)
-  const late = `no whole answer within ${timeoutMs / 1000} seconds`
+  const late = `no complete reply within ${timeoutMs / 1000} seconds`
   const timer = setTimeout(giveUp, timeoutMs, late)
   signal.addEventListener('abort', stop)
   request
@@ -114,7 +114,7 @@ function readReply(response: nodeHttp.IncomingMessage, end: (sent: Sent) => void
 
 function replyOf({ headers, statusCode }: nodeHttp.IncomingMessage, body: Buffer): Sent {
   const { 'retry-after': retryAfter, 'webhook-delivery': instruction } = headers
-  // PostgreSQL stores no NUL.
+  // PostgreSQL cannot store NUL in text.
   const text = body.toString().slice(0, REPLY_CHARACTERS).replaceAll('\0', '')
   return {
     status: statusCode ?? null,

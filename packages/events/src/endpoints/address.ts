@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { networkMatcher } from '@plinth/kit'
 import type { AddressRules } from '../events.ts'
 
-/** Not on the internet, by the registries of special addresses (RFC 6890). */
+/** Not on the internet, according to the special-purpose address registries (RFC 6890). */
 const SPECIAL_V4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -22,19 +22,19 @@ const SPECIAL_V4 = [
 ]
 
 /**
- * Of IPv6 only this is given out to networks: it leaves out what hides an IPv4 address, such as
+ * The only IPv6 range allocated as global unicast. It excludes ranges that embed an IPv4 address, such as
  * ::ffff:0:0/96 and 64:ff9b::/96.
  */
 const GLOBAL_V6 = ['2000::/3']
-/** Teredo and other protocols, documentation, and 6to4, which hides an IPv4 address. */
+/** Teredo and other protocols, documentation, and 6to4, which embeds an IPv4 address. */
 const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
 const isSpecialV4 = networkMatcher(SPECIAL_V4)
 const isSpecialV6 = networkMatcher(SPECIAL_V6)
-const isGivenOut = networkMatcher(GLOBAL_V6)
+const isGlobalV6 = networkMatcher(GLOBAL_V6)
 const isLoopbackAddress = networkMatcher(['loopback'])
 
-/** Whether no event may be sent to this address: else this service could be made to call its neighbours. */
+/** Recognises addresses that would let callers reach the internal network through this service (SSRF). */
 export function forbiddenBy({
   production,
   allowCidrs,
@@ -44,13 +44,13 @@ export function forbiddenBy({
     if (isAllowed(address)) return false
     if (!production && isLoopbackAddress(address)) return false
     if (isIP(address) === 4) return isSpecialV4(address)
-    return !isGivenOut(address) || isSpecialV6(address)
+    return !isGlobalV6(address) || isSpecialV6(address)
   }
 }
 
 const LONGEST_URL = 2048
 
-/** Why events may not be sent there, checked when an address is set; sending checks again. */
+/** The reason why events may not be sent to a URL. Checked when the URL is set, and again by `send`. */
 export async function faultOfUrl(text: string, rules: AddressRules): Promise<string | undefined> {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || text.length > LONGEST_URL)
@@ -63,8 +63,8 @@ export async function faultOfUrl(text: string, rules: AddressRules): Promise<str
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (isIP(host)) return isForbidden(host) ? INSIDE : undefined
   const found = await lookup(host, { all: true }).catch(() => [])
-  if (found.length === 0) return 'has a host that is not known'
+  if (found.length === 0) return 'has a host that cannot be resolved'
   return found.some(({ address }) => isForbidden(address)) ? INSIDE : undefined
 }
 
-const INSIDE = 'leads to an address that is not on the internet'
+const INSIDE = 'points to an address that is not on the internet'

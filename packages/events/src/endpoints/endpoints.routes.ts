@@ -86,7 +86,7 @@ const SecretReply = Type.Object({ secret }, { title: 'WebhookSecret' })
 
 const tags = ['Events']
 
-/** Where events are sent. */
+/** Webhook endpoints: the addresses that events are sent to. */
 export function endpointRoutes(server: Server, events: Events, guards: EventGuards): void {
   server.post('/api/webhooks/endpoints', {
     onRequest: guards.write,

@@ -64,7 +64,7 @@ describe('where events may be sent in production', () => {
     assert.notEqual(await faultOfUrl('https://10.2.0.1/', allowing), undefined)
   })
 
-  test('in development also to this machine over http, and to no other inner address', async () => {
+  test('in development also to this machine over http, but to no other internal address', async () => {
     const rules = { production: false, allowCidrs: [] }
 
     assert.equal(await faultOfUrl('http://127.0.0.1:3000/', rules), undefined)
@@ -72,10 +72,10 @@ describe('where events may be sent in production', () => {
     assert.notEqual(await faultOfUrl('http://169.254.169.254/', rules), undefined)
   })
 
-  test('a name that leads inside by the time of the connection is not connected to', async (t) => {
+  test('not to a name that resolves to an internal address when the connection is made', async (t) => {
     const receiver = await startReceiver(t)
     const { port } = new URL(receiver.url)
-    // What was allowed when the endpoint was made is not allowed when the connection is.
+    // The address was allowed when the endpoint was created, but no longer is when connecting.
     const { send, close } = createSender({ production: false, allowCidrs: [] }, 1000)
     const strict = createSender({ production: true, allowCidrs: [] }, 1000)
     t.after(() => {
@@ -103,7 +103,7 @@ describe('where events may be sent in production', () => {
     assert.equal(receiver.all.length, 1)
   })
 
-  test('every special address is forbidden, and the neighbours of each network are not', () => {
+  test('not to special-purpose networks, but to the addresses next to them', () => {
     const isForbidden = forbiddenBy(PRODUCTION)
 
     for (const address of ['9.255.255.255', '11.0.0.0', '172.15.255.255', '172.32.0.0'])
@@ -117,7 +117,7 @@ for (const engine of engines)
   describe(`endpoints on ${engine.name}`, { skip: engine.skip }, () => {
     const start = async (t: TestContext) => startEvents(t, { url: await engine.freshUrl(t) })
 
-    test('a secret is in the reply to its creation, and sealed in the database', async (t) => {
+    test('the secret is in the reply to the creation, and sealed in the database', async (t) => {
       const { api, db } = await start(t)
       const made = await api.post(PATH, { url: 'http://127.0.0.1:1/', description: 'shop' })
 
@@ -132,7 +132,7 @@ for (const engine of engines)
       assert.equal(shown.body.secret, made.body.secret)
     })
 
-    test('what is done to an endpoint is in the audit, without the path of its address', async (t) => {
+    test('changes to an endpoint are in the audit, without the path of its address', async (t) => {
       const { api, audit } = await start(t)
       const { body } = await api.post(PATH, { url: 'http://127.0.0.1:1/a-secret-path' })
       const path = `${PATH}/${body.id}`
@@ -159,7 +159,7 @@ for (const engine of engines)
       )
     })
 
-    test('an address that is not allowed is refused when it is set and when it is changed', async (t) => {
+    test('a forbidden address is refused when an endpoint is created or changed', async (t) => {
       const { api } = await start(t)
       const { body } = await api.post(PATH, { url: 'http://127.0.0.1:1/' })
 
@@ -171,7 +171,7 @@ for (const engine of engines)
       assert.equal((await api.get(`${PATH}/${body.id}`)).body.url, 'http://127.0.0.1:1/')
     })
 
-    test('of thirty endpoints made at once twenty are made', async (t) => {
+    test('only twenty of thirty concurrent requests create an endpoint', async (t) => {
       const { api } = await start(t)
 
       const replies = await Promise.all(

@@ -32,7 +32,7 @@ export type NewEndpoint = { url: string; description?: string; types?: string[] 
 
 export type EndpointChange = Partial<NewEndpoint> & { state?: 'active' | 'paused' }
 
-/** Makes an endpoint and sends it a `ping`. The secret is in this answer, and for administrators later. */
+/** Creates an endpoint and sends it a `ping`. Returns its secret, which later only administrators can read. */
 export async function createEndpoint(
   events: Events,
   { url, description = '', types = [] }: NewEndpoint,
@@ -41,7 +41,7 @@ export async function createEndpoint(
   const key = requireKey(events)
   requireKnownTypes(events, types)
   await requireAllowed(events, url)
-  // It gets what happens from now on.
+  // Earlier events must not reach the new endpoint.
   await placeEvents(events)
   const id = `ep_${randomBytes(12).toString('hex')}`
   const secret = newSecret()
@@ -79,7 +79,7 @@ export async function requireEndpoint({ db }: Events, id: string): Promise<Endpo
   return endpoint
 }
 
-/** Active again, an endpoint gets what has waited for it. */
+/** An endpoint that is made active again receives its pending deliveries. */
 export async function changeEndpoint(
   events: Events,
   id: string,
@@ -111,7 +111,7 @@ export async function revealSecret(events: Events, id: string, by: EventActor): 
   return openSecret(key, id, endpoint.secret)
 }
 
-/** The secret that is replaced goes on to sign, beside the new one, for a day. */
+/** For a day, the replaced secret signs as well as the new one. */
 export async function rotateSecret(events: Events, id: string, by: EventActor): Promise<string> {
   const key = requireKey(events)
   const secret = newSecret()
@@ -125,7 +125,7 @@ export async function rotateSecret(events: Events, id: string, by: EventActor): 
   return secret
 }
 
-/** Sends a `ping` to this endpoint alone; returns the id of the event. */
+/** Sends a `ping` to this endpoint only; returns the id of the event. */
 export async function testEndpoint(events: Events, id: string, by: EventActor): Promise<string> {
   return inTransaction(events.db, async (db) => {
     const endpoint = await findEndpointForUpdate(db, id)
@@ -136,13 +136,13 @@ export async function testEndpoint(events: Events, id: string, by: EventActor): 
   })
 }
 
-const BY_ITSELF: EventActor = { actor: 'delivery', origin: { address: '', requestId: null } }
+const DELIVERY_ACTOR: EventActor = { actor: 'delivery', origin: { address: '', requestId: null } }
 
 type Closed = { state: Exclude<EndpointState, 'active'>; reason: string }
 
 /**
- * No more attempts until somebody makes it active again; the other endpoints are told. `isDue` judges
- * the endpoint as it is while it is locked.
+ * Stops all attempts until someone makes the endpoint active again, and notifies the other endpoints.
+ * `isDue` is evaluated on the endpoint while its row is locked.
  */
 export async function closeEndpoint(
   events: Events,
@@ -156,25 +156,28 @@ export async function closeEndpoint(
     await updateEndpoint(db, { ...endpoint, state, stateReason: reason })
     const data = { endpointId: id, state, reason }
     await publish(events, db, { type: 'endpoint.disabled', subject: id, data })
-    await audit(events, db, endpoint, { ...BY_ITSELF, event: 'WEBHOOK_ENDPOINT_DISABLED' })
+    await audit(events, db, endpoint, { ...DELIVERY_ACTOR, event: 'WEBHOOK_ENDPOINT_DISABLED' })
     return true
   })
   if (!isClosed) return
-  events.log.warn({ endpointId: id, state, reason }, 'an endpoint of events gets no more events')
+  events.log.warn(
+    { endpointId: id, state, reason },
+    'a webhook endpoint was closed and gets no more events',
+  )
 }
 
-/** Once for each series of failures, while there is time to repair it. */
+/** Warns once per series of failures, while there is still time to fix the endpoint. */
 export async function warnOfEndpoint(events: Events, id: string): Promise<void> {
   const failing = await inTransaction(events.db, async (db) => {
     const endpoint = await findEndpointForUpdate(db, id)
     if (!endpoint?.firstFailureAt || endpoint.warned) return undefined
     await updateEndpoint(db, { ...endpoint, warned: true })
-    await audit(events, db, endpoint, { ...BY_ITSELF, event: 'WEBHOOK_ENDPOINT_FAILING' })
+    await audit(events, db, endpoint, { ...DELIVERY_ACTOR, event: 'WEBHOOK_ENDPOINT_FAILING' })
     return endpoint
   })
   if (!failing) return
   const about = { endpointId: id, since: failing.firstFailureAt }
-  events.log.warn(about, 'every event sent to an endpoint fails')
+  events.log.warn(about, 'every delivery to a webhook endpoint fails')
 }
 
 async function updated(
@@ -210,7 +213,7 @@ function audit(
   { id, url }: Endpoint,
   entry: Omit<AuditEntry, 'subject'>,
 ): Promise<void> {
-  // The path and the query of an address may hold a secret of the receiver.
+  // The path and the query of an address may contain a secret of the receiver.
   return record(db, { ...entry, subject: `endpoint ${id} (${new URL(url).origin})` })
 }
 
@@ -226,7 +229,7 @@ function requireKnownTypes({ catalogue }: Events, types: string[]): void {
     throw validationFailed(unknown.map((type) => `types: ${type}: this service has ${known}`))
 }
 
-/** Also a name that leads inside later is refused, when a connection is made. */
+/** A name that later resolves to an internal address is refused when the connection is made. */
 async function requireAllowed({ addresses }: Events, url: string): Promise<void> {
   const fault = await faultOfUrl(url, addresses)
   if (fault) throw urlNotAllowed({ detail: `url: ${fault}` })

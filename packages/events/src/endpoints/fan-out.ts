@@ -5,8 +5,8 @@ import type { Db } from '../database/tables.ts'
 import type { Events } from '../events.ts'
 
 /**
- * Gives what was committed until now its place in the list, and makes the deliveries of it. Returns
- * whether there are endpoints, if anything was new.
+ * Places all events committed so far in the list and creates their deliveries. Returns whether there are
+ * endpoints, or undefined if there were no new events.
  */
 export async function placeEvents({ db, source, clock }: Events): Promise<boolean | undefined> {
   let hasEndpoints: boolean | undefined
@@ -18,7 +18,7 @@ export async function placeEvents({ db, source, clock }: Events): Promise<boolea
   return hasEndpoints
 }
 
-/** A paused endpoint gets them later. */
+/** Paused endpoints get deliveries too, and receive them once they are active again. */
 async function fanOut(db: Db, placed: () => Promise<PlacedEvent[]>, now: Date): Promise<boolean> {
   const endpoints = (await listEndpoints(db)).filter(({ state }) => state !== 'disabled')
   if (endpoints.length === 0) return false
@@ -31,7 +31,7 @@ async function fanOut(db: Db, placed: () => Promise<PlacedEvent[]>, now: Date): 
   return true
 }
 
-/** Whether an endpoint gets an event: one that is for it alone, or of a type that it wants. */
+/** Whether an endpoint gets an event: it is addressed to this endpoint, or of a type that it wants. */
 export function isFor(
   { id, types }: Endpoint,
   event: { type: string; endpointId: string | null },

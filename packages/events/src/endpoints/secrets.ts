@@ -9,7 +9,7 @@ export function newSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64')
 }
 
-/** A secret is sealed for its endpoint: copied to another row it does not open. */
+/** The endpoint id is bound into the seal: a secret copied to another row cannot be opened. */
 export function sealSecret(key: Buffer, endpointId: string, secret: string): string {
   return sealText(key, secret, purposeOf(endpointId))
 }
@@ -22,7 +22,7 @@ function purposeOf(endpointId: string): string {
   return `event endpoint ${endpointId}`
 }
 
-/** The secrets that sign now: the present one first, and those replaced less than a day ago. */
+/** The secrets that sign now: the current one first, then those replaced less than a day ago. */
 export function secretsInForce(
   key: Buffer,
   { id, secret, oldSecrets }: Endpoint,
@@ -32,7 +32,7 @@ export function secretsInForce(
   return [secret, ...old.map((one) => one.secret)].map((sealed) => openSecret(key, id, sealed))
 }
 
-/** The headers of one attempt, by Standard Webhooks 1.0. */
+/** The headers of one attempt, as defined by Standard Webhooks 1.0. */
 export function signedHeaders(
   secrets: string[],
   { id, body, at }: { id: string; body: string; at: Date },

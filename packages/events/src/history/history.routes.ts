@@ -65,15 +65,15 @@ const RecoverBody = Type.Object({
 
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream',
-  // A proxy that collects the reply would hold events back.
+  // A buffering proxy would hold events back.
   'x-accel-buffering': 'no',
-  // Else a service that stops would wait for the connection, which is idle after the stream.
+  // Otherwise shutdown would wait for the connection, which is idle once the stream has ended.
   connection: 'close',
 }
 
 const tags = ['Events']
 
-/** What has happened: a list to catch up from, a stream, and sending again. */
+/** The history of events: a list for catching up, a stream, and replays. */
 export function historyRoutes(
   server: Server,
   events: Events,
@@ -186,7 +186,7 @@ function repeatRoutes(server: Server, events: Events, { write }: EventGuards): v
   })
 }
 
-/** Who reads the stream may say what became of an event at a receiver that the service cannot reach. */
+/** Lets readers of the stream report how a receiver that the service cannot reach answered an event. */
 function forwardRoutes(server: Server, events: Events, { read }: EventGuards): void {
   server.post('/api/events/:id/forwards', {
     onRequest: read,
@@ -207,7 +207,7 @@ function forwardRoutes(server: Server, events: Events, { read }: EventGuards): v
   })
 }
 
-/** A guard that fails itself, as without its database, says nothing about the caller. */
+/** A guard that itself fails, for example without its database, says nothing about the caller. */
 async function passes(guard: Guard, request: Request): Promise<boolean> {
   try {
     await guard(request)

@@ -24,7 +24,7 @@ for (const engine of engines)
     const start = async (t: TestContext) => startEvents(t, { url: await engine.freshUrl(t) })
     const numbers = (items: Listed[]) => items.map(({ data }) => data.number)
 
-    test('a reader who goes on where it stopped sees every event once, in order', async (t) => {
+    test('a reader who follows the cursor sees every event once, in order', async (t) => {
       const { api, publish, deliver } = await start(t)
       for (let number = 0; number < 25; number++) await publish(number)
       await deliver()
@@ -43,7 +43,7 @@ for (const engine of engines)
       )
     })
 
-    test('an event is there as soon as the change is, also to go on from and to send again', async (t) => {
+    test('an event can be read, used as a cursor and replayed as soon as it is committed', async (t) => {
       const { api, publish, detail } = await start(t)
 
       const first = await publish(1)
@@ -61,7 +61,7 @@ for (const engine of engines)
       assert.deepEqual([replayed.status, replayed.body.count], [202, 0])
     })
 
-    test('what an earlier version left without a place gets one, and its deliveries', async (t) => {
+    test('events that an earlier version left without a place get one, and their deliveries', async (t) => {
       const url = await engine.freshUrl(t, [])
       const masterKey = Buffer.alloc(32, 7)
       const [wanting, all] = [await startReceiver(t), await startReceiver(t)]
@@ -121,7 +121,7 @@ for (const engine of engines)
       assert.equal((await detail(next)).event.sequence, 5)
     })
 
-    test('what an earlier version left in the outbox is placed as it was told', async (t) => {
+    test('events that an earlier version left in the outbox keep their order and data', async (t) => {
       const url = await engine.freshUrl(t, [])
       const earlier = [...kitMigrations, ...eventMigrations.slice(0, 5)]
       const { db, close } = await openDatabase<EventTables>(url, earlier)
@@ -150,7 +150,7 @@ for (const engine of engines)
       ])
     })
 
-    test('by type, subject, time and state, and newest first', async (t) => {
+    test('can be filtered by type, subject, time and state, and read newest first', async (t) => {
       const { api, publish, deliver, clock, endpoint } = await start(t)
       const receiver = await startReceiver(t)
       await endpoint(receiver)
@@ -174,7 +174,7 @@ for (const engine of engines)
       assert.equal((await api.get('/api/events?since=yesterday')).status, 400)
     })
 
-    test('after 30 days an event is gone, and a reader who stood there is told', async (t) => {
+    test('an event is deleted after 30 days, and its cursor is answered with 410', async (t) => {
       const { api, publish, deliver, clock, db, endpoint } = await start(t)
       const receiver = await startReceiver(t)
       await endpoint(receiver)
@@ -194,7 +194,7 @@ for (const engine of engines)
       assert.equal(left.length, 1)
     })
 
-    test('events of what was deleted are counted until they are gone, others for ever', async (t) => {
+    test('the sequence of a deleted subject restarts once its events are pruned, others never do', async (t) => {
       const { publish, deliver, clock, db, api } = await start(t)
       const sequenceOf = async (id: string) => {
         await deliver()
@@ -219,16 +219,16 @@ for (const engine of engines)
       assert.equal(await sequenceOf(await publish(8, { subject: 'two' })), 4)
     })
 
-    test('events that are told at the same time are counted by their subjects', async (t) => {
+    test('concurrent events are numbered separately for each subject', async (t) => {
       const { publish, detail } = await start(t)
       await publish(0, { subject: 'two' })
 
       const subjects = ['one', 'two', 'three', 'two']
       const ids = await Promise.all(subjects.map((subject, n) => publish(n + 1, { subject })))
 
-      const told = await Promise.all(ids.map(async (id) => (await detail(id)).event))
+      const events = await Promise.all(ids.map(async (id) => (await detail(id)).event))
       assert.deepEqual(
-        told.map(({ id, subject, sequence, data }) => [id, subject, sequence, data.number]),
+        events.map(({ id, subject, sequence, data }) => [id, subject, sequence, data.number]),
         [
           [ids[0], 'one', 1, 1],
           [ids[1], 'two', 2, 2],
@@ -238,11 +238,11 @@ for (const engine of engines)
       )
     })
 
-    test('events are counted on where the database was moved from another engine', async (t) => {
+    test('the sequence continues after a move from another engine', async (t) => {
       const { publish, deliver, db, api } = await start(t)
       await publish(1, { subject: 'one' })
       await deliver()
-      // The events themselves are counted; earlier versions counted here on PostgreSQL.
+      // The sequence comes from the events themselves; earlier versions kept it here on PostgreSQL.
       await db.deleteFrom('event_subjects').execute()
 
       for (const number of [2, 3]) await publish(number, { subject: 'one' })
@@ -255,7 +255,7 @@ for (const engine of engines)
       )
     })
 
-    test('the newest event stays, so that no place is given twice', async (t) => {
+    test('pruning keeps the newest event, so that no place is assigned twice', async (t) => {
       const { publish, deliver, clock, db, api } = await start(t)
       const last = await publish(1)
       await deliver()
@@ -268,7 +268,7 @@ for (const engine of engines)
       assert.equal((await api.get(`/api/events?after=${last}`)).body.items[0].id, next)
     })
 
-    test('an event can be sent again, to one endpoint or to all', async (t) => {
+    test('an event can be replayed to one endpoint or to all', async (t) => {
       const { api, publish, deliver, endpoint, detail } = await start(t)
       const [one, other] = [await startReceiver(t), await startReceiver(t)]
       const { id: endpointId } = await endpoint(one)
@@ -302,7 +302,7 @@ for (const engine of engines)
       assert.equal(unknown.body.code, 'ENDPOINT_NOT_FOUND')
     })
 
-    test('an event that is replayed while it is under way is sent again', async (t) => {
+    test('an event that is replayed while it is in flight is sent again', async (t) => {
       const { api, publish, deliver, endpoint, detail } = await start(t)
       const receiver = await startReceiver(t)
       await endpoint(receiver)
@@ -340,7 +340,7 @@ for (const engine of engines)
       }
     })
 
-    test('an endpoint recovers what failed, or everything, of a span of time', async (t) => {
+    test('an endpoint recovers the failed events, or all events, of a time range', async (t) => {
       const { api, publish, deliver, endpoint, clock } = await start(t)
       const receiver = await startReceiver(t)
       await publish(0)
@@ -370,7 +370,7 @@ for (const engine of engines)
       assert.equal(await recover({ since, until: '2000-01-01T00:00:00Z' }), undefined)
     })
 
-    test('a reader says what it forwarded, and the newest 20 are kept with the event', async (t) => {
+    test('a reader reports its forwards, and the newest 20 are kept with the event', async (t) => {
       const { api, publish, deliver, detail, clock, db } = await start(t)
       const id = await publish(1)
       await deliver()
@@ -421,7 +421,7 @@ for (const engine of engines)
       assert.deepEqual(numbers(body.items), [1, 2])
     })
 
-    test('an event of a transaction that commits late is not passed by', async (t) => {
+    test('a reader does not miss the event of a transaction that commits late', async (t) => {
       const { api, publish, deliver, db, clock } = await start(t)
       const begun = Promise.withResolvers<void>()
       const go = Promise.withResolvers<void>()
@@ -448,7 +448,7 @@ for (const engine of engines)
 type Reading = { headers?: Record<string, string>; onOpen?: () => void }
 
 describe('the stream of events', () => {
-  /** What a stream sends, until there are so many messages. */
+  /** Reads a stream until it has sent the given number of messages. */
   async function read(url: string, messages: number, options: Reading = {}) {
     const { headers, onOpen } = options
     const ended = new AbortController()
@@ -473,7 +473,7 @@ describe('the stream of events', () => {
     return [line.slice(0, at), line.slice(at + 2)]
   }
 
-  test('sends what happens, and what happened since the reader was last there', async (t) => {
+  test('sends new events, and those the reader missed since Last-Event-ID', async (t) => {
     const { baseUrl, publish, deliver } = await startEvents(t)
     const first = await publish(1)
     const second = await publish(2)
@@ -493,7 +493,7 @@ describe('the stream of events', () => {
     assert.deepEqual([received[1]?.id, received.length], [third, 2])
   })
 
-  test('begins with the id to go on from, also for a reader who has read nothing', async (t) => {
+  test('starts with the id to resume from, even for a reader without a matching event', async (t) => {
     const { baseUrl, publish, deliver } = await startEvents(t)
     const last = await publish(1)
     await deliver()
@@ -503,7 +503,7 @@ describe('the stream of events', () => {
     assert.equal(first?.id, last)
   })
 
-  test('has a comment every 15 seconds, and ends for a reader who may not read any more', async (t) => {
+  test('sends a comment every 15 seconds, and ends when the reader loses access', async (t) => {
     let refusal: Error | undefined
     const read = guarding({ schemes: {}, problems: [accessTokenRejected] }, async () => {
       if (refusal) throw refusal
@@ -514,7 +514,7 @@ describe('the stream of events', () => {
     const next = async () => (await chunks?.read())?.value
 
     assert.equal(await next(), ': events follow\n\n')
-    refusal = new Error('the database is away')
+    refusal = new Error('the database is down')
     clock.advance(15)
     assert.equal(await next(), ': still here\n\n')
     refusal = accessTokenRejected()
@@ -522,7 +522,7 @@ describe('the stream of events', () => {
     assert.equal(await next(), undefined)
   })
 
-  test('is 503 beyond 100 readers, until one leaves', async (t) => {
+  test('answers 503 beyond 100 readers, until one leaves', async (t) => {
     const { baseUrl, server } = await startEvents(t)
     const url = `${baseUrl}/api/events/stream`
     const leaving = new AbortController()
@@ -538,11 +538,11 @@ describe('the stream of events', () => {
 
     assert.deepEqual([refused.status, later.status], [503, 200])
     await server.close()
-    // Held until here: a reply that nothing refers to is closed.
+    // Keeps references until here: a reply that is garbage collected is closed.
     assert.ok([first, ...others].every(({ status }) => status === 200))
   })
 
-  test('says so when events were deleted that the reader has not seen', async (t) => {
+  test('sends a gap when events that the reader has not seen were deleted', async (t) => {
     const { baseUrl, publish, deliver } = await startEvents(t)
     const only = await publish(1)
     await deliver()

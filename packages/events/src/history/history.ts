@@ -20,7 +20,7 @@ type Page = EventFilter & { after?: string; order?: 'asc' | 'desc'; limit?: numb
 
 const DEFAULT_LIMIT = 100
 
-/** What has happened, oldest first unless asked otherwise. `next` is where to go on reading. */
+/** Reads a page of events, oldest first by default. `next` is the cursor for the following page. */
 export async function readEvents(events: Events, { after, order = 'asc', limit, ...filter }: Page) {
   await catchUp(events)
   const found = await listEvents(events.db, {
@@ -35,21 +35,24 @@ export async function readEvents(events: Events, { after, order = 'asc', limit, 
   }
 }
 
-/** What was committed before a question belongs to the answer. On a full disk the rest can be read. */
+/**
+ * Places the events of the outbox, so that a request sees everything committed before it. A failure is
+ * only logged: on a full disk the events placed so far can still be read.
+ */
 export async function catchUp(events: Events): Promise<void> {
   await placeEvents(events).catch((error) =>
-    events.log.warn({ err: error }, 'new events could not be given their places'),
+    events.log.warn({ err: error }, 'could not move new events from the outbox to the list'),
   )
 }
 
-/** 410 for an event that is not kept any more: there may be others between it and the oldest one. */
+/** 410 when the event was deleted: later events that the reader has not seen may be deleted too. */
 async function requirePlace({ db }: Events, id: string): Promise<number> {
   const place = await findPlace(db, id)
   if (place === undefined) throw cursorGone()
   return place
 }
 
-/** An event with what became of it at each endpoint. Replies are for those who may see them. */
+/** Reads an event with its deliveries and forwards. Endpoint replies are hidden without `seesReplies`. */
 export async function readEvent(events: Events, id: string, seesReplies: boolean) {
   await catchUp(events)
   const { db } = events
@@ -58,24 +61,27 @@ export async function readEvent(events: Events, id: string, seesReplies: boolean
   const deliveries = await listDeliveriesOf(db, event.serial)
   return {
     event: JSON.parse(event.body),
-    deliveries: deliveries.map((delivery) => shown(delivery, seesReplies)),
+    deliveries: deliveries.map((delivery) => toReply(delivery, seesReplies)),
     forwards: await listForwardsOf(db, event.serial),
   }
 }
 
-function shown({ id: _, endpointState, state, attempts, ...delivery }: Delivery, replies: boolean) {
-  const waits = state === 'pending' && endpointState !== 'active'
+function toReply(
+  { id: _, endpointState, state, attempts, ...delivery }: Delivery,
+  seesReplies: boolean,
+) {
+  const isPaused = state === 'pending' && endpointState !== 'active'
   return {
     ...delivery,
-    state: waits ? ('paused' as const) : state,
+    state: isPaused ? ('paused' as const) : state,
     attempts: attempts.map(({ reply, ...attempt }) => ({
       ...attempt,
-      reply: replies ? reply : null,
+      reply: seesReplies ? reply : null,
     })),
   }
 }
 
-/** Keeps what a reader of the stream says it did with an event. */
+/** Records what a reader of the stream reports to have done with an event. */
 export async function recordForward(
   events: Events,
   id: string,
@@ -88,7 +94,7 @@ export async function recordForward(
   await insertForward(db, event.serial, { ...forward, at: clock().toISOString() })
 }
 
-/** Sends an event again, to one endpoint or to all that want it. Returns to how many. */
+/** Sends an event again, to one endpoint or to all that want it. Returns the number of endpoints. */
 export async function replayEvent(
   events: Events,
   id: string,
@@ -120,7 +126,7 @@ export async function replayEvent(
 
 type Recovery = { since: Date; until?: Date; failedOnly?: boolean }
 
-/** Sends an endpoint again what happened in a span of time. */
+/** Sends the events of a time range to an endpoint again. Returns their number. */
 export async function recoverEndpoint(
   events: Events,
   endpointId: string,

@@ -6,21 +6,22 @@ import { catchUp } from './history.ts'
 
 const MOST_STREAMS = 100
 const BATCH = 100
-const LOOK_EVERY_MS = 1_000
+const POLL_EVERY_MS = 1_000
 const COMMENT_EVERY_MS = 15_000
 
 export type Streams = {
-  /** Server-sent events from where the reader stands, until it is gone or may not read any more. */
+  /** Server-sent events from the reader's position, until it disconnects or loses access. */
   open(start: StreamStart, reader: Reader): AsyncGenerator<string>
-  /** New events have their place. */
+  /** Call when new events were placed. */
   notify(): void
+  /** Whether any stream is open. */
   isRead(): boolean
   close(): void
 }
 
 type StreamStart = EventFilter & { after?: string }
 
-/** `mayRead` is asked again every 15 seconds: a key may be revoked, a user signed out. */
+/** `mayRead` is checked every 15 seconds: a key may be revoked, a user signed out. */
 type Reader = { gone: AbortSignal; mayRead(): Promise<boolean> }
 
 export function openStreams(events: Events): Streams {
@@ -36,7 +37,7 @@ export function openStreams(events: Events): Streams {
     open: (start, { gone, mayRead }) => {
       if (open >= MOST_STREAMS) throw tooManyStreams()
       const end = AbortSignal.any([gone, closing.signal])
-      // Not by the generator: it never begins for a reader who leaves before the first event is asked for.
+      // Not counted in the generator: it never starts if the reader leaves before the first read.
       if (!gone.aborted) {
         open += 1
         gone.addEventListener('abort', () => {
@@ -51,23 +52,23 @@ export function openStreams(events: Events): Streams {
   }
 }
 
-type Surroundings = Pick<Reader, 'mayRead'> & { end: AbortSignal; news: () => Promise<void> }
+type StreamContext = Pick<Reader, 'mayRead'> & { end: AbortSignal; news: () => Promise<void> }
 
 async function* eventsFrom(
   events: Events,
   { after, ...filter }: StreamStart,
-  { end, mayRead, news }: Surroundings,
+  { end, mayRead, news }: StreamContext,
 ): AsyncGenerator<string> {
   await catchUp(events)
   const start = await startOf(events, after, filter)
   yield openingOf(start)
   let place = start?.place ?? 0
   let silentSince = events.clock()
-  let askedAt = silentSince
+  let checkedAt = silentSince
   while (!end.aborted) {
-    if (isTime(askedAt, events.clock())) {
+    if (isTime(checkedAt, events.clock())) {
       if (!(await mayRead())) return
-      askedAt = events.clock()
+      checkedAt = events.clock()
     }
     const waiting = news()
     await catchUp(events)
@@ -92,14 +93,14 @@ async function* eventsFrom(
   }
 }
 
-/** Also after a clock was set back. */
+/** The absolute difference also covers a clock that was set back. */
 function isTime(last: Date, now: Date): boolean {
   return Math.abs(now.getTime() - last.getTime()) >= COMMENT_EVERY_MS
 }
 
 type Start = { place: number; id?: string | undefined }
 
-/** Where to begin: after the last event that was read, at a time, or with what comes next. */
+/** Where to start: after the last event read, at a time, or with the next event. Undefined for a gap. */
 async function startOf(
   { db }: Events,
   after: string | undefined,
@@ -110,14 +111,14 @@ async function startOf(
   return place === undefined ? undefined : { place }
 }
 
-/** The id lets a reader go on from here that gets no event for now. */
+/** The id lets a reader that receives no event resume from here. */
 function openingOf(start: Start | undefined): string {
-  // What was deleted cannot be sent: the reader has to look at the present state.
+  // Deleted events cannot be sent: the reader has to fetch the current state.
   if (!start) return ': events follow\n\nevent: gap\ndata: {}\n\n'
   return `: events follow\n${start.id === undefined ? '' : `id: ${start.id}\n`}\n`
 }
 
-/** Another node may place the events, so this one looks for itself. */
+/** Polls, because events placed by another node do not notify this one. */
 async function pause(end: AbortSignal): Promise<void> {
-  await setTimeout(LOOK_EVERY_MS, undefined, { signal: end, ref: false }).catch(() => {})
+  await setTimeout(POLL_EVERY_MS, undefined, { signal: end, ref: false }).catch(() => {})
 }

@@ -1,7 +1,7 @@
 import { idColumn, type Migration } from '@plinth/kit'
 import { type Kysely, sql } from 'kysely'
 
-// biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its own day
+// biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema as it was when it was written
 type AnyDb = Kysely<any>
 
 export const eventsMigration: Migration = {

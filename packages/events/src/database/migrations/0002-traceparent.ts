@@ -1,6 +1,6 @@
 import type { Migration } from '@plinth/kit'
 
-/** The trace that an event belongs to goes on with its deliveries. */
+/** Stores the trace of an event, so that its deliveries can continue it. */
 export const traceparentMigration: Migration = {
   name: 'events-0002-traceparent',
   up: async (db) => {

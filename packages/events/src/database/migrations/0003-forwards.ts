@@ -1,6 +1,6 @@
 import type { Migration } from '@plinth/kit'
 
-/** What a reader of the stream has forwarded to a receiver of its own. */
+/** Records the events that a reader of the stream forwarded to its own receiver. */
 export const forwardsMigration: Migration = {
   name: 'events-0003-forwards',
   up: async (db) => {

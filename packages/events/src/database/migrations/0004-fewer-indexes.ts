@@ -1,8 +1,8 @@
 import type { Migration } from '@plinth/kit'
 
 /**
- * The last sequence of a subject is the end of its part of an index. Ids begin with the time, so that
- * an index of the times is one too many.
+ * An index on subject and sequence finds the last sequence of a subject in one lookup. Ids begin with
+ * the time, so a separate index on the time is redundant.
  */
 export const fewerIndexesMigration: Migration = {
   name: 'events-0004-fewer-indexes',

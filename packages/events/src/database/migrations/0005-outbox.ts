@@ -1,7 +1,7 @@
 import { idColumn, type Migration } from '@plinth/kit'
 import { type Kysely, sql } from 'kysely'
 
-/** Events are written here with the change, and moved to `events` with its indexes afterwards. */
+/** The change writes its event to this table without indexes; it is moved to `events` afterwards. */
 export const outboxMigration: Migration = {
   name: 'events-0005-outbox',
   up: async (db, engine) => {
@@ -22,7 +22,7 @@ export const outboxMigration: Migration = {
   },
 }
 
-/** Events that the version before has left without a place, and without deliveries. */
+/** Handles the events that the previous version left without a place and without deliveries. */
 async function placeWaiting(db: Kysely<unknown>): Promise<void> {
   await sql`
     insert into event_deliveries

@@ -2,8 +2,8 @@ import type { Migration } from '@plinth/kit'
 import { sql } from 'kysely'
 
 /**
- * Rows of `events` are numbered when they get their place, so that number is the place. The outbox keeps
- * the data alone: the rest of a body is in other columns.
+ * A row is inserted into `events` when it gets its place, so its serial number is the place. The outbox
+ * keeps only the data: the rest of a body is in other columns.
  */
 export const placesMigration: Migration = {
   name: 'events-0006-places',

@@ -6,7 +6,7 @@ import { fewerIndexesMigration } from './0004-fewer-indexes.ts'
 import { outboxMigration } from './0005-outbox.ts'
 import { placesMigration } from './0006-places.ts'
 
-/** A host lists these after the kit's own. */
+/** A host lists these after `kitMigrations`. */
 export const eventMigrations: Migration[] = [
   eventsMigration,
   traceparentMigration,
