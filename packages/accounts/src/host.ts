@@ -48,7 +48,7 @@ import { registrationBody } from './users/schemas.ts'
 import { userRoutes } from './users/users.routes.ts'
 import { registerUser } from './users/users.ts'
 
-/** How a host asks for a fresh proof of who the caller is. */
+/** The host's guard for recent reauthentication. */
 type Recent = (accounts: Accounts) => Guard
 
 type Extras = { keys?: KeyGuard; recent?: Recent; callers?: (accounts: Accounts) => Callers }
@@ -88,12 +88,12 @@ export async function mountAccounts<T extends AccountTables>(
   }
 }
 
-/** What the consoles offer depends on it. */
+/** The consoles decide from these what to offer. */
 function pageFacts({ demoAccounts, passwordMinLength, registration }: AccountSettings) {
   return { demoAccounts, passwordMinLength, registration: registration.open }
 }
 
-/** Documented, so it is for trying things out and never for production. */
+/** Publicly documented: for trying things out, never for production. */
 const DEMO_PASSWORD = 'password123123'
 const DEMO_ROLES = { admin: ['ROLE_ADMIN', 'ROLE_USER'], user: ['ROLE_USER'] }
 
@@ -104,7 +104,7 @@ export async function prepareDemoAccounts(accounts: Accounts): Promise<void> {
   if (demoAccountsRefusedFor) await refuseDemoAccounts(accounts, demoAccountsRefusedFor)
 }
 
-/** When several nodes start together, the unique index lets one of them seed. */
+/** When several nodes start together, the unique index lets only one of them seed. */
 async function seedDemoAccounts(accounts: Accounts): Promise<void> {
   if ((await countUsers(accounts.db)) > 0) return
   const users = await Promise.all(
@@ -177,9 +177,9 @@ export async function maintain(accounts: Accounts, signal: AbortSignal): Promise
 const FROM_SETTINGS: Origin = { address: 'settings', userAgent: null, requestId: null }
 
 /**
- * The administrator of a new installation, from the settings. Once there is one, the settings are
- * ignored: the password in them may be an old one. When several nodes start together, the unique
- * index lets one of them create it.
+ * Creates the administrator of a new installation from the settings. Once an administrator exists, the
+ * settings are ignored, because their password may be out of date. When several nodes start together, the
+ * unique index lets only one of them create it.
  */
 async function prepareFirstAdmin(accounts: Accounts, { log }: Server): Promise<void> {
   const admin = accounts.settings.firstAdmin

@@ -5,7 +5,7 @@ import { countActiveSessions } from './database/sessions.repository.ts'
 const COUNT_EVERY_SECONDS = 60
 const DAY_SECONDS = 86_400
 
-/** What an operator wants to know of the accounts. Called before the routes are added. */
+/** The metrics of the accounts. Call it before adding the routes. */
 export function measureAccounts(server: Server, accounts: Accounts): void {
   const { metrics } = server
   countReplies(
