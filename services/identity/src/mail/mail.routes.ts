@@ -116,7 +116,7 @@ export function mailRoutes(
   if (outbox.settings.keepInOutbox) developmentRoutes(server, outbox)
 }
 
-/** Where there is no mail server, this is the inbox of everybody: never in production. */
+/** Without a mail server this is everyone's inbox: never in production. */
 function developmentRoutes(server: Server, outbox: Outbox): void {
   server.get('/api/dev/mail', {
     schema: {
