@@ -114,7 +114,7 @@ const REVOKE = {
 
 const StatusReply = Type.Object({ enabled: Type.Boolean() }, { title: 'UserStatus' })
 
-/** For a service that trusts our tokens, about what a user left there: no token comes with it. */
+/** For services that trust our tokens and hold a user's data: they can ask about the user without a token. */
 export function userStatusRoute(server: Server, { accounts }: OAuth, guard: AccountGuard): void {
   server.get('/api/users/:id/status', {
     onRequest: guard.role(ADMIN_ROLE, INTROSPECTION_SCOPE),
@@ -166,7 +166,7 @@ export function oauthRoutes(server: Server, oauth: OAuth, options: Options): voi
   })
 }
 
-/** Public, and for pages of any origin. An issuer with a path has it behind the well-known part. */
+/** Public, for pages of any origin. RFC 8414: the path of the issuer, if any, follows the well-known path. */
 function metadataRoutes(server: Server, oauth: OAuth, { publicUrl }: Options): void {
   const metadata = metadataOf(oauth, publicUrl)
   const path = new URL(metadata.issuer).pathname.replace(/\/+$/, '')
@@ -184,10 +184,10 @@ function metadataRoutes(server: Server, oauth: OAuth, { publicUrl }: Options): v
     })
 }
 
-/** RFC 6749, section 2.3.1: the key is the password of Basic or `client_secret`; also as Bearer. */
+/** RFC 6749, section 2.3.1: the key is the Basic password or `client_secret`. Bearer is accepted too. */
 async function authenticateClient(request: Request, guard: KeyGuard): Promise<KeyCaller> {
   const { id, key, scheme } = credentialsOf(request)
-  // RFC 6749, section 5.2: the challenge has the scheme that the client used.
+  // RFC 6749, section 5.2: the challenge uses the client's scheme.
   const headers = { 'www-authenticate': `${scheme} realm="oauth2"` }
   if (!key) throw clientRejected({ headers })
   const client = await guard.authenticate(request, key).catch((error: unknown) => {
@@ -220,7 +220,7 @@ function formDecoded(text: string): string {
   return new URLSearchParams(`x=${text}`).get('x') ?? ''
 }
 
-/** RFC 7662, section 2.3, has one answer for a caller who may not ask. */
+/** RFC 7662, section 2.3: 401 for insufficient privileges too. */
 function notAllowedToIntrospect() {
   const challenge = `Bearer error="insufficient_scope", scope="${INTROSPECTION_SCOPE}"`
   return clientRejected({
@@ -235,7 +235,7 @@ function requiredToken(request: Request): string {
   return token
 }
 
-/** Blank counts as absent; RFC 6749, section 3.2, allows no parameter twice. */
+/** A blank value counts as absent. RFC 6749, section 3.2, forbids repeated parameters. */
 function field({ body }: Request, name: string): string | undefined {
   const values = body instanceof URLSearchParams ? body.getAll(name) : []
   if (values.length > 1) throw requestInvalid({ detail: `The parameter ${name} is repeated.` })

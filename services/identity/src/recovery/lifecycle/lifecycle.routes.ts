@@ -47,7 +47,7 @@ const userIdOf = (id: string) => pathId(id, { unknown: userUnknown })
 
 type Guards = { guard: AccountGuard; recent: Guard }
 
-/** delete · keep, of the own account; and for administrators of any, with a reason */
+/** delete · cancel deletion of the own account; for administrators, of any account, with a reason */
 export function lifecycleRoutes(
   server: Server,
   lifecycle: Lifecycle,

@@ -14,7 +14,9 @@ export const InvitationBody = Type.Object(
 )
 
 export const KeepBody = Type.Object(
-  { token: requiredText({ maxLength: 200, description: 'Of the mail, or of a refused login' }) },
+  {
+    token: requiredText({ maxLength: 200, description: 'Of the mail, or of a refused login' }),
+  },
   { title: 'KeepAccount' },
 )
 
