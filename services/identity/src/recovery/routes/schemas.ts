@@ -14,7 +14,7 @@ const token = requiredText({ maxLength: 200, description: 'From the link in the 
 
 const code = requiredText({ maxLength: 20, examples: ['1234-5678'] })
 
-/** Which of them is needed is checked by the rule: a token, or an address and a code. */
+/** Either a token, or an address and a code; `requireProof` checks that. */
 const proof = {
   token: Type.Optional(token),
   email: Type.Optional(emailText()),
