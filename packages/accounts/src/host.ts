@@ -128,7 +128,7 @@ async function refuseDemoAccounts(accounts: Accounts, setting: string): Promise<
   throw new StartError(
     `This database has demo accounts whose password everybody knows: ${found.join(', ')}.
   Give each a new one with "plinth user reset-password <username>", or close it with
-  "plinth user disable <username>". To serve them all the same: ${setting}=true`,
+  "plinth user disable <username>". To serve them anyway: ${setting}=true`,
   )
 }
 
@@ -186,7 +186,7 @@ async function prepareFirstAdmin(accounts: Accounts, { log }: Server): Promise<v
   if (!admin) return
   const { setting } = admin
   if ((await lockEnabledAdmins(accounts.db)).length > 0)
-    return log.info(`there is an administrator: ${setting} is ignored`)
+    return log.info(`an administrator exists: ${setting} is ignored`)
   const faults = faultsOf(registrationBody(accounts.settings.passwordMinLength), admin)
   if (faults.length > 0) throw refused(admin, faults)
   try {
@@ -195,14 +195,16 @@ async function prepareFirstAdmin(accounts: Accounts, { log }: Server): Promise<v
       actor: 'settings',
       roles,
     })
-    log.info('the first administrator is created')
+    log.info('created the first administrator')
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     const isTaken: boolean = usernameTaken.is(error) || emailTaken.is(error)
     if (!isTaken)
       throw refused(admin, (error.extra.errors as string[] | undefined) ?? [error.message])
     if ((await lockEnabledAdmins(accounts.db)).length === 0)
-      log.warn(`${setting} names a user who is no administrator, and there is none: see user roles`)
+      log.warn(
+        `${setting} names a user who is not an administrator, and there is none: see "plinth user roles"`,
+      )
   }
 }
 

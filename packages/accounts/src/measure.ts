@@ -12,7 +12,7 @@ export function measureAccounts(server: Server, accounts: Accounts): void {
     server,
     {
       name: 'plinth_logins_total',
-      help: 'Logins by method and result; second_step is a right password whose second factor is asked for.',
+      help: 'Logins by method and result; second_step is a right password that still needs the second factor.',
       resultsByCode: { MFA_REQUIRED: 'second_step' },
     },
     {

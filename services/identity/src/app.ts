@@ -84,7 +84,7 @@ const API: ApiDescription = {
     'Signing in': 'From credentials to a token pair, and back.',
     'Own account': 'What every user may see and change.',
     Passkeys: 'WebAuthn ceremonies, and the passkeys of users.',
-    'Second factor': 'A code of an authenticator at every sign-in, and codes for when it is lost.',
+    'Second factor': 'An authenticator code at every sign-in, and codes for when it is lost.',
     Recovery: 'A forgotten password, and addresses that are verified or changed.',
     Mail: 'For administrators: what became of each mail.',
     Users: 'For administrators: users, their sessions, and the audit.',

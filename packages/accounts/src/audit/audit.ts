@@ -44,35 +44,35 @@ const EVENT_TYPES: Record<string, string> = {
 const data = Type.Object(
   {
     userId: Type.Integer(),
-    cause: Type.String({ examples: ['ROLES_CHANGED'], description: 'As the audit names it' }),
+    cause: Type.String({ examples: ['ROLES_CHANGED'], description: 'The name of the audit event' }),
   },
   { title: 'UserEventData' },
 )
 
 /** Events about accounts. */
 export const ACCOUNT_EVENTS: EventCatalogue = {
-  'user.registered': { description: 'An account was made.', data },
+  'user.registered': { description: 'An account was created.', data },
   'user.updated': {
-    description: 'Roles or the password changed, or it was enabled.',
+    description: 'The roles or the password changed, or the account was enabled.',
     data,
   },
   'user.disabled': { description: 'An account was disabled; its sessions ended.', data },
-  'user.deleted': { description: 'An account was erased; forget what you keep of it.', data },
+  'user.deleted': { description: 'An account was erased; delete what you store about it.', data },
   'session.revoked': { description: 'Sessions of a user were ended.', data },
 }
 
 /** Additional events of a host that verifies addresses. */
 export const ADDRESS_EVENTS: EventCatalogue = {
-  'user.verified': { description: 'A user has shown that the e-mail address is theirs.', data },
-  'user.email_changed': { description: 'An account has another e-mail address.', data },
+  'user.verified': { description: 'A user has verified their e-mail address.', data },
+  'user.email_changed': { description: 'The e-mail address of an account changed.', data },
 }
 
 /** Additional events of a host with passkeys and second factors. */
 export const FACTOR_EVENTS: EventCatalogue = {
-  'passkey.added': { description: 'A user has another passkey.', data },
+  'passkey.added': { description: 'A user added a passkey.', data },
   'passkey.removed': { description: 'Passkeys of a user were removed.', data },
-  'mfa.enabled': { description: 'Logins of a user need a second factor from now on.', data },
-  'mfa.disabled': { description: 'Logins of a user need no second factor any more.', data },
+  'mfa.enabled': { description: 'Logins of a user now require a second factor.', data },
+  'mfa.disabled': { description: 'Logins of a user no longer require a second factor.', data },
 }
 
 /**

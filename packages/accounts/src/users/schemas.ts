@@ -143,7 +143,7 @@ export const UsersReply = Type.Object(
     next: Type.Optional(
       orNull(
         Type.String({
-          description: 'Of a search, whose totals are counted up to 10,000',
+          description: 'The cursor of a search, whose totals are counted up to 10,000',
         }),
       ),
     ),

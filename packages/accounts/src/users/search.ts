@@ -34,8 +34,8 @@ export async function searchUsers(accounts: Accounts, search: UserSearch, page: 
   const { after, ...wanted } = search
   const filter = filterOf(wanted)
   if (Object.keys(filter).length === 0 && after === undefined) return pageOfUsers(accounts, page)
-  if (page.page > 0) throw validationFailed(['page: a search goes on with after'])
-  if (page.sort.length > 0) throw validationFailed(['sort: a search has an order of its own'])
+  if (page.page > 0) throw validationFailed(['page: a search continues with after'])
+  if (page.sort.length > 0) throw validationFailed(['sort: a search has a fixed order'])
   const found = await collect(accounts, filter, {
     after: positionOf(after, filter),
     size: page.size,
@@ -81,7 +81,7 @@ function filterOf(search: UserSearch): UserFilter {
 /** The stored format, because times are compared as text. */
 function instantOf(time: string): string {
   const instant = new Date(time)
-  if (Number.isNaN(instant.getTime())) throw validationFailed([`${time}: is no such time`])
+  if (Number.isNaN(instant.getTime())) throw validationFailed([`${time}: is not a valid time`])
   return instant.toISOString()
 }
 

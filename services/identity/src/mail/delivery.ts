@@ -141,8 +141,8 @@ async function deliver(
     return finish(outbox, claimed, {
       state: 'dropped',
       lastReply: expired
-        ? 'It had expired before it could be sent.'
-        : 'No mail to such an address.',
+        ? 'It expired before it could be sent.'
+        : 'Mail cannot be sent to this address.',
     })
   failPoint('mail:claimed')
   const mail = claimed.prepared ? claimed : await prepareNow(outbox, prepare, claimed)
@@ -151,7 +151,7 @@ async function deliver(
   if (!transport)
     return finish(outbox, mail, {
       state: 'sent',
-      lastReply: 'Kept here: SMTP is not configured.',
+      lastReply: 'Kept in the outbox: SMTP is not configured.',
     })
   const { subject, text, html } = rendered
   const delivered = await transport.send({ id: mail.id, to, subject, text, html })

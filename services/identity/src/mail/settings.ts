@@ -107,7 +107,11 @@ function decoded(settings: Settings, text = ''): string {
     return decodeURIComponent(text)
   } catch {
     const example = 'smtps://user:100%25@mail.example'
-    settings.fault('SMTP_URL', 'Expected a % in the name or the password as %25.', example)
+    settings.fault(
+      'SMTP_URL',
+      'Expected % in the name or the password to be written as %25.',
+      example,
+    )
     return ''
   }
 }

@@ -60,7 +60,7 @@ const IntrospectionReply = Type.Object(
   { active: Type.Boolean() },
   {
     title: 'Introspection',
-    description: 'Of a token that is active also what it says (RFC 7662)',
+    description: 'For an active token, also its claims (RFC 7662)',
     additionalProperties: {},
   },
 )
@@ -86,7 +86,7 @@ const oauthTag = { tags: ['OAuth 2.0'], problemForm: describeOAuthErrors }
 const TOKEN = {
   ...oauthTag,
   operationId: 'clientToken',
-  summary: 'A short token for a service key (RFC 6749, client_credentials)',
+  summary: 'A short-lived token for a service key (RFC 6749, client_credentials)',
   access: [CLIENT],
   readsBody: { [FORM]: GrantForm },
   response: { 200: TokenReply },
@@ -96,7 +96,7 @@ const TOKEN = {
 const INTROSPECT = {
   ...oauthTag,
   operationId: 'introspect',
-  summary: 'Whether a token is good at this moment (RFC 7662)',
+  summary: 'Whether a token is active (RFC 7662)',
   access: [CLIENT],
   readsBody: { [FORM]: TokenForm },
   response: { 200: IntrospectionReply },
@@ -108,7 +108,7 @@ const REVOKE = {
   operationId: 'revoke',
   summary: 'End the session of a token (RFC 7009)',
   readsBody: { [FORM]: TokenForm },
-  response: { 200: bareReply({ description: 'It is not good any more, or never was' }) },
+  response: { 200: bareReply({ description: 'The token is no longer valid, or never was' }) },
   problems: [requestInvalid, tokenUnsupported],
 }
 
@@ -172,7 +172,7 @@ function metadataRoutes(server: Server, oauth: OAuth, { publicUrl }: Options): v
   const path = new URL(metadata.issuer).pathname.replace(/\/+$/, '')
   const schema = {
     operationId: 'authorizationServerMetadata',
-    summary: 'Where everything is, for OAuth libraries (RFC 8414)',
+    summary: 'Endpoints and capabilities, for OAuth libraries (RFC 8414)',
     tags: ['OAuth 2.0'],
     response: { 200: replyWith({ headers: ['Cache-Control'] }, MetadataReply) },
   }

@@ -47,7 +47,7 @@ const RecoveryCodeBody = Type.Object({ recoveryCode }, { title: 'RecoveryCode' }
 
 const SecondStepBody = Type.Object(
   {
-    mfaToken: requiredText({ maxLength: 200, description: 'Of the 401 MFA_REQUIRED' }),
+    mfaToken: requiredText({ maxLength: 200, description: 'From the 401 MFA_REQUIRED' }),
     ...proof,
   },
   { title: 'SecondStep' },
@@ -87,7 +87,7 @@ const CodesLeftReply = Type.Object(
     remaining: Type.Integer(),
     createdAt: orNull(timestamp()),
     kept: Type.Boolean({
-      description: 'Whether one of them was typed since they were made',
+      description: 'Whether one of them has been typed back since they were issued',
     }),
   },
   { ...closed, title: 'RecoveryCodesLeft' },
@@ -127,7 +127,7 @@ export function factorRoutes(
     onRequest: guard.caller,
     schema: {
       operationId: 'reauthenticate',
-      summary: 'Prove again who you are; holds for ten minutes',
+      summary: 'Prove again who you are; valid for ten minutes',
       tags: ['Signing in'],
       body: ReauthenticationBody,
       response: { 204: noContent },
@@ -151,7 +151,7 @@ function enrolmentRoutes(server: Server, factors: Factors, onRequest: Guard[]): 
     onRequest,
     schema: {
       operationId: 'enrolTotp',
-      summary: 'Begin with a second factor; a code has to confirm it within ten minutes',
+      summary: 'Start enrolling a second factor; a code must confirm it within ten minutes',
       tags,
       response: { 201: EnrolmentReply },
       problems: [factorActive],

@@ -167,7 +167,7 @@ function deletionRoutes(server: Server, lifecycle: Lifecycle, { guard, recent }:
     onRequest: guard.role(ADMIN_ROLE, 'tokens:introspect'),
     schema: {
       operationId: 'deletedUsers',
-      summary: 'Who was erased, oldest first, for services that keep data of users',
+      summary: 'Erased users, oldest first, for services that store user data',
       tags: administration,
       querystring: DeletedUsersQuery,
       response: { 200: DeletedUsersReply },

@@ -117,7 +117,7 @@ function administrationRoutes(server: Server, recovery: Recovery, onRequest: Gua
     ...route,
     schema: {
       operationId: 'resetPasswordOfUser',
-      summary: 'End the password, sessions and passkeys of a user, and mail a way back',
+      summary: 'End the password, sessions and passkeys of a user, and mail a reset link',
       ...schema,
       body: AdministratorsResetBody,
       problems: [...problems, passwordQueueFull],
@@ -133,7 +133,7 @@ function administrationRoutes(server: Server, recovery: Recovery, onRequest: Gua
     ...route,
     schema: {
       operationId: 'resendVerificationOfUser',
-      summary: 'Mail a user again how to verify the address',
+      summary: 'Resend the verification mail to a user',
       ...schema,
       body: WhyBody,
       problems: [...problems, emailVerified],
@@ -162,7 +162,7 @@ function linkRoutes(server: Server, recovery: Recovery): void {
     bodyLimit,
     schema: {
       operationId: 'denyOwnership',
-      summary: 'Answer a notice: ends sessions, password and passkeys, and mails a way back',
+      summary: 'Deny that it was you: ends sessions, password, passkeys; mails a reset link',
       tags,
       body: TokenBody,
       response: { 204: noContent },
