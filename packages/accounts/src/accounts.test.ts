@@ -54,7 +54,7 @@ describe('account settings', () => {
     )
   })
 
-  test('refuse demo accounts of an earlier start where others can reach the service', () => {
+  test('refuse demo accounts left by an earlier start when the service is reachable by others', () => {
     const off = { X_MASTER_KEY: MASTER_KEY, X_DEMO_ACCOUNTS: 'false' }
 
     assert.equal(read(off).demoAccountsRefusedFor, undefined)

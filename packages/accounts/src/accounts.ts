@@ -18,7 +18,7 @@ import {
 } from '@plinth/kit'
 import type { Origin } from './database/audit.repository.ts'
 import type { AccountTables } from './database/tables.ts'
-import type { Proved, User } from './database/users.repository.ts'
+import type { HashedRegistration, User } from './database/users.repository.ts'
 import {
   type Blocklist,
   createPasswords,
@@ -44,9 +44,9 @@ export type Accounts = {
   onEvent?: SecurityListener
   gate?: Gate
   turnAway?: TurnAway
-  /** Whether the host keeps the address for another user. */
+  /** Whether the host reserves the address for another user. */
   isHeld?(db: Db<AccountTables>, user: Pick<User, 'id' | 'email'>, now: Date): Promise<boolean>
-  /** Where registrations wait for the proof of their address, if they do. */
+  /** Holds registrations until their address is confirmed, on hosts that offer it. */
   confirmation?: { isOn: boolean; problems: DefinedProblem[]; hold: Hold }
   close(): Promise<void>
 }
@@ -55,17 +55,17 @@ export type SecurityEvent = {
   event: string
   /** Who did it, if known. */
   actor?: string
-  /** To whom or what it was done. */
+  /** The user or thing it was done to. */
   subject?: string
-  /** THROTTLED: refused, and further events of the same kind are not recorded for a while. */
+  /** THROTTLED means refused, and that further events of the same kind are not recorded for a while. */
   result?: 'SUCCESS' | 'REFUSED' | 'THROTTLED' | 'UNCHANGED'
-  /** Whose account it is. */
+  /** The owner of the account. */
   userId?: number
   /** Why an administrator did it. */
   reason?: string | undefined
 }
 
-/** What a host does in the transaction of the security events that it names. */
+/** A host's hook that runs in the transaction of the security events it lists. */
 export type SecurityListener = {
   events: ReadonlySet<string>
   run(
@@ -75,29 +75,29 @@ export type SecurityListener = {
   ): Promise<void>
 }
 
-/** What a host asks for before a session opens, besides what the user has proved already. */
+/** Further proof that a host requires before a session opens, beyond what the user has already proved. */
 export type Gate = {
-  /** Of everybody; otherwise of users with a second factor. */
+  /** Applies to every user; otherwise only to users with a second factor. */
   always: boolean
-  /** Runs in the transaction that would open the session; what it writes stays when it refuses. */
+  /** Runs in the transaction that would open the session; its writes are committed even when it refuses. */
   ask(
     db: Db<AccountTables>,
     user: User,
     amr: string[],
     origin: Origin,
   ): Promise<Problem | undefined>
-  /** What it may refuse with. */
+  /** The problems it may refuse with. */
   problems: DefinedProblem[]
 }
 
-export type Hold = (user: Proved, origin: Origin) => Promise<void>
+export type Hold = (user: HashedRegistration, origin: Origin) => Promise<void>
 
 export type Hooks = Pick<Accounts, 'onEvent' | 'gate' | 'turnAway' | 'isHeld' | 'confirmation'>
 
-/** What a host asks for after a right password, before a session opens: then `run` throws. */
+/** A host's check after a correct password and before a session opens; `run` throws to refuse. */
 export type TurnAway = {
   problems: DefinedProblem[]
-  /** `amr` is what the user has proved. */
+  /** `amr` lists how the user has authenticated. */
   run(accounts: Accounts, user: User, amr: string[], origin: Origin): Promise<void>
 }
 
@@ -130,12 +130,12 @@ export async function openAccounts<T extends AccountTables>(
 
 export type AccountGuard = {
   caller: Guard
-  /** Users with the role and, where the host has service keys, keys with the scope. */
+  /** Admits users with the role and, where the host has service keys, keys with the scope. */
   role(name: string, scope?: string): Guard
 }
 
 export type AccountSettings = {
-  /** The name of the service in its events; absent where it tells none. */
+  /** The name of the service in its events; absent if it emits none. */
   source?: string
   masterKey: Buffer
   issuer: string
@@ -144,24 +144,24 @@ export type AccountSettings = {
   refreshTokenLifetimeSeconds: number
   passwordMinLength: number
   blocklistFile: string | undefined
-  /** Whether the commonest passwords are refused. */
+  /** Whether the most common passwords are refused. */
   refuseCommon: boolean
-  /** Whether people may register themselves, and how often an hour from one network; 0: any number. */
+  /** Whether people may register themselves, and how many per hour from one network; 0 means no limit. */
   registration: { open: boolean; perHour: number }
   hashing: PasswordOptions
   demoAccounts: boolean
-  /** Created at the start as long as there is no administrator. */
+  /** Created at startup while there is no administrator. */
   firstAdmin: FirstAdmin | undefined
-  /** When demo accounts of an earlier start are refused: the setting that would allow them. */
+  /** Set when demo accounts left by an earlier start are refused: the setting that would allow them. */
   demoAccountsRefusedFor: string | undefined
-  /** A logout ends the session of the access token, whatever the body says, and needs no body. */
+  /** Whether a logout always ends the session of the access token, so that it needs no body. */
   logoutEndsCaller: boolean
-  /** What a second use of a refresh token does to its session. */
+  /** What reuse of a refresh token does to its session. */
   refreshReuse: 'reject' | 'revoke'
   /** How long a session lasts, however often it is refreshed. */
   sessionMaxDays: number
   failures: { limit: number; windowSeconds: number }
-  /** Failed logins in the same window: of one network, whatever the name, and of one name, from anywhere. */
+  /** Limits in the same window: from one network for any name, and for one name from any network. */
   failedLogins: { perNetwork: number; perAccount: number }
   auditDays: number
   keyRotationDays: number
@@ -172,7 +172,7 @@ export type FirstAdmin = { setting: string; username: string; email: string; pas
 type Host = {
   name: string
   prefix: string
-  /** Where it listens. */
+  /** The address it listens on. */
   host: string
   publicUrl: string
   dataFolder: string

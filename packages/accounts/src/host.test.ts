@@ -60,7 +60,7 @@ for (const engine of engines) {
     })
   })
   describe(`mounting the accounts on ${engine.name}`, { skip: engine.skip }, () => {
-    test('that fails closes the server, and reports the first failure', async (t) => {
+    test('closes the server on failure and reports the original error', async (t) => {
       const { accounts, clock, db } = await startAccounts(t, engine)
       const server = createServer({ log: createLogger('test', 'silent'), clock })
       let closed = false

@@ -48,7 +48,7 @@ import { registrationBody } from './users/schemas.ts'
 import { userRoutes } from './users/users.routes.ts'
 import { registerUser } from './users/users.ts'
 
-/** How a host asks for a fresh proof of who the caller is. */
+/** The host's guard for recent reauthentication. */
 type Recent = (accounts: Accounts) => Guard
 
 type Extras = { keys?: KeyGuard; recent?: Recent; callers?: (accounts: Accounts) => Callers }
@@ -88,12 +88,12 @@ export async function mountAccounts<T extends AccountTables>(
   }
 }
 
-/** What the consoles offer depends on it. */
+/** The consoles decide from these what to offer. */
 function pageFacts({ demoAccounts, passwordMinLength, registration }: AccountSettings) {
   return { demoAccounts, passwordMinLength, registration: registration.open }
 }
 
-/** Documented, so it is for trying things out and never for production. */
+/** Publicly documented: for trying things out, never for production. */
 const DEMO_PASSWORD = 'password123123'
 const DEMO_ROLES = { admin: ['ROLE_ADMIN', 'ROLE_USER'], user: ['ROLE_USER'] }
 
@@ -104,7 +104,7 @@ export async function prepareDemoAccounts(accounts: Accounts): Promise<void> {
   if (demoAccountsRefusedFor) await refuseDemoAccounts(accounts, demoAccountsRefusedFor)
 }
 
-/** When several nodes start together, the unique index lets one of them seed. */
+/** When several nodes start together, the unique index lets only one of them seed. */
 async function seedDemoAccounts(accounts: Accounts): Promise<void> {
   if ((await countUsers(accounts.db)) > 0) return
   const users = await Promise.all(
@@ -128,7 +128,7 @@ async function refuseDemoAccounts(accounts: Accounts, setting: string): Promise<
   throw new StartError(
     `This database has demo accounts whose password everybody knows: ${found.join(', ')}.
   Give each a new one with "plinth user reset-password <username>", or close it with
-  "plinth user disable <username>". To serve them all the same: ${setting}=true`,
+  "plinth user disable <username>". To serve them anyway: ${setting}=true`,
   )
 }
 
@@ -177,16 +177,16 @@ export async function maintain(accounts: Accounts, signal: AbortSignal): Promise
 const FROM_SETTINGS: Origin = { address: 'settings', userAgent: null, requestId: null }
 
 /**
- * The administrator of a new installation, from the settings. Once there is one, the settings are
- * ignored: the password in them may be an old one. When several nodes start together, the unique
- * index lets one of them create it.
+ * Creates the administrator of a new installation from the settings. Once an administrator exists, the
+ * settings are ignored, because their password may be out of date. When several nodes start together, the
+ * unique index lets only one of them create it.
  */
 async function prepareFirstAdmin(accounts: Accounts, { log }: Server): Promise<void> {
   const admin = accounts.settings.firstAdmin
   if (!admin) return
   const { setting } = admin
   if ((await lockEnabledAdmins(accounts.db)).length > 0)
-    return log.info(`there is an administrator: ${setting} is ignored`)
+    return log.info(`an administrator exists: ${setting} is ignored`)
   const faults = faultsOf(registrationBody(accounts.settings.passwordMinLength), admin)
   if (faults.length > 0) throw refused(admin, faults)
   try {
@@ -195,14 +195,16 @@ async function prepareFirstAdmin(accounts: Accounts, { log }: Server): Promise<v
       actor: 'settings',
       roles,
     })
-    log.info('the first administrator is created')
+    log.info('created the first administrator')
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     const isTaken: boolean = usernameTaken.is(error) || emailTaken.is(error)
     if (!isTaken)
       throw refused(admin, (error.extra.errors as string[] | undefined) ?? [error.message])
     if ((await lockEnabledAdmins(accounts.db)).length === 0)
-      log.warn(`${setting} names a user who is no administrator, and there is none: see user roles`)
+      log.warn(
+        `${setting} names a user who is not an administrator, and there is none: see "plinth user roles"`,
+      )
   }
 }
 

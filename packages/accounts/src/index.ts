@@ -23,8 +23,8 @@ export {
   attemptOf,
   countWithin,
   recordRefusal,
-  recordSlowed,
-  slowedDown,
+  recordThrottle,
+  throttled,
 } from './audit/failure-limit.ts'
 export { listDueDeletions, listTombstones, renameInAudit } from './database/deletions.repository.ts'
 export { subtractFailedAttempt } from './database/failed-attempts.repository.ts'
@@ -75,8 +75,8 @@ export {
 export {
   refuseGuessable,
   refuseTaken,
-  registerProved,
   registerUser,
+  registerVerified,
   requireUser,
   summaryOf,
   userDetails,

@@ -5,14 +5,14 @@ import { countActiveSessions } from './database/sessions.repository.ts'
 const COUNT_EVERY_SECONDS = 60
 const DAY_SECONDS = 86_400
 
-/** What an operator wants to know of the accounts. Called before the routes are added. */
+/** The metrics of the accounts. Call it before adding the routes. */
 export function measureAccounts(server: Server, accounts: Accounts): void {
   const { metrics } = server
   countReplies(
     server,
     {
       name: 'plinth_logins_total',
-      help: 'Logins by method and result; second_step is a right password whose second factor is asked for.',
+      help: 'Logins by method and result; second_step is a right password that still needs the second factor.',
       resultsByCode: { MFA_REQUIRED: 'second_step' },
     },
     {

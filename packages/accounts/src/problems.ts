@@ -11,7 +11,7 @@ export const credentialsRejected = defineProblem(
 export const refreshTokenRejected = defineProblem(
   'INVALID_REFRESH_TOKEN',
   401,
-  'The refresh token is not valid, or not any more.',
+  'The refresh token is invalid, or no longer valid.',
 )
 
 export const registrationClosed = defineProblem(
@@ -49,7 +49,7 @@ export const userUnknown = defineProblem('USER_NOT_FOUND', 404, 'There is no suc
 export const sessionUnknown = defineProblem(
   'SESSION_NOT_FOUND',
   404,
-  'There is no such session, or not any more.',
+  'There is no such session, or it has ended.',
 )
 
 export const tooManyFailures = defineProblem(

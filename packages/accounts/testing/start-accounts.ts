@@ -12,7 +12,7 @@ export const ORIGIN = { address: '127.0.0.1', userAgent: null, requestId: null }
 
 export const USER = { username: 'user', password: 'password123123' }
 
-/** The accounts on a new database, without a server; closed when the test ends. */
+/** Opens the accounts on a new database, without a server, and closes them when the test ends. */
 export async function startAccounts(t: TestContext, engine: TestEngine, overrides: Env = {}) {
   const clock = testClock()
   const url = await engine.freshUrl(t, accountMigrations)

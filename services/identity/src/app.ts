@@ -84,7 +84,7 @@ const API: ApiDescription = {
     'Signing in': 'From credentials to a token pair, and back.',
     'Own account': 'What every user may see and change.',
     Passkeys: 'WebAuthn ceremonies, and the passkeys of users.',
-    'Second factor': 'A code of an authenticator at every sign-in, and codes for when it is lost.',
+    'Second factor': 'An authenticator code at every sign-in, and codes for when it is lost.',
     Recovery: 'A forgotten password, and addresses that are verified or changed.',
     Mail: 'For administrators: what became of each mail.',
     Users: 'For administrators: users, their sessions, and the audit.',
@@ -162,7 +162,7 @@ type Mounted = Omit<Lifecycle, 'passkeys' | 'log' | 'eraseDue'>
 
 type Guards = { guard: AccountGuard; recent: Guard }
 
-/** Routes of recovery, mail and the life of an account, and the jobs, which stop with the server. */
+/** The routes and jobs of recovery, mail and the account lifecycle. The jobs stop with the server. */
 function mountRecovery(server: Server, parts: Mounted, guards: Guards): void {
   const log = server.log as Logger
   const recovery: Lifecycle = { ...parts, passkeys: passkeyStore, log, eraseDue: () => {} }
@@ -182,7 +182,7 @@ function mountRecovery(server: Server, parts: Mounted, guards: Guards): void {
     server.announcements.push('mail is off: set SMTP_URL and MAIL_FROM for password resets')
 }
 
-/** Passkeys, if they are on, and the second factor, of which they can take the place. */
+/** Passkeys, if enabled, and second factors. A passkey can also be used to reauthenticate. */
 function mountPasskeys(
   server: Server,
   { relyingParty, userVerification, publicUrl }: IdentityConfig,
@@ -204,12 +204,12 @@ function mountPasskeys(
   server.onClose(startChallengeSweep(passkeys, server).stop)
 }
 
-/** What a backup of this service has to keep. */
+/** What a backup of this service must contain. */
 export function identityData(config: IdentityConfig) {
   return accountData(NAME, 'IDENTITY_', config, identityMigrations)
 }
 
-/** The service keys in the database of this service; changes go into its audit, and a notice follows. */
+/** The service keys of this service. Changes are recorded in its audit, and a notice is mailed. */
 function identityKeys(
   db: Db<IdentityTables>,
   clock: Clock,
@@ -227,7 +227,7 @@ type OperatorDesk = {
   close(): Promise<void>
 }
 
-/** For the command line: the database of the service, whether or not it runs. */
+/** For the command line: opens the service's database, whether or not the service is running. */
 export async function openForOperator(config: IdentityConfig): Promise<OperatorDesk> {
   const { db, close } = await openDatabase<IdentityTables>(
     config.databaseUrl,

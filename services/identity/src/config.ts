@@ -41,18 +41,18 @@ export function loadConfig(env: Env = process.env) {
         }),
       },
       mail: mailSettings(settings, service),
-      /** Whether a registration becomes an account only when its address is proved. */
+      /** Whether a registration becomes an account only once its address is confirmed. */
       confirmRegistration:
         settings.choice('IDENTITY_REGISTRATION', REGISTRATIONS, 'open') === 'confirm',
-      /** Who has not proved the address cannot sign in. */
+      /** Whether users must verify their address before they can sign in. */
       requireVerified: settings.flag('IDENTITY_REQUIRE_VERIFIED', false),
-      /** Whether changes of an account need a recent proof of who the caller is. */
+      /** Whether changes to an account require recent reauthentication. */
       reauthenticate: settings.flag('IDENTITY_REAUTHENTICATE', false),
-      /** Between the removal of a second factor by an administrator and its effect; 0: at once. */
+      /** The delay before a removal of a second factor by an administrator takes effect; 0 means none. */
       factorRemovalHours: settings.integer('IDENTITY_FACTOR_REMOVAL_HOURS', 24, { max: 720 }),
-      /** Between the wish to be erased and the erasure; 0: at once. */
+      /** The delay between the request for erasure and the erasure; 0 means none. */
       deletionGraceDays: settings.integer('IDENTITY_DELETION_GRACE_DAYS', 7, { max: 90 }),
-      /** `undefined`: passkeys are off. */
+      /** `undefined` when passkeys are off. */
       relyingParty: relyingParty(settings, publicUrl),
       userVerification: userVerification(settings),
       introspectionKey: introspectionKey(settings),
@@ -60,7 +60,7 @@ export function loadConfig(env: Env = process.env) {
   })
 }
 
-/** Good from the first start on, so that services that start together can ask this one. */
+/** Valid from the first start, so that services that start together can introspect tokens at once. */
 function introspectionKey(settings: Settings): string | undefined {
   const name = 'IDENTITY_INTROSPECTION_KEY'
   const key = settings.optional(name)

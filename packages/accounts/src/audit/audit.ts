@@ -20,8 +20,8 @@ import type { AccountTables } from '../database/tables.ts'
 export type { Origin, SecurityEvent } from '../accounts.ts'
 export { AUDIT_SORTS } from '../database/audit.repository.ts'
 
-/** What applications are told of: ids and causes, and no names or addresses. */
-const TOLD: Record<string, string> = {
+/** The event type emitted for each audit event. Events carry ids and causes, never names or addresses. */
+const EVENT_TYPES: Record<string, string> = {
   REGISTER: 'user.registered',
   USER_CREATED: 'user.registered',
   USER_ENABLED: 'user.updated',
@@ -44,37 +44,40 @@ const TOLD: Record<string, string> = {
 const data = Type.Object(
   {
     userId: Type.Integer(),
-    cause: Type.String({ examples: ['ROLES_CHANGED'], description: 'As the audit names it' }),
+    cause: Type.String({ examples: ['ROLES_CHANGED'], description: 'The name of the audit event' }),
   },
   { title: 'UserEventData' },
 )
 
-/** What is told about accounts. */
+/** Events about accounts. */
 export const ACCOUNT_EVENTS: EventCatalogue = {
-  'user.registered': { description: 'An account was made.', data },
-  'user.updated': { description: 'Roles or the password changed, or it was enabled.', data },
+  'user.registered': { description: 'An account was created.', data },
+  'user.updated': {
+    description: 'The roles or the password changed, or the account was enabled.',
+    data,
+  },
   'user.disabled': { description: 'An account was disabled; its sessions ended.', data },
-  'user.deleted': { description: 'An account was erased; forget what you keep of it.', data },
+  'user.deleted': { description: 'An account was erased; delete what you store about it.', data },
   'session.revoked': { description: 'Sessions of a user were ended.', data },
 }
 
-/** What a host that verifies addresses tells as well. */
+/** Additional events of a host that verifies addresses. */
 export const ADDRESS_EVENTS: EventCatalogue = {
-  'user.verified': { description: 'A user has shown that the e-mail address is theirs.', data },
-  'user.email_changed': { description: 'An account has another e-mail address.', data },
+  'user.verified': { description: 'A user has verified their e-mail address.', data },
+  'user.email_changed': { description: 'The e-mail address of an account changed.', data },
 }
 
-/** What a host with passkeys and a second factor tells as well. */
+/** Additional events of a host with passkeys and second factors. */
 export const FACTOR_EVENTS: EventCatalogue = {
-  'passkey.added': { description: 'A user has another passkey.', data },
+  'passkey.added': { description: 'A user added a passkey.', data },
   'passkey.removed': { description: 'Passkeys of a user were removed.', data },
-  'mfa.enabled': { description: 'Logins of a user need a second factor from now on.', data },
-  'mfa.disabled': { description: 'Logins of a user need no second factor any more.', data },
+  'mfa.enabled': { description: 'Logins of a user now require a second factor.', data },
+  'mfa.disabled': { description: 'Logins of a user no longer require a second factor.', data },
 }
 
 /**
- * One row per security event, written in the transaction of what it reports where there is one.
- * A username that does not exist is never written: people type passwords into the wrong field.
+ * Writes one row per security event, in the transaction of the change it reports if there is one.
+ * Never write a username that does not exist: people type passwords into the wrong field.
  */
 export async function recordEvent<T extends AccountTables>(
   { db: database, clock, onEvent, settings }: Recorder<T>,
@@ -96,7 +99,7 @@ export async function recordEvent<T extends AccountTables>(
     reason: reason ?? null,
   })
   if (onEvent?.events.has(event)) await onEvent.run(db, { ...securityEvent, result }, origin)
-  const type = TOLD[event]
+  const type = EVENT_TYPES[event]
   const source = settings?.source
   if (!type || !source || userId === undefined || result !== 'SUCCESS') return
   const data = { userId, cause: event }
@@ -106,7 +109,7 @@ export async function recordEvent<T extends AccountTables>(
 type Recorder<T> = { db: Db<T>; clock: Clock } & Pick<Accounts, 'onEvent'> &
   Partial<Pick<Accounts, 'settings'>>
 
-/** Writes what happens to service keys into the same audit, and tells it where events are told. */
+/** Records changes to service keys in the same audit, and emits events for them if the host has a source. */
 export function recordKeyEvents<T extends AccountTables>(
   clock: Clock,
   source?: string,
@@ -137,7 +140,7 @@ export async function pageOfEvents(
   return pageOf(events.map(withReason), await countAuditEvents(db, filter), page)
 }
 
-/** Most events have none, and then say nothing about it. */
+/** Most events have no reason, and then omit the member. */
 function withReason<E extends { reason: string | null }>({ reason, ...event }: E) {
   return reason === null ? event : { ...event, reason }
 }
@@ -147,7 +150,7 @@ export type By = {
   actor: string
   origin: Origin
   reason?: string | undefined
-  /** Where it is a request: checked again in the transaction of what gives rights. */
+  /** Set when a request does it: checked again in a transaction that grants rights. */
   caller?: Caller
 }
 
@@ -161,7 +164,7 @@ type Sender = {
 
 type Body = { reason?: string } | undefined | null
 
-/** For administrators: what they read says nothing about the language of the user. */
+/** For administrators: their browser's language says nothing about the user's. */
 export function byCaller(request: Sender & { caller: Caller; body?: unknown }): By {
   const reason = (request.body as Body)?.reason
   const origin: Origin = { ...originOf(request), languages: undefined, administrator: true }

@@ -9,7 +9,7 @@ import { changeOwnPassword } from '../users/own-password.ts'
 const LIMIT = 3
 const CALLER = { userId: '2', username: 'user', roles: ['ROLE_USER'], sessionId: '1' }
 const CHANGE = { currentPassword: USER.password, newPassword: 'another password' }
-const SLOWED = { code: 'TOO_MANY_ATTEMPTS' }
+const THROTTLED = { code: 'TOO_MANY_ATTEMPTS' }
 
 type Failing = (accounts: Accounts) => Promise<unknown>
 
@@ -17,7 +17,7 @@ const failedLogin: Failing = (accounts) => logIn(accounts, { ...USER, password: 
 const failedChange: Failing = (accounts) =>
   changeOwnPassword(accounts, CALLER, { ...CHANGE, currentPassword: 'wrong' }, ORIGIN)
 
-/** Accounts where others reach the limit while the first right password is checked. */
+/** Accounts where other attempts reach the limit while the first right password is being checked. */
 async function startOvertaken(t: TestContext, engine: TestEngine, fail: Failing) {
   const started = await startAccounts(t, engine, { X_FAILURE_LIMIT: String(LIMIT) })
   const { accounts } = started
@@ -38,7 +38,7 @@ for (const engine of engines) {
     test('opens no session once the limit is reached', async (t) => {
       const { accounts, count } = await startOvertaken(t, engine, failedLogin)
 
-      await assert.rejects(logIn(accounts, USER, ORIGIN), SLOWED)
+      await assert.rejects(logIn(accounts, USER, ORIGIN), THROTTLED)
 
       assert.equal(await count('sessions'), 0)
     })
@@ -49,7 +49,7 @@ for (const engine of engines) {
       })
       const verify: Accounts['passwords']['verify'] = async (...password) => {
         const matches = await accounts.passwords.verify(...password)
-        // One more than the limit: the last is the login that is admitted in 30 seconds.
+        // One more than the limit: the last one is the login admitted every 30 seconds.
         for (let n = 0; n <= LIMIT; n += 1) {
           const origin = { ...ORIGIN, address: `192.0.2.${n}` }
           const guess = logIn(accounts, { ...USER, password: 'wrong' }, origin)
@@ -59,7 +59,7 @@ for (const engine of engines) {
       }
       const overtaken = { ...accounts, passwords: { ...accounts.passwords, verify } }
 
-      await assert.rejects(logIn(overtaken, USER, ORIGIN), SLOWED)
+      await assert.rejects(logIn(overtaken, USER, ORIGIN), THROTTLED)
 
       assert.equal(await count('sessions'), 0)
     })
@@ -67,7 +67,7 @@ for (const engine of engines) {
     test('changes no password once the limit is reached', async (t) => {
       const { accounts } = await startOvertaken(t, engine, failedChange)
 
-      await assert.rejects(changeOwnPassword(accounts, CALLER, CHANGE, ORIGIN), SLOWED)
+      await assert.rejects(changeOwnPassword(accounts, CALLER, CHANGE, ORIGIN), THROTTLED)
 
       assert.ok(await logIn(accounts, USER, ORIGIN))
     })

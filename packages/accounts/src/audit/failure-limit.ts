@@ -16,9 +16,9 @@ import { tooManyFailures } from '../problems.ts'
 import { type Origin, recordEvent, type SecurityEvent } from './audit.ts'
 
 /**
- * Failures are counted per name and network together: attackers slow down only themselves, neither
- * the owner of the account elsewhere nor others behind the same address. The count is in the
- * database, where every node sees it and a sweep bounds it.
+ * Failures are counted per pair of name and network: attackers throttle only themselves, neither the
+ * owner of the account elsewhere nor others behind the same address. The counts are in the database, so
+ * every node sees them and maintenance deletes the old ones.
  */
 export type Attempt = string
 
@@ -30,18 +30,18 @@ export function findFailures(accounts: Accounts, attempt: Attempt) {
   return findFailedAttempts(accounts.db, attempt, windowOf(accounts))
 }
 
-function isSlowed({ settings }: Accounts, { failures }: FailedAttempts): boolean {
+function isThrottled({ settings }: Accounts, { failures }: FailedAttempts): boolean {
   return failures >= settings.failures.limit
 }
 
-/** Checked again before a session opens: others may have failed while the password was checked. */
-export async function isSlowedNow(
+/** Checked again before a session opens: more failures may have been counted while the password was hashed. */
+export async function isThrottledNow(
   accounts: Accounts,
   attempt: Attempt,
   db: Db<AccountTables>,
 ): Promise<boolean> {
   const failed = await lockFailedAttempts(db, attempt, windowOf(accounts))
-  return failed !== undefined && isSlowed(accounts, failed)
+  return failed !== undefined && isThrottled(accounts, failed)
 }
 
 function countFailure(accounts: Accounts, attempt: Attempt, db = accounts.db) {
@@ -57,7 +57,7 @@ export function forgetFailures(db: Db<AccountTables>, attempt: Attempt): Promise
   return deleteFailedAttempts(db, attempt)
 }
 
-export function slowedDown(accounts: Accounts, { endsAt }: FailedAttempts): Problem {
+export function throttled(accounts: Accounts, { endsAt }: FailedAttempts): Problem {
   const seconds = Math.ceil((endsAt.getTime() - accounts.clock().getTime()) / 1000)
   return tooManyFailures({ headers: { 'retry-after': String(Math.max(1, seconds)) } })
 }
@@ -65,9 +65,9 @@ export function slowedDown(accounts: Accounts, { endsAt }: FailedAttempts): Prob
 export type Refusal = Omit<SecurityEvent, 'result'>
 
 /**
- * Records a refusal. Refusals are cheap to provoke and must not fill the disk: of one event, name and
- * network the first ones in the window have a row each, one more row says THROTTLED, and the rest
- * until the window ends cost one query and leave no row.
+ * Records a refusal. Refusals are cheap to provoke and must not fill the disk: per event, name and network,
+ * the first ones in a window get a row each, the next one a row that says THROTTLED, and the rest cost one
+ * query each and leave no row.
  */
 export function recordRefusal(
   accounts: Accounts,
@@ -79,26 +79,26 @@ export function recordRefusal(
   return recordFirst(accounts, { refusal, attempt, rows: accounts.settings.failures.limit }, origin)
 }
 
-/** Refuses before the password is checked, so a right one is refused like a wrong one. */
-export async function refuseWhenSlowed(
+/** Runs before the password is checked, so a right password is refused like a wrong one. */
+export async function refuseWhenThrottled(
   accounts: Accounts,
   { attempt, failed }: { attempt: Attempt; failed: FailedAttempts | undefined },
   refusal: Refusal,
   origin: Origin,
 ): Promise<void> {
-  if (!failed || !isSlowed(accounts, failed)) return
-  await recordSlowed(accounts, attempt, refusal, origin)
-  throw slowedDown(accounts, failed)
+  if (!failed || !isThrottled(accounts, failed)) return
+  await recordThrottle(accounts, attempt, refusal, origin)
+  throw throttled(accounts, failed)
 }
 
-/** One row in each window, which says THROTTLED. */
-export function recordSlowed(accounts: Accounts, attempt: Attempt, refusal: Refusal, at: Origin) {
+/** Writes one THROTTLED row per window. */
+export function recordThrottle(accounts: Accounts, attempt: Attempt, refusal: Refusal, at: Origin) {
   return recordFirst(accounts, { refusal, attempt: `slowed ${attempt}`, rows: 0 }, at)
 }
 
 /**
- * Counts a wrong password. Of many checked concurrently, those past the limit get the answer they
- * would have got one after another: a burst learns no more than a patient guesser.
+ * Counts a wrong password. When many are checked concurrently, those past the limit get the same answer as
+ * if they had come one after another: a burst learns no more than a patient guesser.
  */
 export async function recordFailure(
   accounts: Accounts,
@@ -107,7 +107,7 @@ export async function recordFailure(
   origin: Origin,
   guess?: Guess,
 ): Promise<void> {
-  const slowed = await inTransaction(accounts.db, async (db) => {
+  const exceeded = await inTransaction(accounts.db, async (db) => {
     const inside = { ...accounts, db }
     const counted = await countFailure(inside, attempt)
     if (counted.failures > accounts.settings.failures.limit) return { attempt, ...counted }
@@ -115,19 +115,19 @@ export async function recordFailure(
     if (!over) await recordEvent(inside, { ...refusal, result: 'REFUSED' }, origin)
     return over
   })
-  if (!slowed) return
-  await recordSlowed(accounts, slowed.attempt, refusal, origin)
-  throw slowedDown(accounts, slowed)
+  if (!exceeded) return
+  await recordThrottle(accounts, exceeded.attempt, refusal, origin)
+  throw throttled(accounts, exceeded)
 }
 
 type Total = { attempt: Attempt; limit: number }
 
-/** A login, as the totals see it; `admitted` when they do not refuse it although they are reached. */
+/** A login and the totals it counts towards; `admitted` when it may pass although a total is reached. */
 export type Guess = { totals: Total[]; admitted: boolean }
 
 const SLOT_SECONDS = 30
 
-/** Failures are counted in this order, so that two of them never wait for each other. */
+/** Failures are counted in this order, so that two of them cannot deadlock. */
 export function totalsOf({ settings }: Accounts, username: string, origin: Origin): Total[] {
   const { perNetwork, perAccount } = settings.failedLogins
   return [
@@ -139,10 +139,10 @@ export function totalsOf({ settings }: Accounts, username: string, origin: Origi
 type Login = { userId: number | undefined; totals: Total[]; reached: Total[] }
 
 /**
- * Many names tried from one network, and one name tried from many networks: failures are also counted
- * per network and per name. Beyond either limit one login in 30 seconds is admitted. Attackers cannot
- * lock out the owner: refresh tokens and passkeys are not limited, and neither is a network where the
- * user has a session.
+ * Failures are also counted per network and per name, against many names tried from one network and one
+ * name tried from many networks. Beyond either limit, one login every 30 seconds is admitted. Attackers
+ * cannot lock out the owner: refresh tokens and passkeys are not limited, and neither is a network where
+ * the user has a session.
  */
 export async function admitGuess(
   accounts: Accounts,
@@ -155,13 +155,13 @@ export async function admitGuess(
   for (const { attempt } of reached) {
     const taken = await takeSlot(accounts, `slot ${attempt}`)
     if (!taken) continue
-    await recordSlowed(accounts, attempt, refusal, origin)
-    throw slowedDown(accounts, taken)
+    await recordThrottle(accounts, attempt, refusal, origin)
+    throw throttled(accounts, taken)
   }
   return { totals, admitted: true }
 }
 
-/** Checked again before a session opens, like the limit of one name and network. */
+/** Checked again before a session opens, like the limit per name and network. */
 export async function isRefusedNow(
   accounts: Accounts,
   { totals, admitted }: Guess,
@@ -184,7 +184,7 @@ async function isKnownNetwork(accounts: Accounts, userId: number, origin: Origin
   return addresses.some((address) => clientNetwork(address) === network)
 }
 
-/** Returns until when it is taken, if it is: of concurrent logins the count lets one have it. */
+/** Returns the end of the slot if it is taken. The atomic count lets one of several concurrent logins have it. */
 async function takeSlot(accounts: Accounts, slot: Attempt): Promise<FailedAttempts | undefined> {
   const now = accounts.clock()
   const window = { now, endsAt: secondsAfter(now, SLOT_SECONDS) }
@@ -194,7 +194,7 @@ async function takeSlot(accounts: Accounts, slot: Attempt): Promise<FailedAttemp
   return counted.failures > 1 ? counted : undefined
 }
 
-/** Returns the limit that the failure is beyond, unless it was admitted. */
+/** Returns the first limit that the failure exceeds, unless it was admitted. */
 async function countGuess(accounts: Accounts, { totals, admitted }: Guess) {
   let beyond: (FailedAttempts & { attempt: Attempt }) | undefined
   for (const { attempt, limit } of totals) {
@@ -223,7 +223,7 @@ async function recordFirst(
 
 type Allowance = { attempt: Attempt; limit: number; seconds: number }
 
-/** Counts an attempt, and answers 429 once there are more than allowed. */
+/** Counts an attempt, and throws 429 once there are more than allowed. */
 export async function admitWithin(
   accounts: Accounts,
   { attempt, limit, seconds }: Allowance,
@@ -232,11 +232,11 @@ export async function admitWithin(
 ): Promise<void> {
   const counted = await countWithin(accounts, attempt, seconds)
   if (counted.failures <= limit) return
-  await recordSlowed(accounts, attempt, refusal, origin)
-  throw slowedDown(accounts, counted)
+  await recordThrottle(accounts, attempt, refusal, origin)
+  throw throttled(accounts, counted)
 }
 
-/** Counts in a window of its own length; the first in it gets 1. */
+/** Counts in a window of the given length; the first attempt in it returns 1. */
 export function countWithin(
   accounts: Pick<Accounts, 'clock' | 'db'>,
   attempt: Attempt,

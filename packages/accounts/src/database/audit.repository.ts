@@ -16,9 +16,9 @@ export type Origin = {
   address: string
   userAgent: string | null
   requestId: string | null
-  /** `Accept-Language` of somebody who changes the own account. */
+  /** `Accept-Language` of a user who changes their own account. */
   languages?: string | undefined
-  /** It is an administrator's, and no concern of the user whose account it is. */
+  /** The request is an administrator's, so it is not shown to the owner of the account. */
   administrator?: true
 }
 
@@ -59,12 +59,12 @@ export async function listAuditEvents(
 }
 
 export type AuditFilter = {
-  /** Who did it, or to whom it was done. */
+  /** The actor or the subject. */
   user?: string
   event?: string
 }
 
-/** From the indexes alone, and before the rows: a database would rather read them all. */
+/** Finds the ids from the indexes alone, before any row: as one query, databases prefer to read every row. */
 export function filteredIds(db: Db<AccountTables>, page: PageRequest, filter: AuditFilter) {
   const direction = page.sort.at(-1)?.direction ?? 'desc'
   const upTo = page.offset + page.size
@@ -80,7 +80,7 @@ function isFiltered({ user, event }: AuditFilter): boolean {
 
 type Ids = SelectQueryBuilder<AccountTables, 'audit_events', { id: number }>
 
-/** What somebody did to others is in an index of its own, so the two parts have no row in common. */
+/** The index on actors holds only what they did to others, so the two parts have no row in common. */
 function idsOf(db: Db<AccountTables>, { user, event }: AuditFilter, part: (ids: Ids) => Ids) {
   const all: Ids = db.selectFrom('audit_events').select('id')
   const found = event === undefined ? all : all.where('event', '=', event)
@@ -91,8 +91,8 @@ function idsOf(db: Db<AccountTables>, { user, event }: AuditFilter, part: (ids: 
 }
 
 /**
- * Rows are added at one end and removed at the other, so the ids give their number without counting
- * millions of rows. An id skipped by a failed transaction is counted too.
+ * Rows are added at one end and removed at the other, so the first and last ids give the total without
+ * counting millions of rows. Ids skipped by failed transactions are counted too.
  */
 export async function countAuditEvents(
   db: Db<AccountTables>,
@@ -106,7 +106,7 @@ export async function countAuditEvents(
   return first === null || last === null ? 0 : last - first + 1
 }
 
-/** Counted no further than this, so that one busy name does not cost a walk over millions of rows. */
+/** Counting stops here, so that a busy name does not cost a scan of millions of rows. */
 const MOST_COUNTED = 10_000
 
 async function countFiltered(db: Db<AccountTables>, filter: AuditFilter): Promise<number> {

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 import type { Deletion } from './users.repository.ts'
 
-/** The account is disabled until then. */
+/** Also disables the account until it is erased. */
 export async function saveDeletion(
   db: Db<AccountTables>,
   id: number,
@@ -44,13 +44,13 @@ export async function listDueDeletions(
   return rows.map(({ id }) => id)
 }
 
-/** Its sessions and its row. What others keep about the user must be gone already. */
+/** Deletes the user's row and sessions. Rows of other tables that refer to it must be gone already. */
 export async function deleteUser(db: Db<AccountTables>, id: number): Promise<void> {
   await db.deleteFrom('sessions').where('user_id', '=', id).execute()
   await db.deleteFrom('users').where('id', '=', id).execute()
 }
 
-/** The rows stay, and say no longer who it was. */
+/** Keeps the rows, but removes the username from them. */
 export async function renameInAudit(
   db: Db<AccountTables>,
   username: string,
@@ -88,7 +88,7 @@ export async function insertTombstone(
     .execute()
 }
 
-/** Which of the names belonged to an account that was erased a short while ago. */
+/** Which of the names is still reserved by a recently erased account. */
 export async function findHeldName(
   db: Db<AccountTables>,
   { usernameHash, emailHash }: Partial<HeldNames>,
@@ -116,7 +116,7 @@ export async function freeNames(db: Db<AccountTables>, now: Date): Promise<void>
     .execute()
 }
 
-/** In the order in which they were erased. */
+/** In order of erasure. */
 export async function listTombstones(
   db: Db<AccountTables>,
   after: { deletedAt: string; userId: number } | undefined,

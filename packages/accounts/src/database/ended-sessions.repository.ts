@@ -30,7 +30,7 @@ export function revokeSession(
   )
 }
 
-/** Does so with a session that logged out, too. */
+/** Like `revokeSession`, but also for a session that has logged out or expired. */
 export function revokeAnySession(
   db: Db<AccountTables>,
   userId: number,
@@ -46,7 +46,7 @@ export function revokeAnySession(
   )
 }
 
-/** Does so with all sessions of one user, or all but one, those that logged out included. */
+/** Revokes all sessions of one user, or all but one, including those that have logged out. */
 export async function revokeSessions(
   db: Db<AccountTables>,
   userId: number,
@@ -60,7 +60,6 @@ export async function revokeSessions(
   await (except === undefined ? all : all.where('id', '!=', except)).execute()
 }
 
-/** And with the sessions of all users. */
 export async function revokeAllSessions(db: Db<AccountTables>): Promise<void> {
   await db.updateTable('sessions').set({ state: 'revoked' }).execute()
 }

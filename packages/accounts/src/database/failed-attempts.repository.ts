@@ -4,7 +4,7 @@ import type { AccountTables } from './tables.ts'
 
 export type FailedAttempts = { failures: number; endsAt: Date }
 
-/** A window that starts now. A stored one that ends later dates from before the clock was set back. */
+/** A window that starts now. A stored one that ends later was written before the clock was set back, and is ignored. */
 export type Window = { now: Date; endsAt: Date }
 
 export async function findFailedAttempts(
@@ -16,7 +16,7 @@ export async function findFailedAttempts(
   return row && failedAttemptsOf(row)
 }
 
-/** Those of the attempts that have failures. */
+/** Lists the attempts that have failures in the window. */
 export async function listFailedAttempts(
   db: Db<AccountTables>,
   attempts: string[],
@@ -31,7 +31,7 @@ export async function listFailedAttempts(
     .execute()
 }
 
-/** Until the transaction ends, no other failure is counted. */
+/** Until the transaction ends, no other failure can be counted for this attempt. */
 export async function lockFailedAttempts(
   db: Db<AccountTables>,
   attempt: string,
@@ -73,7 +73,7 @@ export async function addFailedAttempt(
   return failedAttemptsOf(row)
 }
 
-/** Takes back what was counted in advance. */
+/** Takes back an attempt that was counted in advance. */
 export async function subtractFailedAttempt(db: Db<AccountTables>, attempt: string): Promise<void> {
   await db
     .updateTable('failed_attempts')

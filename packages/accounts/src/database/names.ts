@@ -1,10 +1,10 @@
-// Twice the longest address in UTF-16 units; no stored name is longer. Normalising hostile text takes
-// quadratic time.
+// Twice the longest address in UTF-16 units; no stored name is longer. Longer text is not normalised,
+// because that takes quadratic time on hostile input.
 const LONGEST_COMPOSED = 508
 
 /**
- * How a username or an e-mail address is stored and looked up: trimmed, in lower case and in NFC,
- * because keyboards differ in how they type an accent. PostgreSQL refuses a NUL in a parameter, so it
+ * The form in which a username or e-mail address is stored and looked up: trimmed, in lower case and in
+ * NFC, because keyboards differ in how they encode an accent. PostgreSQL refuses NUL in a parameter, so it
  * becomes a character that no stored name contains.
  */
 export function normalName(name: string): string {

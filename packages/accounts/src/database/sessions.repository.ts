@@ -16,14 +16,13 @@ export type KnownSession = Pick<Session, 'id' | 'userId' | 'tokenHash' | 'previo
   lastUsedAt: Date
 }
 
-/** A session ends when it is not used for its lifetime, and in any case some time after it began. */
+/** A session expires when unused for its lifetime, and in any case at a maximum age. */
 export type SessionWindow = { now: Date; createdAfter: Date }
 
 const DAY_SECONDS = 86_400
 
 type WindowSettings = { clock: Clock; settings: { sessionMaxDays: number } }
 
-/** When a session must have begun and been used to be active now. */
 export function sessionWindow({ clock, settings }: WindowSettings): SessionWindow {
   const now = clock()
   return { now, createdAfter: secondsAfter(now, -settings.sessionMaxDays * DAY_SECONDS) }
@@ -56,7 +55,7 @@ export async function insertSession(
     authenticated_at: session.now.toISOString(),
     ...useColumns(session),
   })
-  if (!inserted) throw new Error('The database gave the new session no id')
+  if (!inserted) throw new Error('The database returned no id for the new session')
   return inserted
 }
 
@@ -67,8 +66,8 @@ type Rotation = ReturnType<typeof useColumns> & {
 }
 
 /**
- * Every condition is part of one update, so of all concurrent requests with one token, on any node,
- * exactly one succeeds, and a session that was revoked or whose user was disabled is never rotated.
+ * Every condition is part of one update. So exactly one of all concurrent requests with the same token, on
+ * any node, succeeds, and a session that was revoked or whose user was disabled is never rotated.
  */
 const rotate = prepared((db: Db<AccountTables>, { now, createdAfter, ...columns }: Rotation) => {
   const { previous_hash: presented } = columns
@@ -96,7 +95,7 @@ const rotate = prepared((db: Db<AccountTables>, { now, createdAfter, ...columns 
     .$narrowType<{ username: NotNull; roles: NotNull; last_seen_on: NotNull }>()
 })
 
-/** How (RFC 8176) and when the user of a session last proved who it is. */
+/** How (RFC 8176) and when the user of a session last authenticated. */
 export type Authentication = { amr: string[]; authenticatedAt: Date }
 
 type Rotated = Authentication & {
@@ -105,7 +104,7 @@ type Rotated = Authentication & {
   user: { id: number; username: string; roles: string[]; lastSeenOn: string }
 }
 
-/** Replaces the presented token by the next one. */
+/** Replaces the presented token with the next one. */
 export async function rotateSession(
   db: Db<AccountTables>,
   presentedHash: string,
@@ -189,7 +188,7 @@ export async function listLiveSessions(
   return rows.map(fromRow)
 }
 
-/** Where a user has logged in or refreshed: sessions that logged out count until they expire, revoked ones do not. */
+/** Where a user has logged in or refreshed. Logged-out sessions count until they expire; revoked ones do not. */
 export async function listSessionAddresses(
   db: Db<AccountTables>,
   userId: number,
@@ -207,7 +206,7 @@ export async function listSessionAddresses(
   return rows.map(({ address }) => address)
 }
 
-/** A difference, because each part is read from an index alone; the condition is that of its index. */
+/** Subtracts two counts, each read from an index alone. The condition must match that of the partial index. */
 export async function countActiveSessions(db: Db<AccountTables>, now: Date): Promise<number> {
   const unexpired = sql`select count(*) from sessions where expires_at > ${now.toISOString()}`
   const { rows } = await sql<{ total: number }>`

@@ -16,15 +16,15 @@ export type AccountTables = SigningKeyTables &
       /** Whether a sign-in also needs a second factor, which the host keeps. */
       second_factor: Generated<number>
       created_at: string
-      /** The day of the last sign-in or refresh; empty: never. */
+      /** The day of the last sign-in or refresh; empty means never. */
       last_seen_on: Generated<string>
-      /** Whether somebody proved to read mail to the address. */
+      /** Whether the user has proved that they receive mail at the address. */
       verified: Generated<number>
-      /** The next login with the password must choose another. */
+      /** Whether the next password login must choose a new password. */
       password_expired: Generated<number>
       /** When the account is erased; until then it is disabled. */
       deletes_at: Generated<string | null>
-      /** JSON: who asked for it, and whether the account was enabled before. */
+      /** JSON: who requested it, and whether the account was enabled before. */
       deletion: Generated<string | null>
     }
     sessions: {
@@ -32,13 +32,13 @@ export type AccountTables = SigningKeyTables &
       user_id: number
       token_family: string
       token_hash: string
-      /** The token before the last rotation. */
+      /** The hash of the token before the last rotation. */
       previous_hash: Generated<string | null>
       generation: number
-      /** How and when the user last proved who it is; absent in sessions of earlier versions. */
+      /** How and when the user last authenticated; null in sessions from earlier versions. */
       amr: Generated<string | null>
       authenticated_at: Generated<string | null>
-      /** After a logout the access token lives until it expires; a revoked session has no valid token. */
+      /** After a logout the access token stays valid until it expires; a revoked session has no valid token. */
       state: 'active' | 'logged_out' | 'revoked'
       created_at: string
       last_used_at: string
@@ -46,11 +46,11 @@ export type AccountTables = SigningKeyTables &
       address: string
       user_agent: string | null
     }
-    /** Erased accounts; ids are never used again. */
+    /** Erased accounts; their ids are never reused. */
     tombstones: {
       user_id: number
       deleted_at: string
-      /** Keyed hashes of names that are not free yet; null once they are. */
+      /** Keyed hashes of names that are still reserved; null once they are free. */
       username_hash: string | null
       email_hash: string | null
       held_until: string | null

@@ -4,7 +4,7 @@ import type { AccountTables } from './tables.ts'
 import { ADMIN_ROLE, type User, userOf } from './users.repository.ts'
 
 export type UserFilter = {
-  /** What the username or the e-mail address begins with, in the form in which they are stored. */
+  /** A prefix of the username or the e-mail address, in normal form. */
   prefix?: string
   role?: string
   enabled?: boolean
@@ -13,17 +13,17 @@ export type UserFilter = {
   createdTo?: string
   /** Whether a sign-in needs a second factor. */
   mfa?: boolean
-  /** Days; a user who was never seen is before all of them. */
+  /** Days; users who were never seen sort before all of them. */
   lastSeenFrom?: string
   lastSeenTo?: string
 }
 
-/** Which index a search walks along, and where on it a page ended. */
-export type Place = { walk: Walk; key: string; id: number }
+/** Where a page ended: the index that the search walks, and the last key on it. */
+export type Position = { walk: Walk; key: string; id: number }
 
 export type Walk = 'username' | 'email' | 'created' | 'seen' | 'id'
 
-/** Usernames that match come first, then e-mail addresses. */
+/** With a prefix, matching usernames come first, then matching e-mail addresses. */
 export function walksOf(filter: UserFilter): Walk[] {
   const { prefix, createdFrom, createdTo, lastSeenFrom, lastSeenTo } = filter
   if (prefix !== undefined) return ['username', 'email']
@@ -31,11 +31,11 @@ export function walksOf(filter: UserFilter): Walk[] {
   return lastSeenFrom !== undefined || lastSeenTo !== undefined ? ['seen'] : ['id']
 }
 
-/** Goes on after a place: however many users there are, a page costs the rows that it reads. */
+/** Keyset pagination: however many users there are, a page costs only the rows it reads. */
 export function matchingUsers(
   db: Db<AccountTables>,
   filter: UserFilter,
-  { walk, after, most }: { walk: Walk; after?: Place; most: number },
+  { walk, after, most }: { walk: Walk; after?: Position; most: number },
 ) {
   const users = withState(db.selectFrom('users'), filter)
   if (walk === 'username' || walk === 'email') {
@@ -67,17 +67,17 @@ export function matchingUsers(
 
 export async function listMatching(
   ...search: Parameters<typeof matchingUsers>
-): Promise<{ user: User; place: Place }[]> {
+): Promise<{ user: User; position: Position }[]> {
   const rows = await matchingUsers(...search).execute()
   const { walk } = search[2]
   return rows.map((row) => {
     const { username, email, created_at: created, last_seen_on: seen } = row
     const keys = { username, email, created, seen, id: '' }
-    return { user: userOf(row), place: { walk, key: keys[walk], id: row.id } }
+    return { user: userOf(row), position: { walk, key: keys[walk], id: row.id } }
   })
 }
 
-/** How many match, counted no further than `most`. */
+/** Counts the matches, up to `most`. */
 export async function countMatching(
   db: Db<AccountTables>,
   filter: UserFilter,
@@ -119,7 +119,7 @@ function withState<O>(users: Users<O>, filter: UserFilter): Users<O> {
   return found
 }
 
-/** Ordered byte by byte, what begins with the same letters is one range. */
+/** In byte order, all text with the same prefix is one range. */
 function beginning(db: Db<AccountTables>, column: 'username' | 'email', prefix: string) {
   const text = inBytes(db, column)
   return [sql<boolean>`${text} >= ${prefix}`, sql<boolean>`${text} < ${`${prefix}\u{10ffff}`}`]

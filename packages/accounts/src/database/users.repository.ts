@@ -11,11 +11,11 @@ export type User = {
   createdAt: string
   passwordHash: string
   secondFactor: boolean
-  /** The day of the last sign-in or refresh; empty: never. */
+  /** The day of the last sign-in or refresh; empty means never. */
   lastSeenOn: string
   verified: boolean
   passwordExpired: boolean
-  /** Set while the account waits for its erasure; then it is disabled. */
+  /** Set while the account awaits erasure; it is disabled meanwhile. */
   deletion?: Deletion & { at: string }
 }
 
@@ -26,8 +26,8 @@ export type NewUser = Omit<
   'id' | 'secondFactor' | 'lastSeenOn' | 'verified' | 'passwordExpired' | 'deletion'
 >
 
-/** A registration whose address is proved, or about to be. */
-export type Proved = Pick<User, 'username' | 'email' | 'passwordHash'>
+/** A registration whose password is hashed; its address may still await confirmation. */
+export type HashedRegistration = Pick<User, 'username' | 'email' | 'passwordHash'>
 
 export const ADMIN_ROLE = 'ROLE_ADMIN'
 export const USER_ROLE = 'ROLE_USER'
@@ -57,7 +57,7 @@ export async function findUserById(db: Db<AccountTables>, id: number): Promise<U
   return row && userOf(row)
 }
 
-// By one key alone: PostgreSQL then answers the look-ups of one turn with one query.
+// Looks up by a single key, so that PostgreSQL lookups of one event-loop turn are batched into one query.
 const userOfSession = prepared((db: Db<AccountTables>, { sessionId }: { sessionId: number }) =>
   db
     .selectFrom('sessions')
@@ -67,7 +67,7 @@ const userOfSession = prepared((db: Db<AccountTables>, { sessionId }: { sessionI
     .where('sessions.id', '=', sessionId),
 )
 
-/** An enabled user whose session was not ended. Runs for every authenticated request. */
+/** Finds the user if enabled and the session is not revoked. Runs for every authenticated request. */
 export async function findCaller(
   db: Db<AccountTables>,
   { userId, sessionId }: { userId: string; sessionId: string },
@@ -93,13 +93,13 @@ const userForUpdate = prepared((db: Db<AccountTables>, { id }: { id: number }) =
   forUpdate(db, db.selectFrom('users').selectAll().where('id', '=', id)),
 )
 
-/** Until the transaction ends, this user can neither be changed nor sign in elsewhere. */
+/** Until the transaction ends, nothing else can change this user or sign them in. */
 export async function lockUser(db: Db<AccountTables>, id: number): Promise<User | undefined> {
   const [row] = await userForUpdate(db, { id })
   return row && userOf(row)
 }
 
-/** Always in the same order, so that two changes of administrators do not deadlock. */
+/** Always locks in the same order, so that two changes to administrators do not deadlock. */
 export async function lockEnabledAdmins(db: Db<AccountTables>): Promise<number[]> {
   const query = db
     .selectFrom('users')
@@ -139,12 +139,12 @@ export async function updatePasswordHash(
   await updateHash(db, { id, hash: passwordHash })
 }
 
-/** To an address that was proved. */
+/** The address must have been confirmed. */
 export async function updateEmail(db: Db<AccountTables>, id: number, email: string): Promise<void> {
   await db.updateTable('users').set({ email, verified: 1 }).where('id', '=', id).execute()
 }
 
-/** Unless the account has another address by now. */
+/** Does nothing if the account's address has changed in the meantime. */
 export async function markVerified(
   db: Db<AccountTables>,
   { id, email }: Pick<User, 'id' | 'email'>,
@@ -157,25 +157,25 @@ export async function markVerified(
     .execute()
 }
 
-const seeOn = prepared((db: Db<AccountTables>, { id, day }: { id: number; day: string }) =>
+const updateLastSeen = prepared((db: Db<AccountTables>, { id, day }: { id: number; day: string }) =>
   db.updateTable('users').set({ last_seen_on: day }).where('id', '=', id),
 )
 
-/** Once a day for each user, for administrators who look for accounts that are not used. */
+/** Writes at most once a day per user, for administrators who look for unused accounts. */
 export async function markSeen(
   db: Db<AccountTables>,
   { id, lastSeenOn }: Pick<User, 'id' | 'lastSeenOn'>,
   now: Date,
 ): Promise<void> {
   const day = now.toISOString().slice(0, 10)
-  if (day > lastSeenOn) await seeOn(db, { id, day })
+  if (day > lastSeenOn) await updateLastSeen(db, { id, day })
 }
 
 export async function expirePassword(db: Db<AccountTables>, id: number): Promise<void> {
   await db.updateTable('users').set({ password_expired: 1 }).where('id', '=', id).execute()
 }
 
-/** Called by the host, with the user's row locked, when it keeps a second factor or keeps none any more. */
+/** Called by the host, with the user's row locked, when the user gets a second factor or has none left. */
 export async function updateSecondFactor<T extends AccountTables>(
   database: Db<T>,
   id: number,
@@ -221,10 +221,10 @@ export function userOf(row: UserRow): User {
   }
 }
 
-/** What a users page can be sorted by; each has an index. */
+/** The properties a page of users can be sorted by; each has an index. */
 export const USER_SORTS = ['id', 'username', 'email', 'createdAt', 'enabled']
 
-/** Skips to the page in an index, and reads the rows of that page only. */
+/** Skips to the page within an index, and reads only the rows of that page. */
 export async function listUsers(db: Db<AccountTables>, page: PageRequest): Promise<User[]> {
   const ids = inOrder(db.selectFrom('users').select('id'), page.sort)
     .limit(page.size)

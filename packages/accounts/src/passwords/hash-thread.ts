@@ -14,7 +14,7 @@ parentPort?.on('message', (task: HashTask) => {
 })
 
 /**
- * Keyboards differ in how they encode the same password. Normalising happens in this thread too,
+ * Keyboards differ in how they encode the same password, so it is normalised. That happens in this thread
  * because hostile text makes it slow.
  */
 function perform(task: HashTask): string | boolean {

@@ -4,7 +4,7 @@ import type { HashTask } from './phc.ts'
 import { createPasswordPool, type PoolOptions } from './pool.ts'
 
 const cost = { memoryKib: 8, passes: 1, lanes: 1 }
-const dear = { memoryKib: 65_536, passes: 8, lanes: 1 }
+const expensive = { memoryKib: 65_536, passes: 8, lanes: 1 }
 const hashing = (password: string, at = cost): HashTask => ({ kind: 'hash', password, cost: at })
 
 function startPool(t: TestContext, options: Partial<PoolOptions> = {}) {
@@ -31,7 +31,7 @@ describe('the pool of hashing threads', () => {
       turns += 1
     }, 1)
 
-    await pool.run(hashing('secret', dear), 'a')
+    await pool.run(hashing('secret', expensive), 'a')
     clearInterval(timer)
 
     assert.ok(turns > 10, `${turns} turns`)
@@ -54,7 +54,7 @@ describe('the pool of hashing threads', () => {
 
   test('refuses tasks that would wait too long, with Retry-After', async (t) => {
     const pool = startPool(t, { deadlineSeconds: 0.05 })
-    const first = pool.run(hashing('x', dear), 'a')
+    const first = pool.run(hashing('x', expensive), 'a')
     const second = pool.run(hashing('x'), 'a')
 
     await assert.rejects(pool.run(hashing('y'), 'b'), (problem: Record<string, unknown>) => {
@@ -76,7 +76,7 @@ describe('the pool of hashing threads', () => {
     assert.equal(refused.length, 2)
   })
 
-  test('takes over the thread that another pool no longer needs', async (t) => {
+  test('reuses an idle thread of a closed pool', async (t) => {
     const first = startPool(t)
     await first.run(hashing('x'), 'a')
     await first.close()
@@ -103,7 +103,7 @@ describe('the pool of hashing threads', () => {
 
   test('refuses waiting tasks when it is closed', async (t) => {
     const pool = startPool(t)
-    const running = pool.run(hashing('x', dear), 'a')
+    const running = pool.run(hashing('x', expensive), 'a')
     const waiting = pool.run(hashing('y'), 'a')
     const both = Promise.allSettled([running, waiting])
 

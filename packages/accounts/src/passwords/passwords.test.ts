@@ -13,11 +13,11 @@ function startPasswords(t: TestContext, cost = CHEAP) {
 }
 
 describe('passwords', () => {
-  test('are by default hashed with argon2id, 19 MiB, two passes, one lane', () => {
+  test('are hashed with argon2id, 19 MiB, two passes and one lane by default', () => {
     assert.deepEqual(DEFAULT_COST, { memoryKib: 19_456, passes: 2, lanes: 1 })
   })
 
-  test('never match without a hash, or with one whose cost is out of bounds', async (t) => {
+  test('never match a missing or malformed hash, or one whose cost is out of bounds', async (t) => {
     const passwords = startPasswords(t)
     const [salt, hash] = ['c29tZXNhbHQwMTIzNDU2', 'A'.repeat(43)]
     const strange = [
@@ -42,7 +42,7 @@ describe('passwords', () => {
     assert.equal(startPasswords(t, { ...CHEAP, passes: 2 }).isOutdated(hash), true)
   })
 
-  test('have a decoy of the same cost, which takes real work to check', async (t) => {
+  test('have a decoy hash of the same cost, which no password matches', async (t) => {
     const decoy = decoyHash(CHEAP, randomBytes)
 
     assert.deepEqual(costOf(decoy), CHEAP)

@@ -15,16 +15,16 @@ export type PasswordOptions = Partial<PoolOptions> & { cost?: HashCost }
 export type Passwords = ReturnType<typeof createPasswords>
 
 const DEFAULTS: PoolOptions = {
-  // One core is left for requests.
+  // Leaves one core for requests.
   workers: Math.max(1, availableParallelism() - 1),
   queueLimit: 1000,
   deadlineSeconds: 10,
 }
 
-// Twice the longest password in UTF-16 units; nothing longer can match.
+// Twice the longest password, in UTF-16 units; nothing longer can match.
 const LONGEST_CHECKED = 2048
 
-/** `address` is that of the client: the pool is fair between networks. */
+/** `address` is the client's: the pool is fair between networks. */
 export function createPasswords(options: PasswordOptions = {}) {
   const cost = options.cost ?? DEFAULT_COST
   const pool = createPasswordPool({ ...DEFAULTS, ...options })
@@ -38,7 +38,7 @@ export function createPasswords(options: PasswordOptions = {}) {
       return String(await run(task, address))
     },
 
-    /** Does the same work with and without a hash to compare with. */
+    /** Does the same work whether or not there is a hash to compare with. */
     async verify(hash: string | undefined, password: string, address: string): Promise<boolean> {
       const usable =
         hash !== undefined && costOf(hash) !== undefined && password.length <= LONGEST_CHECKED
@@ -53,14 +53,14 @@ export function createPasswords(options: PasswordOptions = {}) {
       return !used || !isAtLeast(used, cost)
     },
 
-    /** How many wait for a thread. */
+    /** The number of hashes that wait for a thread. */
     waiting: () => pool.waiting(),
 
     close: () => pool.close(),
   }
 }
 
-/** The passwords an operator lists in a file, one per line, and the commonest ones where asked for. */
+/** The passwords listed in the operator's file, one per line, and the most common ones if `refuseCommon`. */
 export function openBlocklist(
   file: string | undefined,
   { refuseCommon }: { refuseCommon: boolean },
@@ -96,8 +96,8 @@ function linesOf(text: string): ReadonlySet<string> {
 }
 
 /**
- * What counts as one client: an IPv4 address, or a /64 of IPv6, since a network that has one address
- * of it has all of them.
+ * What counts as one client: an IPv4 address, or an IPv6 /64, since whoever has one address of a /64 has
+ * all of them.
  */
 export function clientNetwork(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]

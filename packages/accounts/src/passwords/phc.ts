@@ -5,10 +5,10 @@ export type HashTask =
 /** The cost of one argon2id hash. */
 export type HashCost = { memoryKib: number; passes: number; lanes: number }
 
-/** The minimum of OWASP and ASVS 5. */
+/** The minimum that OWASP and ASVS 5 recommend. */
 export const DEFAULT_COST: HashCost = { memoryKib: 19_456, passes: 2, lanes: 1 }
 
-// An imported hash must not be able to demand a gigabyte or minutes.
+// An imported hash must not be able to demand a gigabyte of memory or minutes of work.
 const HIGHEST_COST: HashCost = { memoryKib: 262_144, passes: 10, lanes: 4 }
 
 const LOWEST_COST: HashCost = { memoryKib: 8, passes: 1, lanes: 1 }
@@ -29,7 +29,7 @@ export function isAtLeast(cost: HashCost, floor: HashCost): boolean {
   )
 }
 
-/** A hash of this cost that no password matches: checking against it takes as long as any other. */
+/** A hash of this cost that no password matches: checking against it takes as long as against a real one. */
 export function decoyHash(cost: HashCost, random: (bytes: number) => Buffer): string {
   const part = (bytes: number) => random(bytes).toString('base64').replace(/=+$/, '')
   const { memoryKib, passes, lanes } = cost

@@ -11,7 +11,7 @@ export const passwordQueueFull = defineProblem(
 
 export type PoolOptions = { workers: number; queueLimit: number; deadlineSeconds: number }
 
-// A thread takes a third of the memory of an idle service.
+// Idle threads are ended: each takes a third as much memory as an idle service.
 const IDLE_MS = 10_000
 
 type Job = {
@@ -21,13 +21,13 @@ type Job = {
   reject(error: unknown): void
 }
 
-// A thread already has its next task when it finishes one, so that it never waits for the event loop.
+// A thread has its next task queued when it finishes one, so that it never waits for the event loop.
 const TASKS_PER_WORKER = 2
 
 /**
- * Hashing has its own threads: the event loop would block, and in libuv's pool every file access and
- * signature check would queue behind it. The number of workers bounds the memory; a task that cannot
- * start in time is refused.
+ * Hashing has its own threads: on the event loop it would block everything, and in libuv's pool every file
+ * access and signature check would queue behind it. The number of workers bounds the memory; a task that
+ * cannot start in time is refused.
  */
 export function createPasswordPool(options: PoolOptions) {
   const queue = createFairQueue<Job>(options.queueLimit)
@@ -37,7 +37,7 @@ export function createPasswordPool(options: PoolOptions) {
   function leastLoaded(): HashWorker | undefined {
     if (closed) return undefined
     if (workers.size >= options.workers) return [...workers].sort((a, b) => a.load - b.load)[0]
-    const worker = takeResting() ?? startHashWorker()
+    const worker = takeIdle() ?? startHashWorker()
     workers.add(worker)
     return worker
   }
@@ -61,7 +61,7 @@ export function createPasswordPool(options: PoolOptions) {
     if (worker.lost) workers.delete(worker)
     dispatch()
     if (closed || worker.load > 0 || !workers.delete(worker)) return
-    rest(worker)
+    makeIdle(worker)
   }
 
   return {
@@ -95,22 +95,22 @@ function refuse(job: Job): void {
   job.reject(passwordQueueFull())
 }
 
-/** Threads without work, for every pool of the process: to start one takes longer than to hash. */
-const resting = new Map<HashWorker, NodeJS.Timeout>()
+/** Idle threads, shared by every pool of the process: starting a thread takes longer than hashing. */
+const idle = new Map<HashWorker, NodeJS.Timeout>()
 
-function rest(worker: HashWorker): void {
+function makeIdle(worker: HashWorker): void {
   const retire = () => {
-    resting.delete(worker)
+    idle.delete(worker)
     void worker.terminate()
   }
-  resting.set(worker, setTimeout(retire, IDLE_MS).unref())
+  idle.set(worker, setTimeout(retire, IDLE_MS).unref())
 }
 
-function takeResting(): HashWorker | undefined {
-  // The last one to rest, so that those which a burst has started retire.
-  for (const [worker, timer] of [...resting].reverse()) {
+function takeIdle(): HashWorker | undefined {
+  // Takes the most recently idle one, so that the extra threads of a burst reach their timeout.
+  for (const [worker, timer] of [...idle].reverse()) {
     clearTimeout(timer)
-    resting.delete(worker)
+    idle.delete(worker)
     if (!worker.lost) return worker
   }
   return undefined
@@ -119,9 +119,9 @@ function takeResting(): HashWorker | undefined {
 type HashOutcome = string | boolean
 
 type HashWorker = {
-  /** How many tasks it has; it performs them one after another, in the order given. */
+  /** The number of its tasks; it performs them one at a time, in order. */
   readonly load: number
-  /** The thread is gone and its tasks have failed. */
+  /** Whether the thread has ended; its tasks have then failed. */
   readonly lost: boolean
   perform(task: HashTask): Promise<HashOutcome>
   terminate(): Promise<unknown>

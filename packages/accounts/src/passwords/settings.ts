@@ -3,7 +3,7 @@ import type { Settings } from '@plinth/kit'
 import type { PasswordOptions } from './passwords.ts'
 import { DEFAULT_COST } from './phc.ts'
 
-/** Cheap hashes are for tests; production allows nothing below the default. */
+/** Cheap hashes are for tests; production allows no cost below the default. */
 export function hashingSettings(settings: Settings, prefix: string): PasswordOptions {
   const { memoryKib, passes, lanes } = DEFAULT_COST
   const floor = settings.production ? memoryKib : 8

@@ -11,7 +11,7 @@ import { logIn } from './login.ts'
 
 for (const engine of engines)
   describe(`a caller on ${engine.name}`, { skip: engine.skip }, () => {
-    test('whose session ended since the request began changes nothing', async (t) => {
+    test('is refused in the transaction when the session ended after the request began', async (t) => {
       const { accounts, db } = await startAccounts(t, engine)
       const { accessToken } = await logIn(accounts, USER, ORIGIN)
       const caller = await identifyCaller(accounts, accessToken)
@@ -24,7 +24,7 @@ for (const engine of engines)
       await assert.rejects(lock(), { code: 'INVALID_ACCESS_TOKEN' })
     })
 
-    test('who is no administrator any more, or whose session ended, gives no rights', async (t) => {
+    test('cannot grant rights after losing the admin role or the session', async (t) => {
       const { accounts, db } = await startAccounts(t, engine)
       const { accessToken } = await logIn(accounts, { ...USER, username: 'admin' }, ORIGIN)
       const caller = await identifyCaller(accounts, accessToken)

@@ -13,7 +13,7 @@ import { recordRefusal } from '../audit/failure-limit.ts'
 import type { AccountTables } from '../database/tables.ts'
 import { findCaller, lockUser, type User } from '../database/users.repository.ts'
 
-/** `callers` also knows users of another issuer, who can be administrators here without an account. */
+/** `callers` also accepts users of another issuer, who can be administrators here without an account. */
 export function accountGuard(accounts: Accounts, keys?: KeyGuard, callers?: Callers): AccountGuard {
   const guard = callerGuard((token) => identifyCaller(accounts, token))
   const role = (name: string, scope?: string) => {
@@ -26,8 +26,8 @@ export function accountGuard(accounts: Accounts, keys?: KeyGuard, callers?: Call
 export type Callers = ReturnType<typeof callerGuard>
 
 /**
- * The caller of a valid token whose session was not ended and whose user is enabled. Roles are those
- * of the row, not of the token.
+ * The caller of a valid token whose session is not revoked and whose user is enabled. Roles come from the
+ * user's row, not from the token.
  */
 export async function identifyCaller(
   { db, verifier }: Accounts,
@@ -39,8 +39,8 @@ export async function identifyCaller(
 }
 
 /**
- * Checked again in the transaction of a change to an account: the session may have ended since the
- * request began. Until the transaction ends, no session of this user can end.
+ * Checks the caller again in the transaction of a change to an account: the session may have ended since
+ * the request began. Until the transaction ends, no session of this user can end.
  */
 export async function lockCaller<T extends AccountTables>(
   database: Db<T>,
@@ -51,7 +51,7 @@ export async function lockCaller<T extends AccountTables>(
   if (!user || !(await findCaller(db, caller))) throw accessTokenRejected()
 }
 
-/** Writes an audit event for every caller whom the guard denies access. */
+/** Records an audit event whenever the guard denies access to a caller. */
 export function recordDenials(accounts: Accounts, guard: Guard): Guard {
   return onDenial(guard, async (request) => {
     const actor = request.caller.username

@@ -11,8 +11,8 @@ import { findCaller, lockUser } from '../database/users.repository.ts'
 import { refreshTokenHashes } from './sessions.ts'
 
 /**
- * What another service may know of an access token in force; nothing of any other. Stricter than the
- * token itself: a session that logged out is over here.
+ * What another service may learn about an active access token; `undefined` for any other. Stricter than
+ * the token itself: it is inactive once its session has logged out.
  */
 export async function introspectAccessToken(accounts: Accounts, token: string) {
   const { db, verifier } = accounts
@@ -27,13 +27,13 @@ export async function introspectAccessToken(accounts: Accounts, token: string) {
   return { iss, aud, iat, exp, nbf: iat, jti, client_id, amr, auth_time, ...about }
 }
 
-/** Of a token that has been verified. */
+/** The token must have been verified. */
 function claimsOf(token: string): Record<string, unknown> {
   const [, payload = ''] = token.split('.')
   return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))
 }
 
-/** Ends the session of an access or refresh token. An unknown token changes nothing. */
+/** Revokes the session of an access or refresh token. An unknown token changes nothing. */
 export async function revokeToken(
   accounts: Accounts,
   token: string,
@@ -51,7 +51,7 @@ export async function revokeToken(
   })
 }
 
-/** Only the newest token of a session speaks for it. */
+/** Only the newest refresh token of a session can revoke it. */
 async function sessionOfRefreshToken({ db }: Accounts, token: string) {
   const { tokenFamily, tokenHash } = refreshTokenHashes(token)
   const session = await findSessionByFamily(db, tokenFamily)

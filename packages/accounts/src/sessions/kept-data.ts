@@ -5,7 +5,7 @@ import type { AccountTables } from '../database/tables.ts'
 
 type HostData = { databaseUrl: string; accounts: AccountSettings }
 
-/** What a backup of a host has to keep: its database, which is sealed with its master key. */
+/** What a backup of a host must contain: its database, and the master key that seals values in it. */
 export function accountData(
   name: string,
   prefix: string,
@@ -20,7 +20,7 @@ export function accountData(
   }
 }
 
-/** A session that ended since the backup would be alive again, and so would its refresh token. */
+/** Without this, a session that ended since the backup would be active again, with its refresh token. */
 function endSessionsIn(migrations: Migration[]) {
   return async (url: string, { keepSessions }: { keepSessions: boolean }) => {
     const database = await openDatabase<AccountTables>(url, migrations, { restoring: true })

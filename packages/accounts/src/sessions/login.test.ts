@@ -5,7 +5,7 @@ import { engines, type TestEngine } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { until } from '../../../../test/until.ts'
 import { ORIGIN, startAccounts, USER } from '../../testing/start-accounts.ts'
-import { attemptOf, isSlowedNow } from '../audit/failure-limit.ts'
+import { attemptOf, isThrottledNow } from '../audit/failure-limit.ts'
 import { findUserByUsername, updatePasswordHash } from '../database/users.repository.ts'
 import { createPasswords } from '../passwords/passwords.ts'
 import { changeUser } from '../users/changes.ts'
@@ -13,7 +13,7 @@ import { logIn } from './login.ts'
 
 const REJECTED = { code: 'INVALID_CREDENTIALS' }
 
-/** Accounts that count what a login costs: passwords checked, and new hashes. */
+/** Accounts that count the cost of a login: password checks and new hashes. */
 async function startCounted(t: TestContext, engine: TestEngine, overrides: Env = {}) {
   const started = await startAccounts(t, engine, overrides)
   const { passwords } = started.accounts
@@ -32,7 +32,7 @@ async function startCounted(t: TestContext, engine: TestEngine, overrides: Env =
 
 for (const engine of engines)
   describe(`a login on ${engine.name}`, { skip: engine.skip }, () => {
-    test('that is refused costs one hash, whether or not the name is known', async (t) => {
+    test('costs one hash when refused, whether or not the name is known', async (t) => {
       const { accounts, costOf } = await startCounted(t, engine)
       const refused = (credentials: typeof USER) =>
         costOf(() => assert.rejects(logIn(accounts, credentials, ORIGIN), REJECTED))
@@ -48,17 +48,17 @@ for (const engine of engines)
       )
     })
 
-    test('that is slowed down costs no hash, whether or not the password is right', async (t) => {
+    test('costs no hash when throttled, whether or not the password is right', async (t) => {
       const { accounts, costOf } = await startCounted(t, engine, { X_FAILURE_LIMIT: '1' })
       const wrong = { ...USER, password: 'wrong' }
       await assert.rejects(logIn(accounts, wrong, ORIGIN), REJECTED)
-      const slowed = (credentials: typeof USER) =>
+      const throttled = (credentials: typeof USER) =>
         costOf(() =>
           assert.rejects(logIn(accounts, credentials, ORIGIN), { code: 'TOO_MANY_ATTEMPTS' }),
         )
 
       assert.deepEqual(
-        [await slowed(wrong), await slowed(USER)],
+        [await throttled(wrong), await throttled(USER)],
         [
           [0, 0],
           [0, 0],
@@ -66,7 +66,7 @@ for (const engine of engines)
       )
     })
 
-    test('whose stored hash changes again and again is tried twice', async (t) => {
+    test('is tried at most twice when the stored hash keeps changing', async (t) => {
       const { accounts, db } = await startAccounts(t, engine)
       const { passwords } = accounts
       const verify = passwords.verify.bind(passwords)
@@ -75,7 +75,7 @@ for (const engine of engines)
         'verify',
         async (...asked: Parameters<typeof verify>) => {
           const matches = await verify(...asked)
-          // As another login does that stores a hash of its own.
+          // Like another login that stores a new hash.
           const hash = await passwords.hash(USER.password, ORIGIN.address)
           await updatePasswordHash(db, 2, hash)
           return matches
@@ -94,17 +94,17 @@ for (const engine of engines)
 
       assert.deepEqual(await costOf(enter), [1, 0])
       assert.equal(await storedHash(), first)
-      const dearer = createPasswords({ cost: { memoryKib: 16, passes: 1, lanes: 1 } })
-      t.after(() => dearer.close())
-      await logIn({ ...accounts, passwords: dearer }, USER, ORIGIN)
+      const costlier = createPasswords({ cost: { memoryKib: 16, passes: 1, lanes: 1 } })
+      t.after(() => costlier.close())
+      await logIn({ ...accounts, passwords: costlier }, USER, ORIGIN)
 
       assert.notEqual(await storedHash(), first)
       assert.deepEqual(await costOf(enter), [1, 0])
     })
 
-    // SQLite has one writer at a time: there nothing can be counted in between.
+    // SQLite has one writer at a time, so nothing can be counted in between.
     if (engine.name === 'sqlite') return
-    test('lets no failure be counted between its last look and its session', async (t) => {
+    test('blocks the counting of failures from its last check until its session is open', async (t) => {
       const { accounts, db } = await startAccounts(t, engine)
       const failing = () => logIn(accounts, { ...USER, password: 'wrong' }, ORIGIN)
       const attempt = attemptOf('login', USER.username, ORIGIN)
@@ -112,7 +112,7 @@ for (const engine of engines)
       let failed: Promise<void> | undefined
 
       await inTransaction(db, async (inside) => {
-        await isSlowedNow(accounts, attempt, inside)
+        await isThrottledNow(accounts, attempt, inside)
         failed = assert.rejects(failing(), REJECTED)
         await until(
           async () =>

@@ -8,10 +8,10 @@ import {
   forgetFailures,
   type Guess,
   isRefusedNow,
-  isSlowedNow,
+  isThrottledNow,
   reachedTotals,
   recordFailure,
-  refuseWhenSlowed,
+  refuseWhenThrottled,
   totalsOf,
 } from '../audit/failure-limit.ts'
 import { normalName } from '../database/names.ts'
@@ -40,7 +40,7 @@ export async function logIn(
     reachedTotals(accounts, totals),
   ])
   const refusal = { event: 'LOGIN', subject: user?.username }
-  await refuseWhenSlowed(accounts, { attempt, failed }, refusal, origin)
+  await refuseWhenThrottled(accounts, { attempt, failed }, refusal, origin)
   const login = { userId: user?.id, totals, reached }
   const guess = await admitGuess(accounts, login, refusal, origin)
 
@@ -49,11 +49,11 @@ export async function logIn(
   if (user && matches) await turnAway(accounts, { user, attempt, guess }, origin)
   const pair =
     user?.enabled && matches
-      ? await enter(accounts, { user, password, attempt, guess }, origin)
+      ? await openPasswordSession(accounts, { user, password, attempt, guess }, origin)
       : undefined
   if (pair) return pair
-  // The password was right, but the stored hash has changed in the meantime (rehashed by another login,
-  // or a new password), or others have failed too often. A second try finds out which.
+  // The password was right, but meanwhile the stored hash has changed (rehashed by another login, or a new
+  // password) or the failure limit was reached. A second try finds out which.
   if (user?.enabled && matches && triesLeft > 0)
     return logIn(accounts, credentials, origin, triesLeft - 1)
 
@@ -61,7 +61,7 @@ export async function logIn(
   throw credentialsRejected()
 }
 
-/** Those who are limited do not learn that the password was right. */
+/** A rate-limited caller must not learn that the password was right. */
 async function turnAway(
   accounts: Accounts,
   { user, attempt, guess }: Omit<Proven, 'password'>,
@@ -69,7 +69,7 @@ async function turnAway(
 ): Promise<void> {
   if (!accounts.turnAway || !(user.passwordExpired || user.deletion)) return
   const limited = await Promise.all([
-    isSlowedNow(accounts, attempt, accounts.db),
+    isThrottledNow(accounts, attempt, accounts.db),
     isRefusedNow(accounts, guess, accounts.db),
   ])
   if (!limited.includes(true)) await accounts.turnAway.run(accounts, user, ['pwd'], origin)
@@ -77,7 +77,7 @@ async function turnAway(
 
 type Proven = { user: User; password: string; attempt: Attempt; guess: Guess }
 
-async function enter(accounts: Accounts, proven: Proven, origin: Origin) {
+async function openPasswordSession(accounts: Accounts, proven: Proven, origin: Origin) {
   const { user, password, attempt, guess } = proven
   const outdated = accounts.passwords.isOutdated(user.passwordHash)
   const newHash = outdated ? await accounts.passwords.hash(password, origin.address) : undefined
@@ -90,7 +90,7 @@ async function enter(accounts: Accounts, proven: Proven, origin: Origin) {
       async admit(db, locked) {
         const [now, ...refusals] = await Promise.all([
           locked,
-          isSlowedNow(accounts, attempt, db),
+          isThrottledNow(accounts, attempt, db),
           isRefusedNow(accounts, guess, db),
         ])
         if (now?.passwordHash !== user.passwordHash || now.passwordExpired) return false

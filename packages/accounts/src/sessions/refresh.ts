@@ -1,7 +1,7 @@
 import { inTransaction, type Problem } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
-import { recordRefusal, slowedDown } from '../audit/failure-limit.ts'
+import { recordRefusal, throttled } from '../audit/failure-limit.ts'
 import { revokeSession } from '../database/ended-sessions.repository.ts'
 import {
   findSessionByFamily,
@@ -19,7 +19,7 @@ import {
   tokenPair,
 } from './sessions.ts'
 
-/** Exchanges a refresh token for a new pair; the presented one is used up, whatever happens next. */
+/** Exchanges a refresh token for a new pair; the presented token is used up, whatever happens next. */
 export async function refreshSession(
   accounts: Accounts,
   refreshToken: string,
@@ -39,16 +39,16 @@ export async function refreshSession(
     return { user, sessionId: id, refreshToken: next, ...times }
   })
   if (!rotated) throw await rejectRefresh(accounts, refreshToken, origin)
-  // After the commit: a change of the user locks its row first, and then its sessions. The old token is
-  // used up, so a failure must not lose the new one; the next refresh marks the day.
+  // After the commit, to avoid a deadlock: a change to the user locks its row first, then its sessions. The
+  // old token is used up, so a failure here must not lose the new one; the next refresh marks the day.
   await markSeen(accounts.db, rotated.user, use.now).catch(() => {})
   return tokenPair(accounts, rotated, sign)
 }
 
 /**
- * A token of a known session is always 401, as in the specification's table: of any number of
- * concurrent refreshes one succeeds and the others get the same answer. Only invented tokens are
- * slowed, and counted afterwards, so that a valid token always works.
+ * A token of a known session is always 401, as in the specification's table: one of any number of
+ * concurrent refreshes succeeds and all others get the same answer. Only made-up tokens are throttled, and
+ * they are counted only after the rotation was tried, so a valid token always works.
  */
 async function rejectRefresh(
   accounts: Accounts,
@@ -64,8 +64,8 @@ async function rejectRefresh(
       return refreshTokenRejected()
     }
     const failed = await recordRefusal(inside, { event: 'REFRESH' }, origin)
-    const slowed = failed.failures > accounts.settings.failures.limit
-    return slowed ? slowedDown(accounts, failed) : refreshTokenRejected()
+    const isOver = failed.failures > accounts.settings.failures.limit
+    return isOver ? throttled(accounts, failed) : refreshTokenRejected()
   })
 }
 
@@ -78,7 +78,7 @@ async function refuseKnown(
   const replayed = session.tokenHash !== tokenHash
   const user = await lockUser(accounts.db, session.userId)
   const { refreshReuse } = accounts.settings
-  if (replayed && refreshReuse === 'revoke' && !isRepeated(accounts, session, tokenHash))
+  if (replayed && refreshReuse === 'revoke' && !isRetry(accounts, session, tokenHash))
     await revokeSession(accounts.db, session.userId, session.id, sessionWindow(accounts))
   const event = replayed ? 'REFRESH_REPLAYED' : 'REFRESH'
   await recordRefusal(accounts, { event, subject: user?.username }, origin)
@@ -87,10 +87,10 @@ async function refuseKnown(
 const GRACE_SECONDS = 10
 
 /**
- * The same request again: a lost reply, or a second tab. It is 401 all the same, but no sign of theft.
- * Clocks of nodes differ, so the rotation may seem to be in the future.
+ * Whether the token is the one just rotated, sent again after a lost reply or by a second tab. That is
+ * still 401, but no sign of theft. The nodes' clocks differ, so the rotation may seem to be in the future.
  */
-function isRepeated({ clock }: Accounts, session: KnownSession, tokenHash: string): boolean {
+function isRetry({ clock }: Accounts, session: KnownSession, tokenHash: string): boolean {
   const ageMs = Math.abs(clock().getTime() - session.lastUsedAt.getTime())
   return session.previousHash === tokenHash && ageMs < GRACE_SECONDS * 1000
 }

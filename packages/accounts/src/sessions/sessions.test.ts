@@ -19,7 +19,7 @@ const CALLER = { userId: '2', username: 'user', roles: ['ROLE_USER'], sessionId:
 
 for (const engine of engines)
   describe(`own sessions on ${engine.name}`, { skip: engine.skip }, () => {
-    test(`are listed up to ${MOST_LISTED}, those used last first`, async (t) => {
+    test(`are listed up to ${MOST_LISTED}, most recently used first`, async (t) => {
       const { accounts, clock, db } = await startAccounts(t, engine)
       await inTransaction(db, async (inside) => {
         for (let index = 0; index <= MOST_LISTED; index += 1) {
@@ -49,7 +49,7 @@ for (const engine of engines)
       assert.equal(await countActiveSessions(db, new Date('2999-01-01')), 0)
     })
 
-    test('end when a backup is restored, unless they are to be kept', async (t) => {
+    test('end when a backup is restored, unless keepSessions is set', async (t) => {
       const { accounts, url } = await startAccounts(t, engine)
       const data = { databaseUrl: url, accounts: accounts.settings }
       const { database } = accountData('x', 'X_', data, accountMigrations)

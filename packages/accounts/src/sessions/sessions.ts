@@ -33,18 +33,18 @@ export type TokenPair = {
   refreshTokenExpiresInSeconds: number
 }
 
-/** An authenticated user, and what must still hold when the session opens. */
+/** An authenticated user, and the conditions that must still hold when the session opens. */
 export type Entry = {
   userId: number
   event: string
-  /** How the user proved who it is: values of RFC 8176. */
+  /** How the user authenticated: values of RFC 8176. */
   amr: string[]
-  /** `locked` is the user as it is now, if enabled; what is read meanwhile shares its round trip. */
+  /** `locked` is the current user, if enabled; reads started before awaiting it share its round trip. */
   admit(db: Db<AccountTables>, locked: Promise<User | undefined>): Promise<boolean>
 }
 
 /**
- * Every way in ends here, and the gate of the host may ask for more. The user's row is locked while the
+ * Every kind of login ends here, and the host's gate may require more. The user's row is locked while the
  * session is created, so a user who is being disabled, or whose password is being changed, either gets
  * no session or one that the change then revokes.
  */
@@ -60,7 +60,7 @@ export async function openSession(
     const locked = lockUser(db, entry.userId).then((user) => (user?.enabled ? user : undefined))
     const [user, admitted] = await Promise.all([locked, entry.admit(db, locked)])
     if (!user || !admitted) return undefined
-    refusal = await askedAtGate(accounts, db, { user, entry, origin })
+    refusal = await refusalOfGate(accounts, db, { user, entry, origin })
     if (refusal) return undefined
     const event = { event: entry.event, actor: user.username, subject: user.username }
     await recordEvent({ ...accounts, db }, event, origin)
@@ -73,14 +73,14 @@ export async function openSession(
     const proof = { amr, authenticatedAt: use.now, createdAt: use.now }
     return lastly(session.then(({ id }) => ({ user, sessionId: id, refreshToken, ...proof })))
   })
-  // Thrown only now, so that what the gate wrote stays.
+  // Thrown only after the commit, so that the gate's writes are kept.
   if (refusal) throw refusal
   return opened && tokenPair(accounts, opened, sign)
 }
 
 type AtGate = { user: User; entry: Entry; origin: Origin }
 
-async function askedAtGate(
+async function refusalOfGate(
   { gate }: Accounts,
   db: Db<AccountTables>,
   { user, entry, origin }: AtGate,
@@ -129,8 +129,8 @@ export async function tokenPair(
 }
 
 /**
- * Ends the session of a refresh token if it is the caller's own and still active and, where the
- * edition says so, the session of the access token. The access token stays valid until it expires.
+ * Ends the session of a refresh token if it is the caller's own and still active and, if `logoutEndsCaller`
+ * is set, the session of the access token. The access token stays valid until it expires.
  */
 export async function logOut(
   accounts: Accounts,
@@ -156,7 +156,7 @@ export async function logOut(
 
 const UNCHANGED_SECONDS = 60
 
-/** A logout that ends nothing can be repeated for ever: it has one row a minute and network. */
+/** A logout that ends nothing can be repeated for ever, so it gets one row per minute and network. */
 async function isFirstUnchanged(
   accounts: Accounts,
   db: Db<AccountTables>,

@@ -14,12 +14,12 @@ export async function sessionsOf(accounts: Accounts, userId: number, caller?: Ca
   const sessions = await listLiveSessions(accounts.db, userId, sessionWindow(accounts))
   return sessions.map((session) => ({
     ...session,
-    // Another issuer numbers users and sessions as well.
+    // Another issuer may use the same user and session ids.
     current: caller?.userId === String(userId) && caller.sessionId === String(session.id),
   }))
 }
 
-/** Ends one session of a user, or all of them, for an administrator. */
+/** Revokes one session of a user, or all of them, for an administrator. */
 export async function endSessions(
   accounts: Accounts,
   userId: number,
@@ -41,16 +41,16 @@ export async function endSessions(
 /** The passkeys that a host keeps for its users. */
 export type PasskeyStore = {
   list(db: Db<AccountTables>, userId: number): Promise<PasskeySummary[]>
-  /** Returns how many there were. */
+  /** Returns the number removed. */
   remove(db: Db<AccountTables>, userId: number, choice: { id: string } | 'all'): Promise<number>
 }
 
 export type PasskeySummary = { id: string; label: string; createdAt: string; lastUsedAt: string }
 
 /**
- * For an operator, or who proved to own the address: needs no current password, ends every session and,
- * where a store is given, removes every passkey: one of them may be the thief's. Returns whether it was
- * done.
+ * For an operator, or a user who has proved that the address is theirs. Needs no current password, ends
+ * every session and, given a store, removes every passkey, because one of them may be a thief's. Returns
+ * whether the password was reset.
  */
 export async function resetPassword(
   accounts: Accounts,
@@ -76,6 +76,6 @@ export async function resetPassword(
 
 type ResetOptions = {
   passkeys?: PasskeyStore
-  /** Checked in the transaction, with the user's row locked: whether the password may still be reset. */
+  /** Decides in the transaction, with the user's row locked, whether the password may still be reset. */
   admit?: (db: Db<AccountTables>, user: User) => Promise<boolean>
 }

@@ -26,8 +26,8 @@ import { refuseHeldNames } from './deletion.ts'
 type UserChange = { enabled?: boolean; roles?: string[] }
 
 /**
- * Enables or disables a user and sets roles. It takes effect at once: disabling ends all sessions,
- * and every request reads the user's row.
+ * Enables or disables a user and sets roles. Takes effect at once: disabling ends all sessions, and every
+ * request reads the user's row.
  */
 export async function changeUser(
   accounts: Accounts,
@@ -57,8 +57,8 @@ export async function changeUser(
 }
 
 /**
- * Two administrators may disable each other at once. A service key has no session, and the user of
- * another issuer no account here.
+ * Two administrators may disable each other at the same time. Service keys, which have no session, and users
+ * of another issuer, who have no account here, are not checked.
  */
 async function requireStillAdmin(db: Db<AccountTables>, admins: number[], caller?: Caller) {
   if (!caller || caller.sessionId === '' || !/^\d+$/.test(caller.userId)) return
@@ -68,7 +68,7 @@ async function requireStillAdmin(db: Db<AccountTables>, admins: number[], caller
 
 type EmailChange = {
   email: string
-  /** Checked in the transaction, with the user's row locked: whether it may still be changed. */
+  /** Decides in the transaction, with the user's row locked, whether it may still be changed. */
   admit(db: Db<AccountTables>, user: User): Promise<boolean>
 }
 

@@ -20,12 +20,12 @@ type Model = {
   erased: boolean
 }
 
-/** What a step does to the account; false: it is refused. */
+/** What a step does to the account; false means it is refused. */
 const MODEL: Record<string, (model: Model) => boolean> = {
   user: (model) => ask(model, 'user'),
   administrator: (model) => ask(model, 'administrator'),
-  keep: (model) => keep(model, model.deletion !== undefined),
-  keepOwn: (model) => keep(model, model.deletion?.by === 'user'),
+  cancel: (model) => cancel(model, model.deletion !== undefined),
+  cancelOwn: (model) => cancel(model, model.deletion?.by === 'user'),
   toggle: (model) => {
     if (model.deletion) return false
     model.enabled = !model.enabled
@@ -44,9 +44,9 @@ function ask(model: Model, by: 'user' | 'administrator'): boolean {
   return true
 }
 
-function keep(model: Model, may: boolean): boolean {
-  if (may) delete model.deletion
-  return may
+function cancel(model: Model, allowed: boolean): boolean {
+  if (allowed) delete model.deletion
+  return allowed
 }
 
 type Steps = Record<string, (id: number) => Promise<unknown>>
@@ -57,8 +57,8 @@ function stepsOf(accounts: Accounts): Steps {
     user: (id) => scheduleDeletion(accounts, id, { by: 'user', graceSeconds }, BY),
     administrator: (id) =>
       scheduleDeletion(accounts, id, { by: 'administrator', graceSeconds }, BY),
-    keep: (id) => cancelDeletion(accounts, id, async () => true, BY),
-    keepOwn: (id) => cancelDeletion(accounts, id, async (_, { by }) => by === 'user', BY),
+    cancel: (id) => cancelDeletion(accounts, id, async () => true, BY),
+    cancelOwn: (id) => cancelDeletion(accounts, id, async (_, { by }) => by === 'user', BY),
     toggle: async (id) => {
       const user = await findUserById(accounts.db, id)
       return changeUser(accounts, id, { enabled: !user?.enabled }, BY)
@@ -69,7 +69,7 @@ function stepsOf(accounts: Accounts): Steps {
 
 for (const engine of engines)
   describe(`the erasure of an account on ${engine.name}`, { skip: engine.skip }, () => {
-    test('follows its states, whatever is asked for in which order', async (t) => {
+    test('matches the model for any sequence of requests', async (t) => {
       const { accounts, clock } = await startAccounts(t, engine)
       const steps = stepsOf(accounts)
       let made = 0
@@ -98,7 +98,7 @@ for (const engine of engines)
       })
     })
 
-    test('of many that keep and erase it at once, one wins', async (t) => {
+    test('lets exactly one of many concurrent cancellations and erasures succeed', async (t) => {
       const { accounts, clock } = await startAccounts(t, engine)
       const user = await findUserByUsername(accounts.db, USER.username)
       const id = user?.id ?? 0

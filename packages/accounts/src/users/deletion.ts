@@ -23,23 +23,23 @@ import { emailTaken, lastAdministrator, usernameTaken, userUnknown } from '../pr
 const DAY_SECONDS = 86_400
 const HELD_DAYS = 30
 
-type Wish = {
+type DeletionRequest = {
   by: Deletion['by']
   graceSeconds: number
-  /** In the transaction, with the user's row locked; throws if it may not happen any more. */
+  /** Runs in the transaction, with the user's row locked; throws if the deletion is no longer allowed. */
   admit?(db: Db<AccountTables>): Promise<void>
   onScheduled?(db: Db<AccountTables>, user: User, deletesAt: string): Promise<void>
 }
 
 /**
- * Asks for the erasure of an account: every session ends at once, and the account cannot be used until
- * it is cancelled. Asking again changes nothing, except that what an administrator wants the user
- * cannot cancel. Returns when it will be erased.
+ * Schedules the erasure of an account: every session ends at once, and the account cannot be used unless the
+ * deletion is cancelled. A second request changes nothing, except that the user can no longer cancel once an
+ * administrator has asked for it. Returns when the account will be erased.
  */
 export async function scheduleDeletion(
   accounts: Accounts,
   id: number,
-  { by: wisher, graceSeconds, admit, onScheduled }: Wish,
+  { by: requestedBy, graceSeconds, admit, onScheduled }: DeletionRequest,
   { actor, origin, reason }: By,
 ): Promise<string> {
   return inTransaction(accounts.db, async (db) => {
@@ -50,9 +50,9 @@ export async function scheduleDeletion(
     if (admins.length === 1 && admins[0] === id) throw lastAdministrator()
     const { deletion } = user
     const at = deletion?.at ?? secondsAfter(accounts.clock(), graceSeconds).toISOString()
-    if (deletion?.by === 'administrator' || deletion?.by === wisher) return at
+    if (deletion?.by === 'administrator' || deletion?.by === requestedBy) return at
     const wasEnabled = deletion?.wasEnabled ?? user.enabled
-    await saveDeletion(db, id, { at, by: wisher, wasEnabled })
+    await saveDeletion(db, id, { at, by: requestedBy, wasEnabled })
     await revokeSessions(db, id)
     const event = { event: 'DELETION_REQUESTED', actor, reason, subject: user.username, userId: id }
     await recordEvent({ ...accounts, db }, event, origin)
@@ -61,7 +61,7 @@ export async function scheduleDeletion(
   })
 }
 
-/** Returns whether there was one to cancel. The account is as it was before, without sessions. */
+/** Restores the account as it was, without its sessions. Returns whether a deletion was cancelled. */
 export async function cancelDeletion(
   accounts: Accounts,
   id: number,
@@ -81,8 +81,8 @@ export async function cancelDeletion(
 const ORIGIN: Origin = { address: 'erasure', userAgent: null, requestId: null }
 
 /**
- * Erases an account whose time has come, in one transaction: what is left is its id, and for 30 days
- * its name and address as keyed hashes, so that they stay taken. Returns whether it did.
+ * Erases an account whose deletion is due, in one transaction. What remains is its id and, for 30 days, keyed
+ * hashes of its username and address, which reserve them. Returns whether it was erased.
  */
 export async function eraseAccount(
   accounts: Accounts,
@@ -107,7 +107,7 @@ export async function eraseAccount(
   return erased
 }
 
-/** After the insert in its transaction: an erasure or a change may have freed the unique index just now. */
+/** Call it after the write, in its transaction: an erasure or a change may have just freed the unique index. */
 export async function refuseHeldNames(
   accounts: Accounts,
   db: Db<AccountTables>,

@@ -29,10 +29,10 @@ const ORIGIN: Origin = { address: OPERATOR, userAgent: null, requestId: null }
 const BY = { actor: OPERATOR, origin: ORIGIN }
 const PAGE = 500
 
-/** What somebody with access to the machine may do. Users are named as they name themselves. */
+/** What an operator with access to the machine may do. Users are identified by username. */
 export type Operator = ReturnType<typeof operatorOf>
 
-/** Where the host keeps second factors: removes one in a transaction that has locked the user. */
+/** On a host with second factors: removes the user's, in a transaction that has locked the user. */
 export type DropFactor = (accounts: Accounts, user: User, by: By) => Promise<void>
 
 export function operatorOf(accounts: Accounts, passkeys?: PasskeyStore, dropFactor?: DropFactor) {
@@ -44,7 +44,7 @@ export function operatorOf(accounts: Accounts, passkeys?: PasskeyStore, dropFact
       summaryOf(await changeUser(accounts, (await named(username)).id, { enabled }, BY)),
     setRoles: async (username: string, roles: string[]) =>
       setRoles(accounts, await named(username), roles),
-    /** Ends every session, and removes every passkey unless they are kept. */
+    /** Ends every session, and removes every passkey unless `keepPasskeys` is set. */
     resetPassword: async (username: string, given: { password?: string; keepPasskeys?: boolean }) =>
       resetTo(accounts, await named(username), given, passkeys),
     sessions: async (username: string) => {
@@ -77,7 +77,7 @@ async function everyUser({ db }: Accounts) {
 
 type NewAccount = { username: string; email: string; admin?: boolean; password?: string }
 
-/** Names and password follow the rules of a registration over HTTP, with the same messages. */
+/** Validates names and password like a registration over HTTP, with the same messages. */
 async function createUser(accounts: Accounts, request: NewAccount) {
   const { username, email, admin = false, password = newPassword(accounts) } = request
   const registration = { username, email, password }
@@ -135,7 +135,7 @@ async function removePasskeys(
   return removed
 }
 
-/** At once: an administrator who has lost the factor and is alone has no other way back. */
+/** Takes effect at once: a sole administrator who has lost the factor has no other way back in. */
 async function removeFactor(
   accounts: Accounts,
   { id, username }: User,

@@ -13,10 +13,10 @@ import {
   attemptOf,
   findFailures,
   forgetFailures,
-  isSlowedNow,
+  isThrottledNow,
   type Refusal,
   recordFailure,
-  refuseWhenSlowed,
+  refuseWhenThrottled,
 } from '../audit/failure-limit.ts'
 import { revokeSessions } from '../database/ended-sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
@@ -56,13 +56,13 @@ export async function changeOwnPassword(
 type PasswordProof = { password: string; field: string; event: string }
 
 type Work<P, R> = {
-  /** Runs once the password is known to be right, outside the transaction. */
+  /** Runs after the password was found right, outside the transaction. */
   prepare(): Promise<P>
   /** Runs in a transaction in which the password cannot change and the session cannot end. */
   work(db: Db<AccountTables>, user: User, prepared: P): Promise<R>
 }
 
-/** Does something that needs the caller's password. Wrong ones are counted, whatever they are for. */
+/** Runs work that requires the caller's password. Wrong passwords share one count, whatever the work is. */
 export async function withOwnPassword<P, R>(
   accounts: Accounts,
   caller: Caller,
@@ -76,7 +76,7 @@ export async function withOwnPassword<P, R>(
   const attempt = attemptOf('password', user.username, origin)
   const refused = { attempt, event: { event: proof.event, ...who }, field: proof.field }
   const failed = await findFailures(accounts, attempt)
-  await refuseWhenSlowed(accounts, { attempt, failed }, refused.event, origin)
+  await refuseWhenThrottled(accounts, { attempt, failed }, refused.event, origin)
   const { passwords } = accounts
   const known = await passwords.verify(user.passwordHash, proof.password, origin.address)
   if (!known) throw await rejectPassword(accounts, caller, refused, origin)
@@ -84,24 +84,24 @@ export async function withOwnPassword<P, R>(
   const done = await inTransaction(accounts.db, async (db) => {
     const now = await lockUser(db, user.id)
     if (now?.passwordHash !== user.passwordHash) return undefined
-    if (await isSlowedNow(accounts, attempt, db)) return undefined
+    if (await isThrottledNow(accounts, attempt, db)) return undefined
     await requireLiveSession(db, caller)
     await forgetFailures(db, attempt)
     return { result: await work.work(db, now, prepared) }
   })
   if (done) return done.result
-  // The hash has changed in the meantime (rehashed by a login, or a new password), or others have
-  // failed too often.
+  // Meanwhile the hash has changed (rehashed by a login, or a new password) or the failure limit was
+  // reached.
   if (triesLeft === 0) throw await rejectPassword(accounts, caller, refused, origin)
   return withOwnPassword(accounts, caller, proof, origin, work, triesLeft - 1)
 }
 
-/** It may have ended since the request began. */
+/** The session may have ended since the request began. */
 async function requireLiveSession(db: Db<AccountTables>, caller: Caller): Promise<void> {
   if (!(await findCaller(db, caller))) throw accessTokenRejected()
 }
 
-/** A session that ended meanwhile is 401: the new password that ended it proves nothing wrong. */
+/** 401 if the session has ended meanwhile: the password may fail only because it was just changed elsewhere. */
 async function rejectPassword(
   accounts: Accounts,
   caller: Caller,

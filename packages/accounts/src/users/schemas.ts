@@ -2,13 +2,13 @@ import { emailText, oneOf, orNull, pageReply, requiredText, Type, timestamp } fr
 
 const LONGEST_PASSWORD = 1024
 
-// Control characters and lone surrogates (\p{Cs}) are refused because not every database can store
-// them; default-ignorable characters, which are not drawn or change the writing direction, because they
-// make one name look like another.
+// Control characters and lone surrogates (\p{Cs}) are refused because not every database can store them.
+// Default-ignorable characters, which are invisible or change the writing direction, are refused because
+// they make one name look like another.
 const REFUSED = '\\p{Cc}\\p{Cs}\\p{Default_Ignorable_Code_Point}'
 export const USERNAME_RULE = 'must have 3 to 50 characters'
 
-// The length without surrounding spaces.
+// Counts the length without surrounding spaces.
 const USERNAME = `^\\s*[^\\s${REFUSED}][^${REFUSED}]{1,48}[^\\s${REFUSED}]\\s*$`
 
 export const usernameText = Type.String({
@@ -40,7 +40,7 @@ export const passwordChangeBody = (passwordMinLength: number) =>
     { title: 'PasswordChange' },
   )
 
-/** Why an administrator does it; the audit keeps it. */
+/** Why an administrator does it; stored in the audit. */
 export const reason = requiredText({
   maxLength: 500,
   examples: ['Asked for by phone, ticket 4711'],
@@ -119,7 +119,7 @@ const profile = {
 
 const closed = { additionalProperties: false }
 
-/** Reply schemas list what is sent, so that a password hash never is. */
+/** Reply schemas list every member that is sent, so that a password hash never is. */
 export const ProfileReply = Type.Object(profile, { ...closed, title: 'Profile' })
 
 export const RegistrationReply = Type.Object(
@@ -141,7 +141,11 @@ export const UsersReply = Type.Object(
   {
     ...pageReply(UserReply, 'PageOfUsers').properties,
     next: Type.Optional(
-      orNull(Type.String({ description: 'Of a search, whose totals are counted up to 10,000' })),
+      orNull(
+        Type.String({
+          description: 'The cursor of a search, whose totals are counted up to 10,000',
+        }),
+      ),
     ),
   },
   { title: 'PageOfUsers' },

@@ -4,13 +4,13 @@ import { normalName } from '../database/names.ts'
 import {
   countMatching,
   listMatching,
-  type Place,
+  type Position,
   type UserFilter,
   walksOf,
 } from '../database/user-search.repository.ts'
 import { pageOfUsers, summaryOf } from './users.ts'
 
-/** As the query of a request has it: every value is text. */
+/** As in the query string, where every value is text. */
 export type UserSearch = {
   q?: string
   role?: string
@@ -27,26 +27,29 @@ export type UserSearch = {
 const MOST_COUNTED = 10_000
 
 /**
- * Without a search, every user, as specified. A search has an order of its own, that of the index it
- * walks along, and goes on with `after`: a page number would have to skip what lies before it.
+ * Without a filter, pages through every user, as specified. A search has a fixed order, that of the index
+ * it walks, and continues with `after`: a page number would have to skip every row before it.
  */
 export async function searchUsers(accounts: Accounts, search: UserSearch, page: PageRequest) {
   const { after, ...wanted } = search
   const filter = filterOf(wanted)
   if (Object.keys(filter).length === 0 && after === undefined) return pageOfUsers(accounts, page)
-  if (page.page > 0) throw validationFailed(['page: a search goes on with after'])
-  if (page.sort.length > 0) throw validationFailed(['sort: a search has an order of its own'])
-  const found = await collect(accounts, filter, { after: placeOf(after, filter), size: page.size })
+  if (page.page > 0) throw validationFailed(['page: a search continues with after'])
+  if (page.sort.length > 0) throw validationFailed(['sort: a search has a fixed order'])
+  const found = await collect(accounts, filter, {
+    after: positionOf(after, filter),
+    size: page.size,
+  })
   const total = await countMatching(accounts.db, filter, MOST_COUNTED)
   const users = found.users.map(({ user }) => summaryOf(user))
-  const next = found.more ? cursorOf(found.users.at(-1)?.place) : null
+  const next = found.more ? cursorOf(found.users.at(-1)?.position) : null
   return { ...pageOf(users, total, page), first: !after, last: next === null, next }
 }
 
 async function collect(
   { db }: Accounts,
   filter: UserFilter,
-  { after, size }: { after: Place | undefined; size: number },
+  { after, size }: { after: Position | undefined; size: number },
 ) {
   const walks = walksOf(filter)
   const users: Awaited<ReturnType<typeof listMatching>> = []
@@ -75,26 +78,26 @@ function filterOf(search: UserSearch): UserFilter {
   }
 }
 
-/** In the form in which it is stored, because text is compared. */
+/** The stored format, because times are compared as text. */
 function instantOf(time: string): string {
   const instant = new Date(time)
-  if (Number.isNaN(instant.getTime())) throw validationFailed([`${time}: is no such time`])
+  if (Number.isNaN(instant.getTime())) throw validationFailed([`${time}: is not a valid time`])
   return instant.toISOString()
 }
 
-function cursorOf(place: Place | undefined): string | null {
-  return place ? Buffer.from(JSON.stringify(place)).toString('base64url') : null
+function cursorOf(position: Position | undefined): string | null {
+  return position ? Buffer.from(JSON.stringify(position)).toString('base64url') : null
 }
 
-/** A cursor belongs to its search: another one walks along another index. */
-function placeOf(cursor: string | undefined, filter: UserFilter): Place | undefined {
+/** A cursor belongs to its search: another search may walk another index. */
+function positionOf(cursor: string | undefined, filter: UserFilter): Position | undefined {
   if (!cursor) return undefined
   try {
-    const { walk, key, id } = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as Place
+    const { walk, key, id } = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as Position
     if (walksOf(filter).includes(walk) && typeof key === 'string' && Number.isSafeInteger(id))
       return { walk, key: key.replaceAll('\0', ''), id }
   } catch {
-    // It was never a cursor of ours.
+    // Not a cursor of ours.
   }
   throw validationFailed(['after: is not a cursor of this search'])
 }

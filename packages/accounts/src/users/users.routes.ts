@@ -48,7 +48,7 @@ import {
   userDetails,
 } from './users.ts'
 
-/** One body, whatever is known about the address. */
+/** The same body whether or not the address is known. */
 const HELD = {
   message: 'A mail is on its way. The account is created when its address is confirmed.',
 }

@@ -15,11 +15,11 @@ import {
   findUserByEmail,
   findUserById,
   findUserByUsername,
+  type HashedRegistration,
   insertUser,
   listUsers,
   markVerified,
   type NewUser,
-  type Proved,
   USER_ROLE,
   type User,
 } from '../database/users.repository.ts'
@@ -29,7 +29,7 @@ import { USERNAME_RULE } from './schemas.ts'
 
 export { USER_SORTS } from '../database/users.repository.ts'
 
-/** The row that identified the caller answers the most frequent question of all. */
+/** The most frequent request: answered from the row that identified the caller, without another query. */
 export async function ownProfile(
   accounts: Accounts,
   { userId, account }: Caller & { account?: User },
@@ -49,8 +49,8 @@ export function requireOpenRegistration({ settings }: Accounts): void {
 }
 
 /**
- * Attempts count as well as accounts, so that a network cannot find out quickly which names are taken.
- * `undefined`: there is no account before the address is proved.
+ * Failed attempts count towards the limit too, so that a network cannot quickly find out which names are
+ * taken. Returns `undefined` when the account is created only once the address is confirmed.
  */
 export async function registerSelf(
   accounts: Accounts,
@@ -67,9 +67,9 @@ export async function registerSelf(
 }
 
 /**
- * Known and unknown addresses cost the same and get the same reply. A name is refused only if an account has
- * it: names that wait would reveal which addresses were free. A name that is an address must be the
- * registered one, so that no address can be asked for as a name.
+ * Known and unknown addresses cost the same and get the same reply. A username is refused only if an account
+ * has it: refusing those of held registrations would reveal which addresses were free. A username that is an
+ * address must be the registered one, so that addresses cannot be probed as usernames.
  */
 async function holdRegistration(
   accounts: Accounts,
@@ -92,15 +92,15 @@ async function holdRegistration(
   await hold({ username, email, passwordHash }, origin)
 }
 
-/** The account of a registration whose address is proved, in the caller's transaction. */
-export async function registerProved(
+/** Creates the account of a registration whose address is confirmed, in the caller's transaction. */
+export async function registerVerified(
   accounts: Accounts,
-  proved: Proved,
+  registration: HashedRegistration,
   origin: Origin,
 ): Promise<void> {
   const { db, clock } = accounts
   const state = { roles: [USER_ROLE], enabled: true, createdAt: clock().toISOString() }
-  const user = await insertUser(db, { ...proved, ...state })
+  const user = await insertUser(db, { ...registration, ...state })
   await refuseHeldNames(accounts, db, user)
   await markVerified(db, user)
   const { username, id: userId } = user
@@ -108,7 +108,7 @@ export async function registerProved(
   await recordEvent(accounts, event, origin)
 }
 
-/** Creates an account. A caller cannot choose roles. */
+/** Creates an account. People who register themselves cannot choose roles. */
 export async function registerUser(
   accounts: Accounts,
   registration: Registration,
@@ -126,13 +126,13 @@ export async function registerUser(
   return insertOrRefuse(accounts, newUser, { actor: actor ?? username, origin, ...about })
 }
 
-/** The stored name must obey the rule too: lower-casing and NFC change the length. */
+/** The stored name must meet the rule too: lower-casing and NFC change the length. */
 function requireUsernameLength(username: string): void {
   const { length } = [...username]
   if (length < 3 || length > 50) throw validationFailed([`username: ${USERNAME_RULE}`])
 }
 
-/** The unique indexes decide: of concurrent registrations of one name, one succeeds. */
+/** The unique indexes let one of several concurrent registrations of a name succeed. */
 async function insertOrRefuse(
   accounts: Accounts,
   newUser: NewUser,
@@ -165,7 +165,7 @@ export async function refuseTaken(
   throw named ? usernameTaken() : emailTaken()
 }
 
-/** What an attacker tries first. */
+/** Refuses the passwords an attacker would try first. */
 export async function refuseGuessable(
   { blockedPasswords }: Accounts,
   { username, email }: { username: string; email: string },
@@ -196,7 +196,7 @@ export function summaryOf({ id, username, email, roles, enabled, createdAt }: Us
   return { id, username, email, roles, enabled, createdAt }
 }
 
-/** What an administrator sees of one user. */
+/** What an administrator sees about one user. */
 export async function userDetails(accounts: Accounts, id: number) {
   const user = await requireUser(accounts, id)
   const { verified, passwordExpired, secondFactor, lastSeenOn, deletion } = user

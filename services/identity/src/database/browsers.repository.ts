@@ -1,7 +1,7 @@
 import { type Db, deleteUntil, forUpdate, fromRow } from '@plinth/kit'
 import type { IdentityTables } from './tables.ts'
 
-/** The last session that was looked at. Until the transaction ends, no other node goes on from it. */
+/** The id of the last session checked. Until the transaction ends, no other node can continue from it. */
 export async function lockWatchedSignIn(db: Db<IdentityTables>): Promise<number> {
   const last = forUpdate(db, db.selectFrom('watched_sign_ins').select('session_id'))
   return Number((await last.executeTakeFirstOrThrow()).session_id)
@@ -11,7 +11,7 @@ export async function updateWatchedSignIn(db: Db<IdentityTables>, session_id: nu
   await db.updateTable('watched_sign_ins').set({ session_id }).execute()
 }
 
-/** In the order of their ids. */
+/** In order of id. */
 export async function listSignIns(
   db: Db<IdentityTables>,
   { after, most }: { after: number; most: number },

@@ -11,7 +11,7 @@ export async function insertChallenge(db: Db<IdentityTables>, challenge: Challen
   await db.insertInto('passkey_challenges').values(row).execute()
 }
 
-/** Deletes a challenge and returns what it was for; only one caller gets it. */
+/** Deletes a challenge and returns it; only one caller gets it. */
 export async function spendChallenge(
   db: Db<IdentityTables>,
   challengeHash: string,

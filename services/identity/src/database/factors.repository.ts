@@ -5,7 +5,7 @@ type FactorRow = IdentityTables['totp_factors']
 
 export type TotpFactor = FromRow<FactorRow>
 
-/** Returns whether it was kept: a factor that is active is never replaced. */
+/** Returns whether it was stored: an active factor is never replaced. */
 export async function insertPendingFactor(
   db: Db<IdentityTables>,
   factor: Pick<TotpFactor, 'userId' | 'secret' | 'createdAt'>,
@@ -41,7 +41,7 @@ export async function findFactor(
   return row && fromRow(row)
 }
 
-/** The enrolment of exactly this secret, with the step of the code that proved it. */
+/** Activates the pending factor with exactly this secret, and marks the step of the confirming code as used. */
 export async function activateFactor(
   db: Db<IdentityTables>,
   { userId, secret }: Pick<TotpFactor, 'userId' | 'secret'>,
@@ -58,8 +58,8 @@ export async function activateFactor(
 }
 
 /**
- * Accepts the code of a step. Every condition is part of one update: of any number of uses of one
- * code, on any node, one succeeds.
+ * Accepts the code of a step. Every condition is part of one update, so only one of any number of
+ * concurrent uses of a code, on any node, succeeds.
  */
 export async function claimStep(
   db: Db<IdentityTables>,
@@ -79,7 +79,7 @@ export async function claimStep(
   return numUpdatedRows === 1n
 }
 
-/** Returns how many there are in a row now. */
+/** Returns the number of consecutive failures. */
 export async function addFactorFailure(db: Db<IdentityTables>, userId: number): Promise<number> {
   const row = await db
     .updateTable('totp_factors')
@@ -119,7 +119,7 @@ export async function listDueRemovals(
   return rows.map(({ user_id }) => user_id)
 }
 
-/** Returns whether there was one to cancel. */
+/** Returns whether a removal was pending. */
 export async function cancelRemoval(db: Db<IdentityTables>, userId: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('totp_factors')
@@ -130,7 +130,7 @@ export async function cancelRemoval(db: Db<IdentityTables>, userId: number): Pro
   return numUpdatedRows === 1n
 }
 
-/** The factor, active or pending, and its recovery codes. Returns whether there was a factor. */
+/** Deletes the factor, active or pending, and its recovery codes. Returns whether there was a factor. */
 export async function deleteFactor(db: Db<IdentityTables>, userId: number): Promise<boolean> {
   await db.deleteFrom('recovery_codes').where('user_id', '=', userId).execute()
   await deleteSteps(db, userId)
@@ -155,17 +155,17 @@ export async function replaceRecoveryCodes(
 
 type CodeKey = { userId: number; codeHash: string }
 
-/** Of several uses of one code, one succeeds. */
+/** Only one of several concurrent uses of a code succeeds. */
 export function spendRecoveryCode(db: Db<IdentityTables>, code: CodeKey, now: Date) {
   return updateUnused(db, code, { used_at: now.toISOString() })
 }
 
-/** Its owner has it; it still works. */
+/** Records that the owner still has the code. It is not used up. */
 export function markChecked(db: Db<IdentityTables>, code: CodeKey, now: Date) {
   return updateUnused(db, code, { checked_at: now.toISOString() })
 }
 
-/** Returns whether it is one of those that work. */
+/** Returns whether the code exists and is unused. */
 async function updateUnused(
   db: Db<IdentityTables>,
   { userId, codeHash }: CodeKey,
@@ -200,7 +200,7 @@ export async function insertStep(db: Db<IdentityTables>, step: FromRow<StepRow>)
   await db.insertInto('mfa_steps').values(toRow<StepRow>(step)).execute()
 }
 
-/** Counts one more try in the statement that finds the step: of parallel tries no more than `most` see it. */
+/** Counts the try in the statement that finds the step, so at most `most` concurrent tries see it. */
 export async function tryStep(
   db: Db<IdentityTables>,
   tokenHash: string,
@@ -217,7 +217,7 @@ export async function tryStep(
   return row && fromRow(row)
 }
 
-/** Of several sign-ins with one step, one succeeds. */
+/** Only one of several concurrent sign-ins with the same step succeeds. */
 export async function spendStep(db: Db<IdentityTables>, tokenHash: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('mfa_steps')
@@ -230,7 +230,7 @@ export async function deleteSteps(db: Db<IdentityTables>, userId: number): Promi
   await db.deleteFrom('mfa_steps').where('user_id', '=', userId).execute()
 }
 
-/** Steps that have expired, and enrolments that were begun and not finished. */
+/** Deletes expired steps and enrolments that were never confirmed. */
 export async function deleteUnfinished(
   db: Db<IdentityTables>,
   { now, pendingSeconds }: { now: Date; pendingSeconds: number },

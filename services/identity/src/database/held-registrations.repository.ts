@@ -22,7 +22,7 @@ export async function findHeldByHash(
   return row && fromRow(row)
 }
 
-/** The latest registration of an address: one that waits for its mail, or one that has its mail. */
+/** The latest unused registration of an address that has been mailed, or has not. */
 export async function findHeld(
   db: Db<IdentityTables>,
   address: string,
@@ -40,8 +40,8 @@ export async function findHeld(
   return row && fromRow(row)
 }
 
-/** Its mail is the only one that works for the address. */
-export async function keepSecrets(
+/** Deletes other mailed registrations of the address, so that only the newest mail works. */
+export async function saveSecrets(
   db: Db<IdentityTables>,
   { id, address }: Pick<Held, 'id' | 'address'>,
   { tokenHash, codeHash }: { tokenHash: string; codeHash: string },
@@ -60,7 +60,7 @@ export async function keepSecrets(
     .execute()
 }
 
-/** As with one-time tokens: the statement that finds it counts the try, and one that was used is found too. */
+/** Like `tryCode` of one-time tokens: the statement that finds it counts the try, and finds a used one too. */
 export async function tryHeldCode(
   db: Db<IdentityTables>,
   address: string,
@@ -93,7 +93,7 @@ export async function forgiveHeldTry(db: Db<IdentityTables>, id: string): Promis
     .execute()
 }
 
-/** Of several registrations of an address that wait, no password counts: the first may be of somebody else. */
+/** If several registrations of an address are waiting, drops their passwords: one may be a stranger's. */
 export async function dropPasswords(
   db: Db<IdentityTables>,
   address: string,
@@ -118,7 +118,7 @@ export async function dropPasswords(
     .execute()
 }
 
-/** Of several uses one succeeds, and gets the hash, which is not kept any longer. */
+/** Only one of several concurrent uses succeeds. It gets the password hash, which is then deleted. */
 export async function spendHeld(
   db: Db<IdentityTables>,
   id: string,

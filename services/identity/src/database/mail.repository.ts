@@ -25,7 +25,7 @@ export async function insertMail(db: Db<IdentityTables>, mail: Mail): Promise<vo
   await db.insertInto('mail_outbox').values(toRow<MailRow>(mail)).execute()
 }
 
-/** The next mails to send, claimed until `leaseUntil`: of several nodes one gets each. */
+/** Claims the next mails to send until `leaseUntil`; only one of several nodes gets each mail. */
 export async function claimMails(
   db: Db<IdentityTables>,
   { now, leaseUntil, most }: { now: Date; leaseUntil: Date; most: number },
@@ -55,8 +55,8 @@ export async function claimMails(
   return rows.map(fromRow)
 }
 
-/** What the mail contains from now on, so that a second attempt sends the same. */
-export async function keepPrepared(
+/** Stores the content of the mail, so that a second attempt sends the same. */
+export async function savePrepared(
   db: Db<IdentityTables>,
   { id, kind, userId, details }: Pick<Mail, 'id' | 'kind' | 'userId' | 'details'>,
 ): Promise<void> {
@@ -67,7 +67,7 @@ export async function keepPrepared(
     .execute()
 }
 
-/** Mails to an address before there was an account. Others get their user when they are prepared. */
+/** Assigns mails sent to the address before the account existed. Others get their user when prepared. */
 export async function assignMails(
   db: Db<IdentityTables>,
   { id, email }: { id: number; email: string },
@@ -100,7 +100,7 @@ export async function isInOutbox(db: Db<IdentityTables>, id: string): Promise<bo
   return (await mails.executeTakeFirst()) !== undefined
 }
 
-/** Those that were not sent yet. */
+/** Deletes only mails that have not been sent yet. */
 export async function deleteQueuedMails(
   db: Db<IdentityTables>,
   userId: number,
@@ -166,7 +166,7 @@ export function deleteOldMails(db: Db<IdentityTables>, before: Date, signal: Abo
   return deleteUntil(db, { table: 'mail_outbox', key: 'id', column: 'created_at' }, before, signal)
 }
 
-/** Those who are enabled. */
+/** Enabled ones only. */
 export async function listAdministrators(db: Db<IdentityTables>) {
   return db
     .selectFrom('users')

@@ -6,7 +6,7 @@ type TokenRow = IdentityTables['one_time_tokens']
 
 export type OneTimeToken = FromRow<TokenRow>
 
-/** Replaces the unused token of the same user and kind, also one that another request adds meanwhile. */
+/** Replaces the unused token of the same user and kind, even one that a concurrent request inserts. */
 export async function replaceToken(db: Db<IdentityTables>, token: OneTimeToken): Promise<void> {
   await db
     .updateTable('one_time_tokens')
@@ -20,8 +20,8 @@ export async function replaceToken(db: Db<IdentityTables>, token: OneTimeToken):
   await db
     .insertInto('one_time_tokens')
     .values(row)
-    .onConflict((meanwhile) =>
-      meanwhile
+    .onConflict((conflict) =>
+      conflict
         .columns(['user_id', 'kind'])
         .where('used_at', 'is', null)
         .where('replaced_at', 'is', null)
@@ -30,7 +30,7 @@ export async function replaceToken(db: Db<IdentityTables>, token: OneTimeToken):
     .execute()
 }
 
-/** The one that is neither used nor expired. */
+/** The token that is neither used, replaced nor expired. */
 export async function findUnusedToken(
   db: Db<IdentityTables>,
   { userId, kind }: Pick<OneTimeToken, 'userId' | 'kind'>,
@@ -48,7 +48,7 @@ export async function findUnusedToken(
   return row && fromRow(row)
 }
 
-/** The unused tokens of the kind that others have for the address. */
+/** Other users' unused tokens of this kind for the address. */
 export async function listTokensOfOthers(
   db: Db<IdentityTables>,
   { userId, kind, address }: Pick<OneTimeToken, 'userId' | 'kind' | 'address'>,
@@ -69,7 +69,7 @@ export async function listTokensOfOthers(
 
 type NewKind = { from: string; to: string; now: Date; expiresAt: Date }
 
-/** Gives an unused token another kind, so that the next of its old kind does not replace it. */
+/** Changes the kind of an unused token, so that the next token of its old kind does not replace it. */
 export async function changeKind(
   db: Db<IdentityTables>,
   userId: number,
@@ -99,12 +99,12 @@ export async function findTokenByHash(
   return row && fromRow(row)
 }
 
-/** Several accounts can ask for one new address. */
+/** Several accounts can request a change to the same address. */
 const MOST_TRIED = 10
 
 /**
- * Counts one more try of a code, in the statement that finds its tokens: of parallel tries no more than `most`
- * see one. They are the unused tokens or, once there is none, the one that was used last; none beyond `most`.
+ * Counts a try of a code in the statement that finds the tokens, so at most `most` concurrent tries see a
+ * token. Returns the unused tokens or, if there are none, the newest used one; none that had `most` tries.
  */
 export async function tryCode(
   db: Db<IdentityTables>,
@@ -132,7 +132,7 @@ export async function tryCode(
   return rows.map(fromRow)
 }
 
-/** A try that was right is no failure. */
+/** Takes back the count of a try with the right code. */
 export async function forgiveTry(db: Db<IdentityTables>, id: string): Promise<void> {
   await db
     .updateTable('one_time_tokens')
@@ -141,7 +141,7 @@ export async function forgiveTry(db: Db<IdentityTables>, id: string): Promise<vo
     .execute()
 }
 
-/** Of several uses of one token, one succeeds. */
+/** Only one of several concurrent uses of a token succeeds. */
 export async function spendToken(db: Db<IdentityTables>, id: string, now: Date): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('one_time_tokens')
@@ -154,7 +154,7 @@ export async function spendToken(db: Db<IdentityTables>, id: string, now: Date):
   return numUpdatedRows === 1n
 }
 
-/** The newest of each kind, if unused; the others stay, so that their links can say why they do not work. */
+/** Deletes the current token of each kind; used and replaced ones stay, so that their links can say why they fail. */
 export async function deleteTokens(
   db: Db<IdentityTables>,
   userId: number,

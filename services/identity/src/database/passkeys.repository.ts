@@ -12,7 +12,7 @@ export type Passkey = Omit<FromRow<NewRow>, 'publicKey' | 'backupEligible' | 'tr
   transports: string[]
 }
 
-/** The user's handle: `fresh` when there is none yet, and unchanged ever after. */
+/** The user's handle: set to `fresh` if there is none yet, and never changed afterwards. */
 export async function claimUserHandle(
   db: Db<IdentityTables>,
   userId: number,
@@ -66,8 +66,8 @@ export async function listPasskeys(db: Db<IdentityTables>, userId: number): Prom
 }
 
 /**
- * Advances the signature counter in one conditional update: of two logins with the same counter, as
- * a copied key would send, only one succeeds. An authenticator without a counter always sends 0.
+ * Advances the signature counter in one conditional update: only one of two logins with the same counter,
+ * as a cloned key would send, succeeds. An authenticator without a counter always sends 0.
  */
 export async function advanceCounter(
   db: Db<IdentityTables>,
@@ -94,7 +94,7 @@ export async function deletePasskeys(
   const chosen =
     choice === 'all'
       ? all
-      : // PostgreSQL refuses a NUL in a parameter, and no credential id contains one.
+      : // PostgreSQL refuses NUL in a parameter, and no credential id contains it.
         all.where('credential_id', '=', choice.id.replaceAll('\0', ''))
   const { numDeletedRows } = await chosen.executeTakeFirstOrThrow()
   return Number(numDeletedRows)

@@ -4,7 +4,7 @@ import type { Generated } from 'kysely'
 
 export type IdentityTables = AccountTables &
   ServiceKeyTables & {
-    /** The random handle under which authenticators know a user; it reveals nothing about the user. */
+    /** The random handle that identifies a user to authenticators; it reveals nothing about the user. */
     passkey_users: { user_id: number; handle: string }
     passkeys: {
       id: Generated<number>
@@ -30,11 +30,11 @@ export type IdentityTables = AccountTables &
       address: string
       user_id: number | null
       language: string
-      /** Sealed: what the text of this mail contains, codes and links among it. */
+      /** Sealed: the values filled into the text, including codes and links. */
       details: string | null
-      /** 0: what it contains, and whether it is sent at all, is decided before the first attempt. */
+      /** 0 until it is decided, before the first attempt, whether it is sent and what it contains. */
       prepared: number
-      /** Where the request for it came from. */
+      /** The client address of the request that caused it. */
       origin_address: string
       user_agent: string | null
       state: 'queued' | 'sent' | 'failed' | 'dropped'
@@ -54,26 +54,26 @@ export type IdentityTables = AccountTables &
       address: string
       token_hash: string
       code_hash: string
-      /** How often a code was tried. */
+      /** The number of times a code was tried. */
       failures: number
-      /** JSON that the kind defines. */
+      /** JSON whose members depend on the kind. */
       details: string
       created_at: string
       expires_at: string
       used_at: string | null
-      /** When a newer token of the kind took its place. */
+      /** When a newer token of the same kind replaced it. */
       replaced_at: string | null
     }
     held_registrations: {
       id: string
       username: string
       address: string
-      /** Empty once the account exists, or once the address was registered again. */
+      /** Empty once the account exists, or if the address was registered again. */
       password_hash: string
       /** `null` until the mail is prepared. */
       token_hash: string | null
       code_hash: string
-      /** How often a code was tried. */
+      /** The number of times a code was tried. */
       failures: number
       created_at: string
       expires_at: string
@@ -84,14 +84,14 @@ export type IdentityTables = AccountTables &
       /** Sealed. */
       secret: string
       state: 'pending' | 'active'
-      /** The time step whose code was accepted last: no code of it or an earlier one is again. */
+      /** The last time step whose code was accepted: codes of it and of earlier steps are refused. */
       last_step: number
-      /** In a row. */
+      /** Consecutive failures. */
       failures: number
       locked_until: string | null
       created_at: string
       confirmed_at: string | null
-      /** An administrator has asked for its removal, which a use of it cancels. */
+      /** Set when an administrator has requested its removal; using the factor cancels that. */
       removes_at: string | null
     }
     recovery_codes: {
@@ -99,25 +99,25 @@ export type IdentityTables = AccountTables &
       code_hash: string
       created_at: string
       used_at: string | null
-      /** When its owner showed that it was kept. */
+      /** When the owner typed it to show that they still have it. */
       checked_at: string | null
     }
-    /** Browsers that a user has signed in with. */
+    /** The browsers each user has signed in with. */
     known_browsers: {
-      /** Of the user, the family of the browser and the network. */
+      /** A hash of the user, the browser family and the network. */
       browser_hash: string
       user_id: number
       seen_at: string
     }
-    /** One row: the last session that was compared with the known browsers. */
+    /** A single row: the last session that was compared with the known browsers. */
     watched_sign_ins: { session_id: number }
-    /** Sign-ins whose first factor is proved and whose second is not. */
+    /** Sign-ins that have passed the first factor and await the second. */
     mfa_steps: {
       token_hash: string
       user_id: number
-      /** What is proved already. */
+      /** The authentication methods that have passed. */
       amr: string
-      /** How often a code was tried. */
+      /** The number of times a code was tried. */
       tries: number
       expires_at: string
     }

@@ -4,7 +4,7 @@ import { type Db, endKeysMadeBy, fromRow } from '@plinth/kit'
 import { deleteFactor } from './factors.repository.ts'
 import type { IdentityTables } from './tables.ts'
 
-/** Everything that this service keeps about a user beside the account itself. */
+/** Erases everything this service stores about a user besides the account itself. */
 export async function eraseUserData(
   db: Db<IdentityTables>,
   { id, email, username }: Pick<User, 'id' | 'email' | 'username'>,
@@ -19,7 +19,7 @@ export async function eraseUserData(
   await db.deleteFrom('mail_outbox').where('address', '=', email).execute()
   await db.deleteFrom('mail_outbox').where('user_id', '=', id).execute()
   await db.deleteFrom('held_registrations').where('address', '=', email).execute()
-  // Of an address that was changed since.
+  // Registrations under an earlier address of the user.
   await db
     .deleteFrom('held_registrations')
     .where('username', '=', username)
@@ -31,8 +31,8 @@ export async function eraseUserData(
 }
 
 /**
- * A part of what the audit says about a user, oldest first, after the row that was read last. Where an
- * administrator was is not the user's data.
+ * A page of the audit events about a user, oldest first, after the last row read. The address of an
+ * administrator is not the user's data.
  */
 export async function listAuditOf(
   db: Db<IdentityTables>,

@@ -40,7 +40,7 @@ import { base32, enrolmentUri, newSecret, stepOfCode } from './totp.ts'
 /** How long an enrolment may take. */
 export const PENDING_SECONDS = 600
 
-/** Begins anew when it was begun before. Nothing is asked at sign-in until a code has confirmed it. */
+/** Starts over if an enrolment is pending. Sign-ins are not affected until a code confirms it. */
 export async function enrolTotp(factors: Factors, caller: Caller) {
   const { accounts, issuer } = factors
   const secret = newSecret()
@@ -58,7 +58,7 @@ export async function enrolTotp(factors: Factors, caller: Caller) {
   return { secret: base32(secret), uri: enrolmentUri(secret, { issuer, account: username }) }
 }
 
-/** From now on every sign-in needs it. Other sessions stay. */
+/** From now on every sign-in requires the factor. Other sessions are not ended. */
 export async function confirmTotp(
   factors: Factors,
   caller: Caller,
@@ -82,7 +82,7 @@ export async function confirmTotp(
   })
 }
 
-/** Who enrolled has proved the factor in this session. */
+/** Enrolling has proved the factor in this session. */
 async function addToSession(db: Db<IdentityTables>, caller: Caller) {
   const sessionId = Number(caller.sessionId)
   const known = await findAuthentication(db, sessionId)
@@ -91,7 +91,7 @@ async function addToSession(db: Db<IdentityTables>, caller: Caller) {
   await updateAuthentication(db, sessionId, { ...known, amr })
 }
 
-/** Needs a current code or a recovery code: a stolen session or password is not enough. */
+/** Requires a current code or a recovery code: a stolen session or password is not enough. */
 export async function removeTotp(
   factors: Factors,
   caller: Caller,
@@ -131,12 +131,12 @@ async function withFactor<R>(
     if (outcome !== 'passed') return { refusal: callerRefusal(factors.accounts, outcome) }
     return { result: await work(db, user) }
   })
-  // Thrown only now, so that the failure stays counted.
+  // Thrown only after the commit, so that the failure stays counted.
   if ('refusal' in done) throw done.refusal
   return done.result
 }
 
-/** In a transaction in which the session cannot end and the account cannot change. */
+/** Runs work in a transaction in which the session cannot end and the account cannot change. */
 function inAccount<R>(
   { accounts, db }: Factors,
   caller: Caller,
@@ -157,7 +157,7 @@ async function issueRecoveryCodes({ accounts }: Factors, db: Db<IdentityTables>,
   return codes
 }
 
-/** A user who did not keep them is locked out by the first lost phone, so pages have one typed back. */
+/** A user who has not saved the codes is locked out when the phone is lost, so the pages ask to type one back. */
 export async function checkRecoveryCode(
   { accounts, db }: Factors,
   caller: Caller,

@@ -25,9 +25,9 @@ const STEP_SECONDS = 300
 const MOST_TRIES = 5
 
 /**
- * The one gate that every way in goes through before it gets a session: a password, and a passkey that
- * its owner did not unlock. A passkey with user verification is two factors already. A new way in has
- * no other way to a session than `openSession`, which asks here.
+ * The gate that every sign-in passes before it gets a session, because only `openSession`, which calls it,
+ * can create one. It asks for the second factor after a password, and after a passkey without user
+ * verification; a passkey with user verification already counts as two factors.
  */
 export function openGate(clock: Clock, { requireVerified }: { requireVerified: boolean }): Gate {
   return {
@@ -54,7 +54,7 @@ export function openGate(clock: Clock, { requireVerified }: { requireVerified: b
 
 type SecondStep = FactorProof & { mfaToken: string }
 
-/** The second step of a sign-in: the token of the first, and a code. A user who leaves is turned away after it. */
+/** The second step of a sign-in: the token of the first, and a code. Then refuses an account pending deletion. */
 export async function completeLogIn(
   factors: Factors,
   { mfaToken, ...proof }: SecondStep,
@@ -65,7 +65,7 @@ export async function completeLogIn(
   const step = await tryStep(db, tokenHash, { most: MOST_TRIES, now: accounts.clock() })
   if (!step) throw codeRejected({ extra: { triesLeft: 0 } })
   let outcome = 'wrong' as Outcome
-  let leaving = undefined as User | undefined
+  let pendingDeletion = undefined as User | undefined
   const amr = [...step.amr.split(' '), 'otp', 'mfa']
   const entry = {
     userId: step.userId,
@@ -75,14 +75,15 @@ export async function completeLogIn(
       const inside = database as unknown as Db<IdentityTables>
       const user = (await locked) ?? (await lockUser(database, step.userId))
       if (!user?.enabled && !user?.deletion) return false
-      if (user.deletion) leaving = user
+      if (user.deletion) pendingDeletion = user
       outcome = await proveSecondFactor(factors, inside, user, proof, origin)
       return outcome === 'passed' && spendStep(inside, tokenHash)
     },
   }
   const pair = await openSession(accounts, entry, origin)
   if (pair) return pair
-  if (leaving && outcome === 'passed') await accounts.turnAway?.run(accounts, leaving, amr, origin)
+  if (pendingDeletion && outcome === 'passed')
+    await accounts.turnAway?.run(accounts, pendingDeletion, amr, origin)
   if (outcome === 'passed') throw codeRejected({ extra: { triesLeft: 0 } })
   throw signInRefusal(accounts, outcome, MOST_TRIES - step.tries)
 }

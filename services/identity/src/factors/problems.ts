@@ -2,7 +2,7 @@ import { defineProblem } from '@plinth/kit'
 
 const methods = { type: 'array', items: { type: 'string', enum: ['totp', 'recoveryCode'] } }
 
-// A 401 like any other to a client that knows no second factor: it never gets half a session.
+// To a client that does not know second factors this is a plain 401: it never gets a partial session.
 export const mfaRequired = defineProblem(
   'MFA_REQUIRED',
   401,

@@ -31,7 +31,7 @@ import {
 const RECENT_SECONDS = 600
 const EVENT = 'REAUTHENTICATED'
 
-/** A passkey of a user: how strong its proof is, and what to do in the transaction that accepts it. */
+/** Checks a passkey of a user: returns its authentication methods, and `use` for the transaction that accepts it. */
 export type ProvePasskey = (
   credential: unknown,
   userId: number,
@@ -39,7 +39,7 @@ export type ProvePasskey = (
 
 type Proof = FactorProof & { password?: string; passkey?: unknown }
 
-/** Marks the session as proved just now: by the password or a passkey, and the second factor if there is one. */
+/** Marks the session as freshly authenticated, by password or passkey, plus the second factor if there is one. */
 export async function reauthenticate(
   factors: Factors & { provePasskey?: ProvePasskey },
   caller: Caller,
@@ -91,7 +91,7 @@ async function stampSession(
   return 'passed'
 }
 
-/** After the caller is known: a session that was stolen an hour ago changes nothing of the account. */
+/** Runs after the caller's guard: a session stolen an hour ago must not be able to change the account. */
 export function recentGuard({ reauthenticate: asked }: { reauthenticate: boolean }) {
   return (accounts: Accounts): Guard =>
     guarding({ schemes: {}, problems: [reauthenticationRequired] }, async ({ caller }) => {

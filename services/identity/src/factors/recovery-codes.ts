@@ -1,10 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { base32 } from './totp.ts'
 
-/** Crockford's: no letter is mistaken for another when it is written on paper. */
+/** Crockford's alphabet: no two characters look alike on paper. */
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const CODES = 10
-/** 65 bits, of 72 that are drawn. */
+/** 65 bits of the 72 drawn. */
 const LENGTH = 13
 const CODE_BYTES = 9
 
@@ -15,14 +15,14 @@ export function newRecoveryCodes(): string[] {
   })
 }
 
-/** Keyed, so that a stolen table does not reveal them; one look-up finds a code. */
+/** Keyed, so that a stolen table does not reveal the codes. Deterministic, so that one lookup finds a code. */
 export function recoveryCodeHash(masterKey: Buffer, userId: number, typed: string): string {
   return createHmac('sha256', masterKey)
-    .update(`recovery code\n${userId}\n${asWritten(typed)}`)
+    .update(`recovery code\n${userId}\n${normalised(typed)}`)
     .digest('base64url')
 }
 
-/** Dashes, blanks, lower case and letters that look like a digit are forgiven. */
-function asWritten(typed: string): string {
+/** Accepts dashes, blanks, lower case and letters that look like digits. */
+function normalised(typed: string): string {
   return typed.toUpperCase().replaceAll(/[\s-]/g, '').replaceAll('O', '0').replaceAll(/[IL]/g, '1')
 }

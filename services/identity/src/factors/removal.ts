@@ -13,8 +13,8 @@ import { dropSecondFactor, type Factors } from './second-factor.ts'
 
 /**
  * An administrator removes the factor of a user who has lost it. "Please switch off my second factor" is also
- * what a thief of the password writes, so the owner gets a notice at once, and the delay to use the factor:
- * that cancels it. Asking again changes nothing.
+ * what a password thief would write, so the owner is notified at once and has the delay to use the factor,
+ * which cancels the removal. A second request changes nothing.
  */
 export async function removeByAdministrator(
   { accounts, db, removalHours }: Factors,
@@ -40,17 +40,17 @@ export async function removeByAdministrator(
   })
 }
 
-/** What an administrator sees of it. */
+/** What an administrator sees about a user's second factor. */
 export async function secondFactorOf({ accounts, db }: Factors, userId: number) {
   const { secondFactor } = await requireUser(accounts, userId)
   const factor = secondFactor ? await findFactor(db, userId) : undefined
   return { secondFactor, removesAt: factor?.removesAt ?? null }
 }
 
-const AT_ONCE = 100
+const BATCH_SIZE = 100
 const ORIGIN: Origin = { address: 'delayed removal', userAgent: null, requestId: null }
 
-/** Removes the factors whose time has come. Whether it was cancelled is looked at under the lock. */
+/** Removes the factors whose removal is due, after checking under the lock that it was not cancelled. */
 export async function removeDueFactors(
   { accounts, db }: Pick<Factors, 'accounts' | 'db'>,
   signal: AbortSignal,
@@ -58,7 +58,7 @@ export async function removeDueFactors(
   const now = accounts.clock().toISOString()
   let due: number[]
   do {
-    due = await listDueRemovals(db, now, AT_ONCE)
+    due = await listDueRemovals(db, now, BATCH_SIZE)
     for (const id of due) {
       if (signal.aborted) return
       await inTransaction(db, async (inside) => {
@@ -68,5 +68,5 @@ export async function removeDueFactors(
         await dropSecondFactor(accounts, inside, user, { origin: ORIGIN })
       })
     }
-  } while (due.length === AT_ONCE)
+  } while (due.length === BATCH_SIZE)
 }

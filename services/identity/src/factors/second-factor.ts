@@ -5,7 +5,7 @@ import {
   type Origin,
   recordEvent,
   recordRefusal,
-  slowedDown,
+  throttled,
   type User,
   updateSecondFactor,
 } from '@plinth/accounts'
@@ -29,9 +29,9 @@ import { stepOfCode } from './totp.ts'
 export type Factors = {
   accounts: Accounts
   db: Db<IdentityTables>
-  /** How an authenticator names the application. */
+  /** The application's name in an authenticator. */
   issuer: string
-  /** Between the removal by an administrator and its effect. */
+  /** The delay before a removal by an administrator takes effect. */
   removalHours: number
 }
 
@@ -39,18 +39,18 @@ export const SECOND_FACTOR_USED = 'SECOND_FACTOR_USED'
 
 export type FactorProof = { code?: string; recoveryCode?: string }
 
-/** `methods`: nothing was sent, and what could be. */
+/** `methods` when no code was sent: those the user could send. */
 export type Outcome = 'passed' | 'wrong' | { methods: string[] } | { lockedUntil: Date }
 
-/** Wrong codes in a row. A stranger cannot lock a user out: the first factor comes before. */
+/** Consecutive wrong codes. A stranger cannot lock a user out, because the first factor comes before. */
 const FAILURES_BEFORE_LOCK = 10
 const LOCK_SECONDS = 15 * 60
 const LONGEST_LOCK_SECONDS = 24 * 3600
 
 /**
- * The one check of a second factor. Runs in a transaction in which the user's row is locked, and which
- * must commit unless this passed, for it counts failures. A recovery code also works while the authenticator
- * is locked, and wrong ones lock nothing: 65 bits cannot be guessed. Who has the factor needs no removal of it.
+ * The only check of a second factor. Runs in a transaction with the user's row locked. Unless it passes, that
+ * transaction must commit, because it counts failures. A recovery code works even while the authenticator is
+ * locked, and wrong ones lock nothing: 65 bits cannot be guessed. Using the factor cancels a pending removal.
  */
 export async function proveSecondFactor(
   { accounts }: Factors,
@@ -90,13 +90,13 @@ async function countWrongCode(db: Db<IdentityTables>, userId: number, now: Date)
   if (beyond >= 0) await lockFactor(db, userId, secondsAfter(now, lockSeconds(beyond)))
 }
 
-/** What the user can prove the second factor with. */
+/** The methods with which the user can prove the second factor. */
 export async function methodsOf(db: Db<IdentityTables>, userId: number): Promise<string[]> {
   const { remaining } = await unusedRecoveryCodes(db, userId)
   return ['totp', ...(remaining > 0 ? ['recoveryCode'] : [])]
 }
 
-/** Doubled with every further failure: fewer than 30 guesses on any day, each right once in 333,333. */
+/** Doubles with every further failure: fewer than 30 guesses a day, each with a chance of 1 in 333,333. */
 function lockSeconds(beyond: number): number {
   return Math.min(LOCK_SECONDS * 2 ** beyond, LONGEST_LOCK_SECONDS)
 }
@@ -107,24 +107,24 @@ export function secretOf({ settings }: Accounts, { userId, secret }: Sealed): Bu
   return Buffer.from(openText(settings.masterKey, secret, `totp ${userId}`), 'base64url')
 }
 
-/** What somebody who signs in, or resets the password, is told. */
+/** The problem for a sign-in or a password reset. */
 export function signInRefusal(accounts: Accounts, outcome: Outcome, triesLeft?: number): Problem {
   if (typeof outcome === 'object')
     return 'methods' in outcome ? mfaRequired({ extra: outcome }) : locked(accounts, outcome)
   return codeRejected(triesLeft === undefined ? {} : { extra: { triesLeft } })
 }
 
-/** What a caller with a session is told. A 401 would say that the session is over. */
+/** The problem for a caller with a session. A 401 would mean that the session is over. */
 export function callerRefusal(accounts: Accounts, outcome: Outcome): Problem {
   if (typeof outcome !== 'object') return validationFailed(['code: is wrong or was used before'])
   return 'methods' in outcome ? validationFailed(['code: is required']) : locked(accounts, outcome)
 }
 
 function locked(accounts: Accounts, { lockedUntil }: { lockedUntil: Date }): Problem {
-  return slowedDown(accounts, { failures: FAILURES_BEFORE_LOCK, endsAt: lockedUntil })
+  return throttled(accounts, { failures: FAILURES_BEFORE_LOCK, endsAt: lockedUntil })
 }
 
-/** Removes the factor, an enrolment that was begun, and the recovery codes. */
+/** Removes the factor or a pending enrolment, and the recovery codes. */
 export async function dropSecondFactor(
   accounts: Accounts,
   db: Db<IdentityTables>,

@@ -4,7 +4,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 const SECRET_BYTES = 20
 const DIGITS = 6
 const PERIOD_SECONDS = 30
-/** How many steps the clock of the authenticator may be wrong, either way. */
+/** How many steps the authenticator's clock may be off, either way. */
 const DRIFT_STEPS = 1
 
 export function newSecret(): Buffer {
@@ -15,7 +15,7 @@ export function stepAt(time: Date): number {
   return Math.floor(time.getTime() / 1000 / PERIOD_SECONDS)
 }
 
-/** RFC 6238 with HMAC-SHA-1, six digits unless a test of the RFC asks for eight. */
+/** RFC 6238 with HMAC-SHA-1. Six digits, except in the RFC's test vectors, which have eight. */
 export function codeOf(secret: Buffer, step: number, digits = DIGITS): string {
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(step))
@@ -25,7 +25,7 @@ export function codeOf(secret: Buffer, step: number, digits = DIGITS): string {
   return String(number % 10 ** digits).padStart(digits, '0')
 }
 
-/** The step that a typed code belongs to; the newest first, so that the older ones are used up with it. */
+/** The step a typed code belongs to. Newest first, so that accepting it uses up the older ones too. */
 export function stepOfCode(secret: Buffer, typed: string, now: Date): number | undefined {
   const code = typed.replaceAll(/[\s-]/g, '')
   if (!/^\d{6}$/.test(code)) return undefined
@@ -38,14 +38,14 @@ export function stepOfCode(secret: Buffer, typed: string, now: Date): number | u
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** RFC 4648 without padding, which authenticators do not accept. */
+/** RFC 4648 without the padding, which authenticators reject. */
 export function base32(bytes: Buffer, alphabet = BASE32): string {
   const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('')
   const groups = bits.match(/.{1,5}/g) ?? []
   return groups.map((group) => alphabet[Number.parseInt(group.padEnd(5, '0'), 2)]).join('')
 }
 
-/** What an authenticator reads from the picture. A colon separates the issuer from the account. */
+/** The content of the QR code. A colon separates issuer and account, so neither may contain one. */
 export function enrolmentUri(
   secret: Buffer,
   { issuer, account }: { issuer: string; account: string },

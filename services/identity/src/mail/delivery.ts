@@ -13,40 +13,40 @@ import {
   countMails,
   deleteMail,
   deleteOldMails,
-  keepPrepared,
   type Mail,
   type Outcome,
   recordOutcome,
+  savePrepared,
 } from '../database/mail.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import { type Details, LAST_MAIL, type MailKind } from './messages.ts'
-import { type Outbox, renderKept, sealDetails } from './outbox.ts'
+import { type Outbox, renderStored, sealDetails } from './outbox.ts'
 import { recipientOf } from './recipient.ts'
 import { type Delivered, openTransport, type Transport } from './transport.ts'
 
 /**
- * Decides, after the reply to the request, whether a mail is sent and what it contains. `undefined`:
- * not at all, and no trace of it is kept.
+ * Decides, after the reply to the request, whether a mail is sent and what it contains. Returns `undefined`
+ * if no mail is sent; its row is then deleted.
  */
 export type Prepare = (db: Db<IdentityTables>, mail: Mail) => Promise<Prepared | undefined>
 
-/** With the user whose mail it is, for the export and the erasure; `null`: of no user. */
+/** `userId` is for the export and the erasure; `null` if the mail belongs to no user. */
 type Prepared = { kind: MailKind; userId: number | null; details: Details }
 
-/** Mails are queued in transactions of others: by then they have committed. */
+/** Mails are queued in the caller's transaction, which should have committed by then. */
 const COMMIT_MS = 50
 const WAITING_MS = 1_000
 const IDLE_MS = 15_000
-const AT_ONCE = 2
+const CONCURRENCY = 2
 /** Longer than an attempt can take. */
 const LEASE_SECONDS = 120
 const RETRY_MINUTES = [1, 5, 15, 60]
-const KEPT_DAYS = 30
+const RETENTION_DAYS = 30
 const DAY_SECONDS = 86_400
 
 export type Delivery = { wake(): void; stop(): Promise<void>; health(): Promise<Health> }
 
-/** Sends what is due: two mails at a time on each node, each mail on one node at a time. */
+/** Sends due mails: two at a time on each node, and each mail on only one node at a time. */
 export function startDelivery(
   outbox: Outbox,
   prepare: Prepare,
@@ -64,7 +64,7 @@ export function startDelivery(
 
   const workIn = (ms: number) => {
     clearTimeout(timer)
-    // Mails of many requests are sent together, so it is in the trace of none.
+    // One run sends the mails of many requests, so it belongs to no trace.
     if (!stopping) timer = setTimeout(() => inTrace(undefined, start), ms).unref()
   }
   const start = () => {
@@ -98,7 +98,7 @@ export function startDelivery(
 
 const CHECK_MS = 60_000
 
-/** Whether the mail server takes our sign-in; it is asked once a minute, however often this is. */
+/** Whether the mail server accepts our login. Checks at most once a minute, however often it is called. */
 function healthOf(transport: Transport | undefined): () => Promise<Health> {
   let last: { at: number; health: Promise<Health> } | undefined
   const check = async (): Promise<Health> => {
@@ -113,26 +113,26 @@ function healthOf(transport: Transport | undefined): () => Promise<Health> {
   }
 }
 
-/** Returns whether others wait for their time. */
-async function sendAllDue(outbox: Outbox, means: Means, isStopping: () => boolean) {
+/** Returns whether more mails are queued for later. */
+async function sendAllDue(outbox: Outbox, handlers: Handlers, isStopping: () => boolean) {
   let mails: Mail[]
   do {
     mails = isStopping() ? [] : await claimDue(outbox)
-    await Promise.all(mails.map((mail) => deliver(outbox, means, mail)))
+    await Promise.all(mails.map((mail) => deliver(outbox, handlers, mail)))
   } while (mails.length > 0)
   return !isStopping() && (await countMails(outbox.db, 'queued')) > 0
 }
 
 function claimDue({ db, clock }: Outbox): Promise<Mail[]> {
   const now = clock()
-  return claimMails(db, { now, leaseUntil: secondsAfter(now, LEASE_SECONDS), most: AT_ONCE })
+  return claimMails(db, { now, leaseUntil: secondsAfter(now, LEASE_SECONDS), most: CONCURRENCY })
 }
 
-type Means = { prepare: Prepare; transport: Transport | undefined }
+type Handlers = { prepare: Prepare; transport: Transport | undefined }
 
 async function deliver(
   outbox: Outbox,
-  { prepare, transport }: Means,
+  { prepare, transport }: Handlers,
   claimed: Mail,
 ): Promise<void> {
   const expired = claimed.expiresAt <= outbox.clock().toISOString()
@@ -141,21 +141,24 @@ async function deliver(
     return finish(outbox, claimed, {
       state: 'dropped',
       lastReply: expired
-        ? 'It had expired before it could be sent.'
-        : 'No mail to such an address.',
+        ? 'It expired before it could be sent.'
+        : 'Mail cannot be sent to this address.',
     })
   failPoint('mail:claimed')
   const mail = claimed.prepared ? claimed : await prepareNow(outbox, prepare, claimed)
-  const rendered = mail && renderKept(outbox, mail)
+  const rendered = mail && renderStored(outbox, mail)
   if (!mail || !rendered) return
   if (!transport)
-    return finish(outbox, mail, { state: 'sent', lastReply: 'Kept here: SMTP is not configured.' })
+    return finish(outbox, mail, {
+      state: 'sent',
+      lastReply: 'Kept in the outbox: SMTP is not configured.',
+    })
   const { subject, text, html } = rendered
   const delivered = await transport.send({ id: mail.id, to, subject, text, html })
   await finish(outbox, mail, outcomeOf(outbox, mail, delivered))
 }
 
-/** In one transaction, so that a mail which is prepared twice has one token that works. */
+/** One transaction, so that a mail that is prepared twice has only one valid token. */
 async function prepareNow(outbox: Outbox, prepare: Prepare, mail: Mail): Promise<Mail | undefined> {
   return inTransaction(outbox.db, async (db) => {
     const prepared = await prepare(db, mail)
@@ -165,7 +168,7 @@ async function prepareNow(outbox: Outbox, prepare: Prepare, mail: Mail): Promise
     }
     const { kind, userId } = prepared
     const details = sealDetails(outbox, mail.id, prepared.details)
-    await keepPrepared(db, { id: mail.id, kind, userId, details })
+    await savePrepared(db, { id: mail.id, kind, userId, details })
     return { ...mail, kind, userId, details, prepared: 1 }
   })
 }
@@ -179,7 +182,7 @@ function outcomeOf({ clock }: Outbox, mail: Mail, delivered: Delivered): Partial
   return { state: 'queued', lastReply, nextAttemptAt }
 }
 
-/** What a mail contained is forgotten once it is sent, unless this outbox is where it is read. */
+/** Deletes the content of a mail once it is sent, unless the outbox is where it is read (development). */
 function finish(outbox: Outbox, mail: Mail, outcome: Partial<Outcome>): Promise<void> {
   const { state = 'dropped' } = outcome
   if (mail.kind === LAST_MAIL && state !== 'queued' && !outbox.settings.keepInOutbox)
@@ -207,5 +210,5 @@ function measure({ metrics }: Server, { db }: Outbox): void {
 }
 
 export function sweepMails({ db, clock }: Outbox, signal: AbortSignal): Promise<void> {
-  return deleteOldMails(db, secondsAfter(clock(), -KEPT_DAYS * DAY_SECONDS), signal)
+  return deleteOldMails(db, secondsAfter(clock(), -RETENTION_DAYS * DAY_SECONDS), signal)
 }

@@ -68,7 +68,7 @@ export function mailRoutes(
   const admin = guard.role(ADMIN_ROLE)
   const operation = {
     operationId: 'mailHealth',
-    summary: 'Whether the mail server takes our mails',
+    summary: 'Whether the mail server accepts our mails',
   }
   componentHealthRoute(server, { name: 'mail', ...operation }, health)
   server.pageFacts.developmentMail = outbox.settings.keepInOutbox
@@ -89,7 +89,7 @@ export function mailRoutes(
     onRequest: admin,
     schema: {
       operationId: 'retryMail',
-      summary: 'Send a mail again that failed',
+      summary: 'Resend a failed mail',
       tags,
       params: Type.Object({ id: Type.String() }),
       response: { 202: bareReply({ description: 'Queued' }) },
@@ -105,7 +105,7 @@ export function mailRoutes(
     onRequest: admin,
     schema: {
       operationId: 'mailTemplates',
-      summary: 'Every mail as it looks, with details that are made up',
+      summary: 'Every mail as it would look, with sample details',
       tags,
       querystring: Type.Object({ language: Type.Optional(oneOf(...LANGUAGES)) }),
       response: { 200: Type.Array(MailTemplate) },
@@ -116,7 +116,7 @@ export function mailRoutes(
   if (outbox.settings.keepInOutbox) developmentRoutes(server, outbox)
 }
 
-/** Where there is no mail server, this is the inbox of everybody: never in production. */
+/** Without a mail server this is everyone's inbox: never in production. */
 function developmentRoutes(server: Server, outbox: Outbox): void {
   server.get('/api/dev/mail', {
     schema: {

@@ -8,28 +8,28 @@ import { LANGUAGES, type Language, type MailSettings } from './settings.ts'
 
 export type MailKind = keyof typeof en.mails
 
-/** It goes to somebody who has no account any more. */
+/** Sent to a user whose account no longer exists. */
 export const LAST_MAIL = 'account-erased' satisfies MailKind
 
-/** What the texts of a mail may name; `code` and `link` get a line of their own. */
+/** The values that mail texts may contain; `code` and `link` get a line of their own. */
 export type Details = Record<string, string>
 
 type Message = { subject: string; text: string[] }
 
 type Texts = {
   closing: string[]
-  /** In place of a closing line that names address or browser, where they would be an administrator's. */
+  /** Replaces a closing line with the address or browser if those would be an administrator's. */
   administrator: string
   browser: { known: string; unknown: string }
   mails: Record<MailKind, Message>
 }
 
-/** Kept in place of an address. */
+/** Stored instead of an administrator's address. */
 export const ADMINISTRATOR = 'administrator'
 
 export type Messages = Record<Language, Texts>
 
-/** The texts of each language. A file in the folder replaces the mails that it contains. */
+/** The texts of each language. A file in the template folder overrides the mails it contains. */
 export function readMessages({ templateFolder }: MailSettings): Messages {
   const messages: Messages = { en, de, es }
   for (const language of LANGUAGES) {
@@ -58,7 +58,7 @@ function parse(file: string): Partial<Texts> {
   }
 }
 
-/** A mail as plain text and as HTML, with the same content. Everything that is filled in is escaped. */
+/** Renders a mail as plain text and as HTML with the same content. Values are escaped in the HTML. */
 export function renderMail(
   { administrator, closing, mails }: Texts,
   kind: MailKind,
@@ -69,7 +69,7 @@ export function renderMail(
   const details: Details = {
     ...given,
     code: code.replace(/^(\d{4})(?=\d{4}$)/, '$1-'),
-    // Where the code can be typed.
+    // The page where the code can be typed: the link without its token.
     page: link.replace(/(#\w+)=.*$/, '$1'),
   }
   const message = mails[kind]
@@ -96,7 +96,7 @@ function fill(text: string, details: Details): string {
   return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => details[name] ?? '')
 }
 
-/** By their mark in a header, of which the first counts: most browsers also claim to be others. */
+/** By their token in the User-Agent. The first match counts, because most browsers also claim to be others. */
 export const BROWSERS = {
   Edg: 'Edge',
   OPR: 'Opera',
@@ -118,7 +118,7 @@ const SYSTEMS = {
   Linux: 'Linux',
 }
 
-/** Never the header itself: a stranger may have chosen it, and it would be read as our words. */
+/** Never quotes the header itself: a stranger may have chosen it, and readers would take it for our words. */
 export function browserIn({ browser }: Texts, userAgent: string | null): string {
   const named = (names: Record<string, string>) =>
     Object.entries(names).find(([mark]) => userAgent?.includes(mark))?.[1]
@@ -139,7 +139,7 @@ function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] as string)
 }
 
-/** The best of our languages for an `Accept-Language` header. */
+/** The best match among our languages for an `Accept-Language` header. */
 export function languageFor(header: string | undefined, fallback: Language): Language {
   const wanted = (header ?? '').split(',', 20).map((part) => {
     const [tag = '', ...parameters] = part.trim().toLowerCase().split(';')

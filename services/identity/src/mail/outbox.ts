@@ -37,27 +37,27 @@ import type { Language, MailSettings } from './settings.ts'
 export type Outbox = {
   db: Db<IdentityTables>
   clock: Clock
-  /** Seals what the mails contain. */
+  /** Seals the content of the mails. */
   key: Buffer
   settings: MailSettings
   messages: Messages
-  /** Looks for mails that are due, once the transaction that queued them has had time to commit. */
+  /** Starts a delivery run after a short delay, so that the transaction that queued the mail can commit. */
   wake(): void
 }
 
-type Opened = { accounts: { masterKey: Buffer }; mail: MailSettings }
+type OutboxConfig = { accounts: { masterKey: Buffer }; mail: MailSettings }
 
-/** `wake` does nothing until a delivery takes its place. */
+/** `wake` does nothing until the delivery replaces it. */
 export function openOutbox(
   db: Db<IdentityTables>,
   clock: Clock,
-  { accounts, mail }: Opened,
+  { accounts, mail }: OutboxConfig,
 ): Outbox {
   const { masterKey: key } = accounts
   return { db, clock, key, settings: mail, messages: readMessages(mail), wake: () => {} }
 }
 
-/** Before anything is promised that only a mail can keep. */
+/** Call it before promising a mail. */
 export function requireMail(outbox: Outbox): void {
   if (!canSend(outbox)) throw mailNotConfigured()
 }
@@ -70,14 +70,14 @@ export type NewMail = {
   kind: MailKind
   to: string
   userId?: number
-  /** Absent: decided before the first attempt, after the reply to the request. */
+  /** If absent, they are decided before the first attempt, after the reply to the request. */
   details?: Details
   lifetimeSeconds: number
 }
 
 /**
- * Queues a mail in the caller's transaction: it is sent if, and only if, that commits. It is in the language of
- * who asked for it, where that is its reader.
+ * Queues a mail in the caller's transaction: it is sent if and only if that commits. It is in the requester's
+ * language if the requester is the reader (`origin.languages`).
  */
 export async function queueMail(
   outbox: Outbox,
@@ -111,7 +111,7 @@ export async function queueMail(
 
 const WEEK_SECONDS = 604_800
 
-/** Tells every administrator, in the caller's transaction, about the service itself. */
+/** Queues a mail about the service itself to every administrator, in the caller's transaction. */
 export async function mailAdministrators(
   outbox: Outbox,
   db: Db<IdentityTables>,
@@ -132,11 +132,14 @@ export function sealDetails({ key }: Outbox, id: string, details: Details): stri
   return sealText(key, JSON.stringify(details), `mail ${id}`)
 }
 
-/** A stranger must not choose their language. They are chosen when a mail is prepared, so `language` is too early. */
+/**
+ * A stranger causes these mails and must not choose their language. `queueMail` cannot set it, because the
+ * kind is decided only when the mail is prepared.
+ */
 const CAUSED_BY_OTHERS: MailKind[] = ['email-taken', 'already-registered']
 
-/** The mail as it is sent; `undefined` when what it contained is not kept any more. */
-export function renderKept({ key, messages, settings }: Outbox, mail: Mail) {
+/** The mail as it is sent; `undefined` once its content is deleted. */
+export function renderStored({ key, messages, settings }: Outbox, mail: Mail) {
   if (mail.details === null) return undefined
   const kind = mail.kind as MailKind
   const language = CAUSED_BY_OTHERS.includes(kind) ? settings.language : (mail.language as Language)
@@ -157,12 +160,12 @@ function timeIn(language: Language, at: string): string {
   return `${new Intl.DateTimeFormat(language, format).format(new Date(at))} UTC`
 }
 
-/** In words, as every date of a mail: of 11/12 readers of one language understand different days. */
+/** Dates are written out, because readers of the same language understand 11/12 as different days. */
 function datedIn(language: Language, { date, ...details }: Details): Details {
   return date ? { ...details, date: timeIn(language, date) } : details
 }
 
-/** For administrators: what happened to each mail, and nothing of what it contains. */
+/** For administrators: the state of each mail, but nothing of its content. */
 export async function mailsForAdministrators({ db }: Outbox, page: PageRequest) {
   const { mails, total } = await pageOfMails(db, page)
   return pageOf(mails.map(summaryOf), total, page)
@@ -174,11 +177,11 @@ function summaryOf({ id, kind, address, state, attempts, createdAt, sentAt, last
 
 const MOST_SHOWN = 50
 
-/** In development: the newest mails as people would read them. */
+/** In development: the newest mails as their recipients would read them. */
 export async function mailsForDevelopers(outbox: Outbox, to: string | undefined) {
   const mails = await listMailsTo(outbox.db, to, MOST_SHOWN)
   return mails.flatMap((mail) => {
-    const rendered = renderKept(outbox, mail)
+    const rendered = renderStored(outbox, mail)
     return rendered ? [{ ...summaryOf(mail), ...rendered }] : []
   })
 }
@@ -194,7 +197,7 @@ const SAMPLES: Details = {
   address: '203.0.113.7',
 }
 
-/** Every mail as it looks, with the texts of the operator and details that are made up. */
+/** Every mail as it would look, with the operator's texts and sample details. */
 export function mailTemplates({ clock, messages, settings }: Outbox, asked?: Language) {
   const language = asked ?? settings.language
   const texts = messages[language]

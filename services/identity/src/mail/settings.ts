@@ -5,10 +5,10 @@ import { isMailable } from './recipient.ts'
 export type SmtpSettings = {
   host: string
   port: number
-  /** TLS from the first byte; otherwise by STARTTLS. */
+  /** TLS from the first byte; otherwise STARTTLS. */
   implicitTls: boolean
   requireTls: boolean
-  /** Mail servers on this machine often sign their certificate themselves. */
+  /** For a mail server on this machine: those often have self-signed certificates. */
   anyCertificate: boolean
   auth: { user: string; pass: string } | undefined
 }
@@ -18,12 +18,12 @@ export const LANGUAGES = ['en', 'de', 'es'] as const
 export type Language = (typeof LANGUAGES)[number]
 
 export type MailSettings = {
-  /** `undefined`: nothing is sent. */
+  /** `undefined` when nothing is sent. */
   smtp: SmtpSettings | undefined
-  /** Without SMTP in development, mails are kept where the console shows them. */
+  /** In development without SMTP, mails stay in the outbox, where the console shows them. */
   keepInOutbox: boolean
   from: string
-  /** How the mails and the account pages call the application. */
+  /** The application's name in mails and on the account pages. */
   appName: string
   /** `#rrggbb`, for the mails and the account pages. */
   colour: string | undefined
@@ -31,7 +31,7 @@ export type MailSettings = {
   logo: string | undefined
   language: Language
   templateFolder: string | undefined
-  /** Whether an address, a network and the whole service get only so many mails. */
+  /** Whether mails are rate-limited per address, per network and in total. */
   limited: boolean
 }
 
@@ -55,7 +55,7 @@ export function mailSettings(
   }
 }
 
-/** What is kept there everyone can read. */
+/** Everyone can read mails that stay in the outbox. */
 function keepsMails(settings: Settings, fallback: boolean): boolean {
   const name = 'IDENTITY_DEVELOPMENT_MAIL'
   const keeps = settings.flag(name, fallback)
@@ -74,7 +74,7 @@ function sender(settings: Settings, needed: boolean, publicUrl: string): string 
 
 const PORTS = { smtp: 587, smtps: 465 }
 
-/** One URL, or its parts; in production a password or a code never travels in the clear. */
+/** From one URL or its parts. In production, TLS is required: a password or code must never travel in the clear. */
 function smtpSettings(settings: Settings): SmtpSettings | undefined {
   const text = settings.optional('SMTP_URL')
   const named = settings.optional('SMTP_HOST')
@@ -107,7 +107,11 @@ function decoded(settings: Settings, text = ''): string {
     return decodeURIComponent(text)
   } catch {
     const example = 'smtps://user:100%25@mail.example'
-    settings.fault('SMTP_URL', 'Expected a % in the name or the password as %25.', example)
+    settings.fault(
+      'SMTP_URL',
+      'Expected % in the name or the password to be written as %25.',
+      example,
+    )
     return ''
   }
 }

@@ -7,7 +7,7 @@ export type Delivered = { ok: true; reply: string } | { ok: false; retry: boolea
 
 export type Transport = {
   send(mail: OutgoingMail): Promise<Delivered>
-  /** Connects and signs in, and sends nothing. Throws what the server said. */
+  /** Connects and logs in, but sends nothing. Throws the server's reply. */
   check(): Promise<void>
   close(): void
 }
@@ -19,10 +19,10 @@ const CONNECT_MS = 10_000
 const SOCKET_MS = 30_000
 const LONGEST_REPLY = 300
 
-/** A refusal of any other command is about this service or its settings, and may be over soon. */
+/** Only refusals of these commands are final: others concern this service or its settings, and may be temporary. */
 const ABOUT_THE_MAIL = ['RCPT TO', 'DATA']
 
-/** SMTP by nodemailer, which is loaded for the first mail. */
+/** SMTP with nodemailer, which is loaded only when needed. */
 export function openTransport(
   { from }: MailSettings,
   smtp: SmtpSettings,
@@ -41,7 +41,7 @@ export function openTransport(
     async send({ id, to, subject, text, html }) {
       try {
         const sent = await (await connect()).sendMail({
-          // Objects and an envelope of its own: a list in a text would be parsed.
+          // Objects and an explicit envelope, because nodemailer parses strings as address lists.
           from: { name: '', address: from },
           to: { name: '', address: to },
           envelope: { from, to: [to] },

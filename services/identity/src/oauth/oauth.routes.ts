@@ -60,7 +60,7 @@ const IntrospectionReply = Type.Object(
   { active: Type.Boolean() },
   {
     title: 'Introspection',
-    description: 'Of a token that is active also what it says (RFC 7662)',
+    description: 'For an active token, also its claims (RFC 7662)',
     additionalProperties: {},
   },
 )
@@ -86,7 +86,7 @@ const oauthTag = { tags: ['OAuth 2.0'], problemForm: describeOAuthErrors }
 const TOKEN = {
   ...oauthTag,
   operationId: 'clientToken',
-  summary: 'A short token for a service key (RFC 6749, client_credentials)',
+  summary: 'A short-lived token for a service key (RFC 6749, client_credentials)',
   access: [CLIENT],
   readsBody: { [FORM]: GrantForm },
   response: { 200: TokenReply },
@@ -96,7 +96,7 @@ const TOKEN = {
 const INTROSPECT = {
   ...oauthTag,
   operationId: 'introspect',
-  summary: 'Whether a token is good at this moment (RFC 7662)',
+  summary: 'Whether a token is active (RFC 7662)',
   access: [CLIENT],
   readsBody: { [FORM]: TokenForm },
   response: { 200: IntrospectionReply },
@@ -108,13 +108,13 @@ const REVOKE = {
   operationId: 'revoke',
   summary: 'End the session of a token (RFC 7009)',
   readsBody: { [FORM]: TokenForm },
-  response: { 200: bareReply({ description: 'It is not good any more, or never was' }) },
+  response: { 200: bareReply({ description: 'The token is no longer valid, or never was' }) },
   problems: [requestInvalid, tokenUnsupported],
 }
 
 const StatusReply = Type.Object({ enabled: Type.Boolean() }, { title: 'UserStatus' })
 
-/** For a service that trusts our tokens, about what a user left there: no token comes with it. */
+/** For services that trust our tokens and hold a user's data: they can ask about the user without a token. */
 export function userStatusRoute(server: Server, { accounts }: OAuth, guard: AccountGuard): void {
   server.get('/api/users/:id/status', {
     onRequest: guard.role(ADMIN_ROLE, INTROSPECTION_SCOPE),
@@ -166,13 +166,13 @@ export function oauthRoutes(server: Server, oauth: OAuth, options: Options): voi
   })
 }
 
-/** Public, and for pages of any origin. An issuer with a path has it behind the well-known part. */
+/** Public, for pages of any origin. RFC 8414: the path of the issuer, if any, follows the well-known path. */
 function metadataRoutes(server: Server, oauth: OAuth, { publicUrl }: Options): void {
   const metadata = metadataOf(oauth, publicUrl)
   const path = new URL(metadata.issuer).pathname.replace(/\/+$/, '')
   const schema = {
     operationId: 'authorizationServerMetadata',
-    summary: 'Where everything is, for OAuth libraries (RFC 8414)',
+    summary: 'Endpoints and capabilities, for OAuth libraries (RFC 8414)',
     tags: ['OAuth 2.0'],
     response: { 200: replyWith({ headers: ['Cache-Control'] }, MetadataReply) },
   }
@@ -184,10 +184,10 @@ function metadataRoutes(server: Server, oauth: OAuth, { publicUrl }: Options): v
     })
 }
 
-/** RFC 6749, section 2.3.1: the key is the password of Basic or `client_secret`; also as Bearer. */
+/** RFC 6749, section 2.3.1: the key is the Basic password or `client_secret`. Bearer is accepted too. */
 async function authenticateClient(request: Request, guard: KeyGuard): Promise<KeyCaller> {
   const { id, key, scheme } = credentialsOf(request)
-  // RFC 6749, section 5.2: the challenge has the scheme that the client used.
+  // RFC 6749, section 5.2: the challenge uses the client's scheme.
   const headers = { 'www-authenticate': `${scheme} realm="oauth2"` }
   if (!key) throw clientRejected({ headers })
   const client = await guard.authenticate(request, key).catch((error: unknown) => {
@@ -220,7 +220,7 @@ function formDecoded(text: string): string {
   return new URLSearchParams(`x=${text}`).get('x') ?? ''
 }
 
-/** RFC 7662, section 2.3, has one answer for a caller who may not ask. */
+/** RFC 7662, section 2.3: 401 for insufficient privileges too. */
 function notAllowedToIntrospect() {
   const challenge = `Bearer error="insufficient_scope", scope="${INTROSPECTION_SCOPE}"`
   return clientRejected({
@@ -235,7 +235,7 @@ function requiredToken(request: Request): string {
   return token
 }
 
-/** Blank counts as absent; RFC 6749, section 3.2, allows no parameter twice. */
+/** A blank value counts as absent. RFC 6749, section 3.2, forbids repeated parameters. */
 function field({ body }: Request, name: string): string | undefined {
   const values = body instanceof URLSearchParams ? body.getAll(name) : []
   if (values.length > 1) throw requestInvalid({ detail: `The parameter ${name} is repeated.` })

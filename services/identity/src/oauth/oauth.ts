@@ -19,7 +19,7 @@ export function openOAuth(accounts: Accounts, keys: ServiceKeys): OAuth {
   return { accounts, keys, tokens: createClientTokens(rules, accounts.signingKeys) }
 }
 
-/** RFC 8414. Without an authorization endpoint no document is fully right: an empty list is closest. */
+/** RFC 8414 requires `response_types_supported`; without an authorization endpoint an empty list comes closest. */
 export function metadataOf({ accounts }: OAuth, publicUrl: string) {
   return {
     issuer: accounts.settings.issuer,
@@ -39,7 +39,7 @@ export function metadataOf({ accounts }: OAuth, publicUrl: string) {
 
 type Grant = { grantType: string | undefined; scope: string | undefined }
 
-/** RFC 6749, section 4.4: a short token for a service key, which others check offline. */
+/** RFC 6749, section 4.4: a short-lived token for a service key, which others can verify offline. */
 export async function grantToken(
   { tokens }: OAuth,
   { userId, keyId, scopes }: KeyCaller,
@@ -58,8 +58,8 @@ export async function grantToken(
 }
 
 /**
- * RFC 7662. Of a token that is not in force nothing is said. A refresh token is not either: a service
- * that asks about one has been sent it by mistake, and must not accept it.
+ * RFC 7662. Nothing is said about an inactive token. A refresh token is reported as inactive: a service
+ * that asks about one was sent it by mistake, and must not accept it.
  */
 export async function introspect({ accounts, keys, tokens }: OAuth, token: string) {
   const user = await introspectAccessToken(accounts, token)
@@ -73,7 +73,7 @@ export async function introspect({ accounts, keys, tokens }: OAuth, token: strin
   return { active: true, token_type: 'Bearer', scope: scopes.join(' '), ...about, ...times }
 }
 
-/** RFC 7009. Who has the token may end it; an unknown one is as good as ended. */
+/** RFC 7009. Whoever holds a token may revoke it; an unknown token counts as revoked. */
 export async function revoke(oauth: OAuth, token: string, origin: Origin): Promise<void> {
   if (await oauth.tokens.verify(token)) throw tokenUnsupported()
   await revokeToken(oauth.accounts, token, origin)

@@ -1,6 +1,6 @@
 import { type DefinedProblem, defineProblem, type Problem, Type } from '@plinth/kit'
 
-// RFC 6749, section 5.2, and RFC 7009, section 2.2.1: the codes are the standard's.
+// Codes of RFC 6749, section 5.2, and RFC 7009, section 2.2.1.
 export const requestInvalid = defineProblem(
   'invalid_request',
   400,
@@ -36,7 +36,7 @@ const CODES: Record<string, string> = {
   KEY_IN_BROWSER: 'invalid_client',
 }
 
-/** Errors below `/oauth2` have the body of RFC 6749 and not that of RFC 9457. */
+/** Errors below `/oauth2` have the body of RFC 6749, not that of RFC 9457. */
 export function renderOAuthError({ code, status, message }: Problem) {
   const body = { error: errorOf({ code, status }), error_description: plain(message) }
   return { type: 'application/json', body: JSON.stringify(body) }
@@ -58,7 +58,7 @@ function errorOf({ code, status }: { code: string; status: number }): string {
   return status >= 500 ? 'server_error' : 'invalid_request'
 }
 
-/** The standard allows neither quotes nor anything beyond ASCII. */
+/** RFC 6749 allows only printable ASCII without double quotes. */
 function plain(text: string): string {
   return text.replaceAll('"', "'").replace(/[^\x20-\x7e]/g, '?')
 }

@@ -1,9 +1,9 @@
-/** What the browser reports about the page of a ceremony; covered by the authenticator's signature. */
+/** What the browser reports about the ceremony's page; the authenticator's signature covers it. */
 type ClientData = { challenge: string; framed: boolean }
 
 /**
- * Reads what must be known before the verifier runs: the challenge, to look it up, and whether the
- * page was framed by another site, which pages of this service never are.
+ * Reads what is needed before the verifier runs: the challenge, to look it up, and whether another site
+ * framed the page, which pages of this service never allow.
  */
 export function readClientData(encoded: unknown): ClientData | undefined {
   const bytes = decodeBase64url(encoded)
@@ -19,8 +19,8 @@ export function readClientData(encoded: unknown): ClientData | undefined {
 }
 
 /**
- * Accepts only the canonical form of base64url. Decoders disagree about other forms (padding, `+`,
- * line breaks), and what is checked here must be the same bytes that the verifier reads.
+ * Accepts only canonical base64url. Decoders disagree about other forms (padding, `+`, line breaks), and the
+ * bytes checked here must be the bytes the verifier reads.
  */
 export function decodeBase64url(text: unknown): Buffer<ArrayBuffer> | undefined {
   if (typeof text !== 'string') return undefined

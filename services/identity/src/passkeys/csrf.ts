@@ -9,9 +9,9 @@ const RENEWED_BEFORE_END_SECONDS = 600
 export type CsrfTokens = ReturnType<typeof createCsrfTokens>
 
 /**
- * Proves that a ceremony was started by a page that could read a reply of this service. The token
- * is random, dated and signed, so that nothing is stored and every node can check it. When the
- * browser also sends its cookie, the two must be equal.
+ * Proves that a ceremony was started by a page that could read a reply of this service. The token is
+ * random, dated and signed, so nothing is stored and every node can check it. If the browser also sends
+ * the cookie, the two must be equal.
  */
 export function createCsrfTokens(masterKey: Buffer, clock: Clock) {
   const key = Buffer.from(hkdfSync('sha256', masterKey, '', 'ceremony csrf token', 32))
@@ -32,7 +32,7 @@ export function createCsrfTokens(masterKey: Buffer, clock: Clock) {
   }
 
   return {
-    /** The token that the browser already has in its cookie, or a new one. */
+    /** The token the browser already has in its cookie, or a new one. */
     tokenFor(cookie: string | undefined): string {
       return cookie !== undefined && isValid(cookie, RENEWED_BEFORE_END_SECONDS) ? cookie : create()
     },

@@ -29,30 +29,31 @@ export async function authenticationOptions(passkeys: Passkeys) {
   }
 }
 
-/** Opens the same kind of session as a password does; every failure gets the same answer. */
+/** Opens the same kind of session as a password; every failure gets the same answer. */
 export async function logInWithPasskey(
   passkeys: Passkeys,
   credential: unknown,
   origin: Origin,
 ): Promise<TokenPair> {
   const { passkey, proof } = await readCredential(passkeys, credential)
-  const pair = passkey && proof ? await enter(passkeys, passkey, proof, origin) : undefined
+  const pair =
+    passkey && proof ? await openPasskeySession(passkeys, passkey, proof, origin) : undefined
   if (pair) return pair
   await recordRejection(passkeys, passkey, origin)
   throw passkeyRejected()
 }
 
 /**
- * The counter advances in the transaction that opens the session: both happen or neither. A user who leaves is
- * turned away, as after a password.
+ * The counter advances in the transaction that opens the session: both happen or neither. An account pending
+ * deletion is refused, as after a password.
  */
-async function enter(
+async function openPasskeySession(
   { accounts, clock }: Passkeys,
   { userId, credentialId }: Passkey,
   { amr, counter }: Proof,
   origin: Origin,
 ) {
-  let leaving = undefined as User | undefined
+  let pendingDeletion = undefined as User | undefined
   const entry = {
     userId,
     event: 'PASSKEY_USED',
@@ -62,16 +63,16 @@ async function enter(
       if (!user?.enabled && !user?.deletion) return false
       const db = database as unknown as Db<IdentityTables>
       if (!(await advanceCounter(db, credentialId, counter, clock()))) return false
-      if (user.deletion) leaving = user
+      if (user.deletion) pendingDeletion = user
       return true
     },
   }
   const pair = await openSession(accounts, entry, origin)
-  if (leaving) await accounts.turnAway?.run(accounts, leaving, amr, origin)
+  if (pendingDeletion) await accounts.turnAway?.run(accounts, pendingDeletion, amr, origin)
   return pair
 }
 
-/** For a caller who proves again who it is, with one of its own passkeys. */
+/** For a caller who reauthenticates with one of their own passkeys. */
 export function provePasskeyOf(passkeys: Passkeys): ProvePasskey {
   return async (credential, userId) => {
     const { passkey, proof } = await readCredential(passkeys, credential)
@@ -82,7 +83,7 @@ export function provePasskeyOf(passkeys: Passkeys): ProvePasskey {
   }
 }
 
-/** The passkey it names, also when it proves nothing. */
+/** Returns the named passkey even if the proof fails. */
 async function readCredential(passkeys: Passkeys, credential: unknown) {
   const assertion = assertionOf(credential)
   const passkey = assertion && (await findPasskey(passkeys.db, assertion.id))
@@ -92,13 +93,13 @@ async function readCredential(passkeys: Passkeys, credential: unknown) {
 
 function assertionOf(credential: unknown): AuthenticationResponseJSON | undefined {
   const { id, response } = (credential ?? {}) as Partial<AuthenticationResponseJSON>
-  // A credential id has only these characters; PostgreSQL refuses a NUL in a parameter.
+  // Credential ids contain only these characters; PostgreSQL refuses NUL in a parameter.
   const named = typeof id === 'string' && /^[A-Za-z0-9_-]{1,1364}$/.test(id)
   const answered = typeof response === 'object' && response !== null
   return named && answered ? (credential as AuthenticationResponseJSON) : undefined
 }
 
-/** The authenticator's new counter, and what the passkey proves (RFC 8176). */
+/** The authenticator's new counter and the authentication methods (RFC 8176). */
 type Proof = { counter: number; amr: string[] }
 
 /** `undefined` when anything is wrong. */
@@ -120,7 +121,7 @@ async function checkSignature(
   assertion: AuthenticationResponseJSON,
   { passkey, challenge }: { passkey: Passkey; challenge: string },
 ): Promise<Proof | undefined> {
-  // Loading takes half a second, so the first ceremony does it. If it fails, that is a 500: not caught.
+  // Loading takes half a second, so only a ceremony does it. Outside the try: a failure to load is a 500.
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
   try {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
@@ -137,7 +138,7 @@ async function checkSignature(
     })
     const eligible = authenticationInfo.credentialDeviceType === 'multiDevice'
     if (!verified || eligible !== passkey.backupEligible) return undefined
-    // A passkey that its owner unlocked is two factors: the device, and a PIN or a fingerprint.
+    // A passkey with user verification is two factors: the device, and a PIN or fingerprint.
     const key = eligible ? 'swk' : 'hwk'
     const amr = authenticationInfo.userVerified ? [key, 'mfa'] : [key]
     return { counter: authenticationInfo.newCounter, amr }

@@ -23,10 +23,10 @@ export type Passkeys = {
   userVerification: UserVerification
 }
 
-/** What is needed to list and remove passkeys, also where the ceremonies are switched off. */
+/** What is needed to list and remove passkeys, even where ceremonies are switched off. */
 export type PasskeyRecords = Omit<Passkeys, 'relyingParty' | 'userVerification'>
 
-/** What users and administrators may see of passkeys: never a key. */
+/** What users and administrators may see of passkeys; never the key itself. */
 export async function passkeysOf({ db }: Pick<Passkeys, 'db'>, userId: number) {
   const passkeys = await listPasskeys(db, userId)
   return passkeys.map(({ credentialId, label, createdAt, lastUsedAt }) => ({

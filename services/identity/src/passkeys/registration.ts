@@ -17,8 +17,8 @@ const ALGORITHMS = [-8, -7, -257]
 const LONGEST_CREDENTIAL_ID = 1023
 const TRANSPORTS = new Set(['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'])
 
-// We ask for no attestation. For the other formats the verifier would fetch addresses that the
-// caller's own certificate contains.
+// We ask for no attestation. For other formats the verifier would fetch URLs from the caller's own
+// certificate.
 const FORMATS = new Set(['none', 'packed'])
 
 export async function registrationOptions(passkeys: Passkeys, caller: Caller) {
@@ -101,7 +101,7 @@ async function checkAttestation(
   credential: RegistrationResponseJSON,
   challenge: string,
 ): Promise<Attested> {
-  // Loading takes half a second, so the first ceremony does it. If it fails, that is a 500: not caught.
+  // Loading takes half a second, so only a ceremony does it. Outside the try: a failure to load is a 500.
   const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
   const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers')
   try {

@@ -16,7 +16,7 @@ describe('the relying party of passkeys', () => {
     assert.deepEqual(read({}, 'https://id.example.org/base')?.origins, ['https://id.example.org'])
   })
 
-  test('is undefined when switched off, or by default where the address cannot have passkeys', () => {
+  test('is undefined when switched off, or when the default address cannot have passkeys', () => {
     assert.equal(read({ IDENTITY_PASSKEYS: 'off' }), undefined)
     assert.equal(read({}, 'http://192.168.1.5:8081'), undefined)
     assert.equal(read({}, 'http://id.example.org'), undefined)
@@ -36,7 +36,7 @@ describe('the relying party of passkeys', () => {
     })
   })
 
-  test('may have apps of Android and related pages elsewhere', () => {
+  test('may have Android apps and related origins elsewhere', () => {
     const app = `android:apk-key-hash:${'a'.repeat(43)}`
     const env = {
       IDENTITY_PASSKEY_ORIGINS: `http://localhost:8081,${app}`,
@@ -70,7 +70,7 @@ describe('the relying party of passkeys', () => {
       /is not at localhost or below it/,
     ],
     [
-      'a look-alike',
+      'a look-alike domain',
       { ...elsewhere, IDENTITY_PASSKEY_ORIGINS: 'https://badexample.org' },
       /is not at example\.org/,
     ],
@@ -80,7 +80,7 @@ describe('the relying party of passkeys', () => {
       /nothing after them/,
     ],
     [
-      'an app without the hash of its certificate',
+      'an app without its certificate hash',
       { IDENTITY_PASSKEY_ORIGINS: 'android:apk-key-hash:short' },
       /43 characters of base64url/,
     ],

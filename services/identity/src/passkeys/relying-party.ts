@@ -2,8 +2,8 @@ import { isIP } from 'node:net'
 import type { Settings } from '@plinth/kit'
 
 /**
- * Passkeys belong to this domain (`id`) and work on these origins: pages at it or below, apps of
- * Android, and pages elsewhere that browsers find listed at `/.well-known/webauthn`.
+ * Passkeys belong to this domain (`id`) and work on these origins: pages at the domain or below it, Android
+ * apps, and pages elsewhere that are listed at `/.well-known/webauthn`.
  */
 export type RelyingParty = {
   id: string
@@ -14,7 +14,7 @@ export type RelyingParty = {
 
 export type UserVerification = 'preferred' | 'required'
 
-/** A passkey is the only factor: in production its owner must have unlocked it. */
+/** A passkey may be the only factor, so production requires user verification by default. */
 export function userVerification(settings: Settings): UserVerification {
   const usual = settings.production ? 'required' : 'preferred'
   return settings.choice(NAMES.verification, ['preferred', 'required'], usual)
@@ -30,9 +30,9 @@ const NAMES = {
 }
 
 /**
- * Browsers report a wrong domain or origin with an error that explains nothing, so it is checked at
- * start. Explicit settings must be right; a default address that cannot have passkeys, such as an
- * IP address, switches them off.
+ * Browsers report a wrong domain or origin with an unhelpful error, so both are checked at startup. Explicit
+ * settings must be right; a default address that cannot have passkeys, such as an IP address, switches
+ * them off.
  */
 export function relyingParty(settings: Settings, publicUrl: string): RelyingParty | undefined {
   if (!settings.flag(NAMES.switch, true)) return undefined

@@ -21,7 +21,7 @@ import { reportNewBrowsers } from './new-browsers.ts'
 import { ENDED_SECONDS } from './one-time-tokens.ts'
 import type { Recovery } from './recovery.ts'
 
-/** Each kind of mail that is decided on after the reply. */
+/** The preparation of each kind of mail that is decided after the reply. */
 export function prepareMails(recovery: Recovery): Prepare {
   const reset = prepareReset(recovery)
   const preparations: Record<string, Prepare> = {
@@ -41,8 +41,8 @@ export function prepareMails(recovery: Recovery): Prepare {
 const SWEEP_SECONDS = 60
 
 /**
- * Removes what has expired or was given up, mails of long ago, and factors whose removal is due; reports
- * sign-ins with new browsers.
+ * Deletes expired tokens, registrations and unfinished enrolments, old mails, and factors whose removal is due;
+ * reports sign-ins with new browsers.
  */
 export function startRecoverySweep(
   { accounts, db, outbox, publicUrl }: Recovery,

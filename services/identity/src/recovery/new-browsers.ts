@@ -14,18 +14,18 @@ import { canSend, type Outbox } from '../mail/outbox.ts'
 import { queueNotice } from './notices.ts'
 
 const DAY = 86_400
-const KEPT_SECONDS = 180 * DAY
-const AT_ONCE = 200
-/** Transactions commit in another order than their ids say: one with a lower id may still be under way. */
+const RETENTION_SECONDS = 180 * DAY
+const BATCH_SIZE = 200
+/** Transactions do not commit in the order of their ids: one with a lower id may still be in flight. */
 const SETTLED_SECONDS = 5
-/** Mail may have been off for long: an old sign-in is learnt from and not reported. */
-const NEWS_SECONDS = 3600
+/** Mail may have been off for a while: browsers of older sign-ins are remembered, but not reported. */
+const REPORTED_SECONDS = 3600
 
 type Watch = { db: Db<IdentityTables>; outbox: Outbox; publicUrl: string }
 
 /**
- * Mails users who signed in with a browser, or from a network, that they have not used before. It follows
- * the sign-ins from a job, so that a login does not wait for it.
+ * Mails users who signed in with a browser, or from a network, that they have not used before. A job does this,
+ * so that logins do not wait for it.
  */
 export async function reportNewBrowsers(watch: Watch, signal: AbortSignal): Promise<void> {
   const { db, outbox } = watch
@@ -34,18 +34,18 @@ export async function reportNewBrowsers(watch: Watch, signal: AbortSignal): Prom
   let found: number
   do {
     found = await inTransaction(db, (inside) => reportPart({ ...watch, db: inside }, now))
-  } while (found === AT_ONCE && !signal.aborted)
-  await deleteOldBrowsers(db, secondsAfter(now, -KEPT_SECONDS), signal)
+  } while (found === BATCH_SIZE && !signal.aborted)
+  await deleteOldBrowsers(db, secondsAfter(now, -RETENTION_SECONDS), signal)
 }
 
 async function reportPart(watch: Watch, now: Date): Promise<number> {
   const { db } = watch
   const after = await lockWatchedSignIn(db)
   const until = secondsAfter(now, -SETTLED_SECONDS).toISOString()
-  const found = await listSignIns(db, { after, most: AT_ONCE })
+  const found = await listSignIns(db, { after, most: BATCH_SIZE })
   const recent = found.findIndex(({ createdAt }) => createdAt > until)
   const signIns = recent === -1 ? found : found.slice(0, recent)
-  for (const signIn of signIns) await learn(watch, signIn, now)
+  for (const signIn of signIns) await checkSignIn(watch, signIn, now)
   const last = signIns.at(-1)
   if (last) await updateWatchedSignIn(db, last.id)
   return signIns.length
@@ -53,8 +53,8 @@ async function reportPart(watch: Watch, now: Date): Promise<number> {
 
 type SignIn = Awaited<ReturnType<typeof listSignIns>>[number]
 
-/** The first browser of a user is the one of the registration: nothing is new about it. */
-async function learn(
+/** A user's first browser is the one used to register, so it is not reported. */
+async function checkSignIn(
   { db, outbox, publicUrl }: Watch,
   { userId, address, userAgent, createdAt }: SignIn,
   now: Date,
@@ -64,7 +64,7 @@ async function learn(
   const seenAt = known.get(hash)
   if (seenAt === undefined || seenAt < secondsAfter(now, -DAY).toISOString())
     await saveBrowser(db, { hash, userId, seenAt: createdAt })
-  const isOld = createdAt < secondsAfter(now, -NEWS_SECONDS).toISOString()
+  const isOld = createdAt < secondsAfter(now, -REPORTED_SECONDS).toISOString()
   if (seenAt !== undefined || known.size === 0 || isOld) return
   const user = await findUserById(db as never, userId)
   const origin = { address, userAgent, requestId: null }
@@ -74,7 +74,7 @@ async function learn(
 function browserHash(userId: number, from: { address: string; userAgent: string | null }) {
   const agent = from.userAgent ?? ''
   const family = Object.keys(BROWSERS).find((name) => agent.includes(name)) ?? agent.split('/')[0]
-  // Addresses of one household change: those of an IPv4 network count as one.
+  // A household's address changes, so an IPv4 /24 counts as one network.
   const network = clientNetwork(from.address).replace(/\.\d+$/, '')
   return hashOpaqueToken(['browser', userId, family, network].join('\n'))
 }

@@ -18,8 +18,8 @@ import { canSend, mailAdministrators, type Outbox, queueMail } from '../mail/out
 import { issueToken, LIFETIME_SECONDS } from './one-time-tokens.ts'
 import { accountLink, type Recovery } from './recovery.ts'
 
-/** Tokens that a change of the account makes void, and with them a mail that would bring one, and sign-ins that wait for a second factor. An undo must outlive what a thief does next. */
-const VOIDED = [
+/** Tokens that a change to the account invalidates. Undo tokens must survive what a thief does next. */
+const INVALIDATED = [
   'verify-email',
   'password-reset',
   'password-reset-by-administrator',
@@ -30,27 +30,28 @@ const VOIDED = [
 
 type Consequence = {
   result?: 'REFUSED'
-  voidsTokens?: true
-  /** Sign-ins that wait for a second factor begin again. */
+  /** Also deletes queued mails that would bring such a token, and ends steps. */
+  invalidatesTokens?: true
+  /** Sign-ins that await the second factor must start over. */
   endsSteps?: true
   mail?: MailKind
-  /** Only if it was not the user who did it. */
+  /** Only if someone other than the user did it. */
   byOthers?: true
-  /** To who did it, where it is done to no user. */
+  /** The notice goes to the actor, because the event concerns no user. */
   toActor?: true
 }
 
 const CONSEQUENCES: Record<string, Consequence> = {
   REGISTER: { mail: 'verify-email' },
   USER_CREATED: { mail: 'invitation' },
-  PASSWORD_CHANGED: { voidsTokens: true, mail: 'password-changed' },
-  PASSWORD_RESET: { voidsTokens: true, mail: 'password-changed' },
-  EMAIL_CHANGED: { voidsTokens: true, mail: 'email-in-use' },
-  USER_DISABLED: { voidsTokens: true, mail: 'account-disabled' },
+  PASSWORD_CHANGED: { invalidatesTokens: true, mail: 'password-changed' },
+  PASSWORD_RESET: { invalidatesTokens: true, mail: 'password-changed' },
+  EMAIL_CHANGED: { invalidatesTokens: true, mail: 'email-in-use' },
+  USER_DISABLED: { invalidatesTokens: true, mail: 'account-disabled' },
   USER_ENABLED: { mail: 'account-enabled' },
   SESSION_REVOKED: { byOthers: true, mail: 'sessions-ended' },
   PASSWORD_EXPIRED: { endsSteps: true, mail: 'password-change-required' },
-  DELETION_REQUESTED: { voidsTokens: true },
+  DELETION_REQUESTED: { invalidatesTokens: true },
   DELETION_CANCELLED: { mail: 'deletion-cancelled' },
   DATA_EXPORTED: { mail: 'data-exported' },
   PASSKEY_ADDED: { mail: 'passkey-added' },
@@ -69,8 +70,8 @@ const CONSEQUENCES: Record<string, Consequence> = {
 }
 
 /**
- * What follows from a security event, in its transaction: earlier tokens become void, the user gets a
- * notice, a new user a mail to verify the address.
+ * Applies the consequences of a security event, in its transaction: invalidates earlier tokens and sends the
+ * user a notice, or a new user a mail to verify the address.
  */
 export function followEvents(
   outbox: Outbox,
@@ -86,8 +87,8 @@ export function followEvents(
       const user = owner && (await findUserByUsername(database, owner))
       if (!user) return
       const db = database as unknown as Db<IdentityTables>
-      await makeVoid(db, user.id, { ...consequence, notices })
-      // A stranger must not choose the language of the warning.
+      await invalidateTokens(db, user.id, { ...consequence, notices })
+      // A stranger must not choose the language of a warning.
       const from = result === 'REFUSED' ? { ...origin, languages: undefined } : origin
       if (mail && notices && canSend(outbox))
         await queueNotice(outbox, db, { mail, user, publicUrl }, from)
@@ -96,24 +97,24 @@ export function followEvents(
 }
 
 /**
- * The account rules for an act whose own mail says what follows from it. A notice beside that mail would
- * ask whether it was the user, and its "this was not me" would end the link of the first.
+ * The accounts for an action that sends a mail of its own. A notice beside that mail would ask whether it was
+ * the user, and its "this was not me" would invalidate the link in that mail.
  */
 export function withoutNotices({ accounts, outbox, publicUrl }: Recovery): Accounts {
   return { ...accounts, onEvent: followEvents(outbox, publicUrl, { notices: false }) }
 }
 
-async function makeVoid(
+async function invalidateTokens(
   db: Db<IdentityTables>,
   userId: number,
-  { voidsTokens, endsSteps, notices }: Consequence & { notices: boolean },
+  { invalidatesTokens, endsSteps, notices }: Consequence & { notices: boolean },
 ): Promise<void> {
-  if (voidsTokens) {
+  if (invalidatesTokens) {
     await deleteQueuedMails(db, userId, 'email-change')
-    // A new notice would replace the earlier one: without it, that must not end the new link either.
-    await deleteTokens(db, userId, notices ? VOIDED : [...VOIDED, 'not-me'])
+    // A new notice would replace the earlier one. Without one, delete it: it must not end the new link either.
+    await deleteTokens(db, userId, notices ? INVALIDATED : [...INVALIDATED, 'not-me'])
   }
-  if (voidsTokens || endsSteps) await deleteSteps(db, userId)
+  if (invalidatesTokens || endsSteps) await deleteSteps(db, userId)
 }
 
 function ownerIn({ byOthers, toActor }: Consequence, actor: string, subject: string) {
@@ -126,7 +127,7 @@ const ENDPOINT_MAILS: Record<string, MailKind> = {
   WEBHOOK_ENDPOINT_DISABLED: 'endpoint-disabled',
 }
 
-/** Writes what happens to endpoints into the audit; administrators get a mail about one that fails. */
+/** Records endpoint events in the audit; administrators get a mail about an endpoint that fails or is disabled. */
 export function recordEndpoints(outbox: Outbox, publicUrl: string) {
   return async (db: Db<IdentityTables>, { origin, ...entry }: AuditEntry): Promise<void> => {
     await recordEvent({ clock: outbox.clock, db }, entry, { ...origin, userAgent: null })
@@ -141,18 +142,18 @@ type Notice = { mail: MailKind; user: User; publicUrl: string }
 
 const HOUR = 3600
 
-/** An attacker can cause some at no cost, and must not fill an inbox. */
+/** An attacker can cause some of them at no cost, and must not be able to flood an inbox. */
 const MOST = { seconds: HOUR, most: 10 }
 const MOST_BROWSERS = { seconds: 24 * HOUR, most: 1 }
 
-/** They ask for a new password by themselves, or are about whether an account can be used. */
+/** These already ask for a new password, or say whether the account can be used: no "this was not me" link. */
 const WITHOUT_ALARM: MailKind[] = [
   'password-change-required',
   'account-disabled',
   'account-enabled',
 ]
 
-/** Each can be answered with "this was not me"; the newest one works. */
+/** Most can be answered with "this was not me"; only the newest link works. */
 export async function queueNotice(
   outbox: Outbox,
   db: Db<IdentityTables>,

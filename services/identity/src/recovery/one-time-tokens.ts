@@ -12,29 +12,29 @@ import type { IdentityTables } from '../database/tables.ts'
 
 const HOUR = 3600
 
-/** What a token is for, and how long it works. */
+/** The purposes of tokens, and how long each is valid. */
 export const LIFETIME_SECONDS = {
   'verify-email': 24 * HOUR,
   'password-reset': HOUR / 2,
-  /** An invitation too. Of a kind of its own: anyone can ask for a reset, and must not replace it. */
+  /** For invitations too. A separate kind, because anyone can request a reset and must not replace this one. */
   'password-reset-by-administrator': 24 * HOUR,
   'email-change': HOUR,
   'email-undo': 7 * 24 * HOUR,
-  /** The answer to a notice. */
+  /** The answer to a notice: "this was not me". */
   'not-me': 7 * 24 * HOUR,
-  /** The same, in mails to the address that an undo restores. */
+  /** The same, in notices sent to the old address before it was changed. */
   'not-me-before': 7 * 24 * HOUR,
   'data-export': 24 * HOUR,
-  /** After a login that was turned away. */
+  /** After a refused login. */
   'password-change': HOUR / 6,
   'deletion-cancel': HOUR / 6,
-  /** Lasts as long as the grace. */
+  /** Lasts as long as the grace period (`expiresAt` overrides this). */
   'deletion-undo': 7 * 24 * HOUR,
 } as const
 
 export type TokenKind = keyof typeof LIFETIME_SECONDS
 
-/** Of one code, and of all codes of any kind to one address in a day: after that only links work. */
+/** Per code, and per address and day for codes of any kind: beyond that only links work. */
 const MOST_FAILURES = 5
 const MOST_FAILURES_A_DAY = 20
 const CODE_DIGITS = 8
@@ -50,7 +50,7 @@ type NewToken = {
   userId: number
   kind: TokenKind
   address: string
-  /** Where it does not last as long as its kind does. */
+  /** Overrides the lifetime of the kind. */
   expiresAt?: string
   details?: Record<string, string>
 }
@@ -89,8 +89,8 @@ export function newSecrets(accounts: Issuer['accounts'], id: string) {
 export type Proof = { token?: string; email?: string; code?: string }
 
 /**
- * The token that a link or a code stands for, which may have been used. Does not spend it: that is
- * the last step of what it is for.
+ * Finds the token of a link or a code, which may have been used. Does not spend it: that is the last step of
+ * the action it is for.
  */
 export async function findToken(
   { accounts, db }: Tokens,
@@ -106,14 +106,14 @@ export async function findToken(
   return found.expiresAt > accounts.clock().toISOString() ? found : undefined
 }
 
-/** How long after its end a link can say why it does not work. */
+/** How long after it expires a link can still say why it does not work. */
 export const ENDED_SECONDS = 7 * 24 * HOUR
 
 type LinkState = { state: 'used' | 'replaced' | 'expired' | 'unknown'; at: string | null }
 
 /**
- * Why a link does not work. Only the token itself opens this, so it is of no use to a guesser; what uses
- * a token answers the same for all of them. `unknown` is also one that works, or was made void.
+ * Why a link does not work. It takes the token itself, so it does not help anyone who guesses; the routes that
+ * use a token give the same answer for all of these. A valid or an invalidated token is `unknown` too.
  */
 export async function linkState({ accounts, db }: Tokens, token: string): Promise<LinkState> {
   const found = await findTokenByHash(db, hashOpaqueToken(token))
@@ -124,11 +124,11 @@ export async function linkState({ accounts, db }: Tokens, token: string): Promis
   return { state: 'unknown', at: null }
 }
 
-/** Where codes are kept. */
+/** A store of codes. */
 export type Codes<T> = {
-  /** Those that the typed one is compared with; the statement that finds one counts a failure of it. */
+  /** Finds the codes to compare with, and counts a failure of each in the same statement. */
   take(address: string, mostFailures: number): Promise<T[]>
-  /** The code was right. */
+  /** Takes back the failure after a right code. */
   forgive(found: T): Promise<void>
 }
 
@@ -147,8 +147,8 @@ export function codesOf(
 }
 
 /**
- * Every try counts as a failure before it is compared, so that parallel ones are not more. One transaction: with a
- * commit for each count, an address that has a code would take longer than one that has none.
+ * Every try counts as a failure before it is compared, so that concurrent tries cannot exceed the limit. All in one
+ * transaction: with a commit per count, an address that has a code would take measurably longer than one without.
  */
 export async function findByCode<T extends { id: string; codeHash: string }>(
   accounts: Accounts,
@@ -173,7 +173,7 @@ export async function findByCode<T extends { id: string; codeHash: string }>(
   })
 }
 
-/** Keyed, because eight digits can be guessed from a plain hash. */
+/** Keyed, because eight digits can be brute-forced from a plain hash. */
 function codeHash({ settings }: Issuer['accounts'], id: string, code: string): string {
   return createHmac('sha256', settings.masterKey)
     .update(`one-time code\n${id}\n${code}`)

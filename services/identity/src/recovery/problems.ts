@@ -4,7 +4,7 @@ import { defineProblem } from '@plinth/kit'
 export const tokenRejected = defineProblem(
   'TOKEN_INVALID',
   400,
-  'The link or code is not valid, or not any more. Ask for a new one.',
+  'The link or code is invalid, or no longer valid. Ask for a new one.',
 )
 
 // For administrators only: other callers must not learn any of these.

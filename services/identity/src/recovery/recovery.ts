@@ -9,7 +9,7 @@ import {
   type Origin,
   type PasskeyStore,
   recordEvent,
-  recordSlowed,
+  recordThrottle,
   type User,
 } from '@plinth/accounts'
 import { type Db, hashOpaqueToken, type Logger } from '@plinth/kit'
@@ -27,19 +27,19 @@ export type Recovery = {
   outbox: Outbox
   passkeys: PasskeyStore
   factors: Factors
-  /** Where the account pages are. */
+  /** The base URL of the account pages. */
   publicUrl: string
   log: Logger
 }
 
-/** The account rules in a transaction of ours. */
+/** The accounts, bound to our transaction. */
 export function within(accounts: Accounts, db: Db<IdentityTables>): Accounts {
   return { ...accounts, db: db as unknown as Accounts['db'] }
 }
 
 /**
- * Whose address it is. What makes tokens void locks the user: it comes before a token that is issued after this, or
- * finds it.
+ * Finds and locks the owner of an address. Whatever invalidates tokens locks the user too: so it either runs before
+ * a token is issued under this lock, or sees that token.
  */
 export async function lockOwner({ db }: Accounts, address: string): Promise<User | undefined> {
   const found = await findUserByEmail(db, address)
@@ -47,7 +47,7 @@ export async function lockOwner({ db }: Accounts, address: string): Promise<User
   return user?.email === address ? user : undefined
 }
 
-/** The secret follows a `#`: it reaches no server, no log and no referrer. */
+/** The secret is in the fragment, so it reaches no server, log or referrer. */
 export function accountLink(
   { publicUrl }: Pick<Recovery, 'publicUrl'>,
   page: string,
@@ -56,7 +56,7 @@ export function accountLink(
   return `${publicUrl}/account/#${page}=${token}`
 }
 
-/** An administrator is told when no mail would go out. */
+/** Tells an administrator why no mail could be sent. */
 export function requireReachable({ deletion, enabled, email }: User): void {
   if (deletion) throw deletionPending()
   if (!enabled) throw accountDisabled()
@@ -68,7 +68,7 @@ const DAY = 24 * HOUR
 const REQUESTS_AN_HOUR = 30
 const MAILS_AN_HOUR = 500
 
-/** How the audit names requests beyond a limit. */
+/** The audit events for requests beyond a limit. */
 const EVENTS = {
   'verify-email': 'VERIFY_EMAIL_REQUESTED',
   'password-reset': 'PASSWORD_RESET_REQUESTED',
@@ -79,8 +79,8 @@ const EVENTS = {
 type Asked = { to: string; userId?: number }
 
 /**
- * Known and unknown addresses cost the same statements and get the same reply: who has an account is
- * looked up later, when the mail is prepared. Too many requests of a network are not answered otherwise.
+ * Known and unknown addresses cost the same statements and get the same reply: whether there is an account is
+ * looked up later, when the mail is prepared. Too many requests from a network get the same reply as well.
  */
 export async function askForMail(
   { accounts, outbox, db }: Recovery,
@@ -92,7 +92,7 @@ export async function askForMail(
   const attempt = attemptOf('mail request', '', origin)
   const requests = outbox.settings.limited ? await countWithin(accounts, attempt, HOUR) : undefined
   if (requests && requests.failures > REQUESTS_AN_HOUR) {
-    await recordSlowed(accounts, attempt, { event: EVENTS[kind] }, origin)
+    await recordThrottle(accounts, attempt, { event: EVENTS[kind] }, origin)
     return
   }
   const lifetimeSeconds = LIFETIME_SECONDS[kind]
@@ -105,24 +105,24 @@ const MAILS_PER_ADDRESS = [
   { seconds: DAY, most: 10 },
 ]
 
-type Wanted = {
+type MailRequest = {
   kind: keyof typeof EVENTS
   to: string
-  /** Whose address it is, if anyone's. */
+  /** The owner of the address, if there is one. */
   user: Pick<User, 'username'> | undefined
-  /** Whether a mail would go out: otherwise it is only counted. */
+  /** Whether a mail would be sent; otherwise it is only counted. */
   isDue: boolean
   origin: Origin
 }
 
 /**
- * Whether one more mail of this kind may go out. Unknown addresses are counted as known ones. Beyond a
- * limit there is no mail, and one row in the audit for each window: an attack must not fill it.
+ * Whether one more mail of this kind may be sent. Unknown addresses are counted like known ones. Beyond a limit no
+ * mail is sent, and the audit gets one row per window: an attack must not flood it.
  */
 export async function mayMail(
   recovery: Recovery,
   db: Db<IdentityTables>,
-  { kind, to, user, isDue, origin }: Wanted,
+  { kind, to, user, isDue, origin }: MailRequest,
 ): Promise<boolean> {
   if (!recovery.outbox.settings.limited) return isDue
   const inside = within(recovery.accounts, db)
@@ -132,13 +132,13 @@ export async function mayMail(
     if (mails.failures <= most) continue
     const attempt = attemptOf(`mail ${kind}`, user?.username ?? '', origin)
     const refusal = { event: EVENTS[kind], ...(user && { subject: user.username }) }
-    await recordSlowed(inside, attempt, refusal, origin)
+    await recordThrottle(inside, attempt, refusal, origin)
     return false
   }
   return isDue && isWithinTotal(recovery, inside, origin)
 }
 
-/** Of mails that would go out, so that requests for made-up addresses stop none. */
+/** Counts only mails that would be sent, so that requests for made-up addresses cannot use up the limit. */
 async function isWithinTotal({ log }: Recovery, inside: Accounts, origin: Origin) {
   const { failures } = await countWithin(inside, 'mail of everybody', HOUR)
   if (failures === MAILS_AN_HOUR + 1) {
@@ -148,7 +148,7 @@ async function isWithinTotal({ log }: Recovery, inside: Accounts, origin: Origin
   return failures <= MAILS_AN_HOUR
 }
 
-/** `ada+news@example.com` and `ada@example.com` are one inbox. */
+/** `ada+news@example.com` and `ada@example.com` are the same inbox. */
 function withoutTag(address: string): string {
   return address.replace(/\+[^@]*(?=@)/, '')
 }

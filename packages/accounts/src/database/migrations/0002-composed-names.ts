@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 
 const NAMES = ['username', 'email'] as const
 
-/** Names are looked up in NFC. If two names become equal, one keeps its old form. */
+/** Names are looked up in NFC. If normalising would make two names equal, one keeps its old form. */
 export const composedNames: Migration = {
   name: 'accounts-0002-composed-names',
   async up(db) {

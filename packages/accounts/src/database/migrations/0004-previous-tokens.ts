@@ -1,6 +1,6 @@
 import type { Migration } from '@plinth/kit'
 
-/** A replay of the token that was rotated last may be a lost reply or a second tab. */
+/** A replay of the most recently rotated token may be a lost reply or a second tab, not theft. */
 export const previousTokens: Migration = {
   name: 'accounts-0004-previous-tokens',
   async up(db) {

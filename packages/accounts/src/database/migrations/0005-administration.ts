@@ -1,7 +1,7 @@
 import type { Migration } from '@plinth/kit'
 import { sql } from 'kysely'
 
-/** What administrators search by has an index; a change of theirs has a reason. */
+/** Indexes for what administrators search by, and the reason of each change they make. */
 export const administration: Migration = {
   name: 'accounts-0005-administration',
   async up(db, engine) {
@@ -19,16 +19,16 @@ export const administration: Migration = {
       db,
     )
     if (engine === 'sqlite') {
-      // Every index of SQLite ends with the row id, and its text compares byte by byte.
+      // Every SQLite index ends with the row id, and SQLite compares text byte by byte.
       await sql`create index users_verified on users (verified)`.execute(db)
     } else {
       await sql`create index users_verified on users (verified, id)`.execute(db)
-      // In the order of a language no range of an index holds what begins with some letters.
+      // Under a language's collation, no single index range holds the names with a given prefix.
       await sql`create index users_username_bytes on users (username collate "C")`.execute(db)
       await sql`create index users_email_bytes on users (email collate "C")`.execute(db)
     }
     await sql`create index audit_events_subject on audit_events (subject, id)`.execute(db)
-    // Most people change their own account: the index holds only what was done to others.
+    // Most users change their own account: the index holds only what was done to others.
     await sql`create index audit_events_actor on audit_events (actor, id) where actor <> subject`.execute(
       db,
     )

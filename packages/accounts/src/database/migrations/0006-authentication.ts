@@ -1,6 +1,6 @@
 import type { Migration } from '@plinth/kit'
 
-/** Who has a second factor, and how and when the user of a session proved who it is. */
+/** Which users have a second factor, and how and when the user of a session authenticated. */
 export const authenticationSchema: Migration = {
   name: 'accounts-0006-authentication',
   async up(db) {

@@ -1,7 +1,7 @@
 import type { Migration } from '@plinth/kit'
 import { sql } from 'kysely'
 
-/** What is left of an erased account: its id, and for a while its name, as a keyed hash. */
+/** What remains of an erased account: its id and, for a while, keyed hashes of its names. */
 export const tombstones: Migration = {
   name: 'accounts-0007-tombstones',
   async up(db) {

@@ -1,7 +1,7 @@
 import type { Migration } from '@plinth/kit'
 import { sql } from 'kysely'
 
-/** The day on which a user was last seen, written once a day; empty: never. */
+/** The day a user was last seen, written at most once a day; empty means never. */
 export const lastSeen: Migration = {
   name: 'accounts-0008-last-seen',
   async up(db, engine) {
@@ -13,7 +13,7 @@ export const lastSeen: Migration = {
       update users set last_seen_on = (
         select substr(max(last_used_at), 1, 10) from sessions where sessions.user_id = users.id)
       where id in (select user_id from sessions)`.execute(db)
-    // Every index of SQLite ends with the row id.
+    // Every SQLite index ends with the row id.
     const id = engine === 'sqlite' ? sql`` : sql`, id`
     await sql`create index users_second_factor on users (second_factor${id})`.execute(db)
     await sql`create index users_last_seen on users (last_seen_on${id})`.execute(db)

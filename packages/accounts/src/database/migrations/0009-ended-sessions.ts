@@ -1,7 +1,7 @@
 import type { Migration } from '@plinth/kit'
 import { sql } from 'kysely'
 
-/** Few at a time: they are counted without reading the sessions, and rotation does not touch it. */
+/** A small index: ended sessions are counted without reading the table, and rotation does not update it. */
 export const endedSessions: Migration = {
   name: 'accounts-0009-ended-sessions',
   async up(db) {

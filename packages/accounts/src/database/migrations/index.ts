@@ -10,7 +10,7 @@ import { tombstones } from './0007-tombstones.ts'
 import { lastSeen } from './0008-last-seen.ts'
 import { endedSessions } from './0009-ended-sessions.ts'
 
-/** The tables of this package, of kit and of events; a host appends its own. */
+/** The migrations of this package, kit and events; a host appends its own. */
 export const accountMigrations: Migration[] = [
   ...kitMigrations,
   ...signingKeyMigrations,

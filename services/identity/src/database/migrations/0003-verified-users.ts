@@ -1,7 +1,7 @@
 import type { Migration } from '@plinth/kit'
 import { sql } from 'kysely'
 
-/** Whether an address is verified is in the row of its user, where administrators search by it. */
+/** Moves the verified flag into the user's row, where administrators can search by it. */
 export const verifiedUsers: Migration = {
   name: 'identity-0003-verified-users',
   async up(db) {

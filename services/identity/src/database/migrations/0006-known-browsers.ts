@@ -1,7 +1,7 @@
 import type { Migration } from '@plinth/kit'
 import { sql } from 'kysely'
 
-/** Which browsers a user has signed in with, and how far the sign-ins were looked at. */
+/** The browsers each user has signed in with, and the last sign-in that was checked. */
 export const knownBrowsers: Migration = {
   name: 'identity-0006-known-browsers',
   async up(db) {

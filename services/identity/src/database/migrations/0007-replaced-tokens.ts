@@ -1,7 +1,7 @@
 import type { Migration } from '@plinth/kit'
 import { sql } from 'kysely'
 
-/** Tokens that a newer one replaced stay for a while, so that their links can say so. */
+/** Replaced tokens stay for a while, so that their links can say that a newer one exists. */
 export const replacedTokens: Migration = {
   name: 'identity-0007-replaced-tokens',
   async up(db) {

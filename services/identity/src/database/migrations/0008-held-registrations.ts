@@ -1,7 +1,7 @@
 import type { Migration } from '@plinth/kit'
 import { sql } from 'kysely'
 
-/** Registrations whose address is not proved yet. */
+/** Registrations whose address is not confirmed yet. */
 export const heldRegistrations: Migration = {
   name: 'identity-0008-held-registrations',
   async up(db) {

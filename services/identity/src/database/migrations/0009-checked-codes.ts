@@ -5,7 +5,7 @@ export const checkedCodes: Migration = {
   name: 'identity-0009-checked-codes',
   async up(db) {
     await db.schema.alterTable('recovery_codes').addColumn('checked_at', 'text').execute()
-    // Who has had codes since before is not asked for one now.
+    // Users who already have codes are not asked to type one back.
     await sql`update recovery_codes set checked_at = created_at`.execute(db)
   },
 }

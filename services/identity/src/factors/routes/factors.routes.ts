@@ -36,7 +36,7 @@ const code = requiredText({ maxLength: 20, examples: ['123456'] })
 
 const recoveryCode = requiredText({ maxLength: 40, examples: ['7KQ2-M9XD-4HTZ8'] })
 
-/** One of them is enough, which the route checks. */
+/** Either one is enough; the route checks that one is present. */
 const proof = { code: Type.Optional(code), recoveryCode: Type.Optional(recoveryCode) }
 
 const ProofBody = Type.Object(proof, { title: 'SecondFactorProof' })
@@ -46,7 +46,10 @@ const CodeBody = Type.Object({ code }, { title: 'TotpCode' })
 const RecoveryCodeBody = Type.Object({ recoveryCode }, { title: 'RecoveryCode' })
 
 const SecondStepBody = Type.Object(
-  { mfaToken: requiredText({ maxLength: 200, description: 'Of the 401 MFA_REQUIRED' }), ...proof },
+  {
+    mfaToken: requiredText({ maxLength: 200, description: 'From the 401 MFA_REQUIRED' }),
+    ...proof,
+  },
   { title: 'SecondStep' },
 )
 
@@ -83,7 +86,9 @@ const CodesLeftReply = Type.Object(
   {
     remaining: Type.Integer(),
     createdAt: orNull(timestamp()),
-    kept: Type.Boolean({ description: 'Whether one of them was typed since they were made' }),
+    kept: Type.Boolean({
+      description: 'Whether one of them has been typed back since they were issued',
+    }),
   },
   { ...closed, title: 'RecoveryCodesLeft' },
 )
@@ -122,7 +127,7 @@ export function factorRoutes(
     onRequest: guard.caller,
     schema: {
       operationId: 'reauthenticate',
-      summary: 'Prove again who you are; holds for ten minutes',
+      summary: 'Prove again who you are; valid for ten minutes',
       tags: ['Signing in'],
       body: ReauthenticationBody,
       response: { 204: noContent },
@@ -146,7 +151,7 @@ function enrolmentRoutes(server: Server, factors: Factors, onRequest: Guard[]): 
     onRequest,
     schema: {
       operationId: 'enrolTotp',
-      summary: 'Begin with a second factor; a code has to confirm it within ten minutes',
+      summary: 'Start enrolling a second factor; a code must confirm it within ten minutes',
       tags,
       response: { 201: EnrolmentReply },
       problems: [factorActive],

@@ -51,7 +51,7 @@ export function removalRoutes(server: Server, factors: Factors, { guard, recent 
     onRequest: [admin, recent],
     schema: {
       operationId: 'removeTotpOfUser',
-      summary: 'Remove the second factor of a user after a delay, in which its use cancels it',
+      summary: 'Remove the second factor of a user after a delay, unless it is used meanwhile',
       tags,
       params: IdPath,
       body: WhyBody,

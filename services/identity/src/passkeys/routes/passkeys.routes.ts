@@ -9,7 +9,7 @@ import {
   replyWith,
   type Server,
 } from '@plinth/kit'
-import { accountLeaving } from '../../recovery/lifecycle/problems.ts'
+import { loginPendingDeletion } from '../../recovery/lifecycle/problems.ts'
 import type { CsrfTokens } from '../csrf.ts'
 import { authenticationOptions, logInWithPasskey } from '../login.ts'
 import { type Passkeys, removeOwnPasskey } from '../passkeys.ts'
@@ -49,7 +49,7 @@ const CSRF = {
 
 const tags = ['Passkeys']
 
-/** csrf · register · authenticate · delete. CSRF is checked first, then the caller, then how recent its proof is. */
+/** csrf · register · authenticate · delete. Checked in order: CSRF, the caller, recent reauthentication. */
 export function passkeyRoutes(
   server: Server,
   passkeys: Passkeys,
@@ -107,7 +107,7 @@ export function passkeyRoutes(
   })
 }
 
-/** Where browsers look whether a page elsewhere may use these passkeys. */
+/** Browsers check here whether a page elsewhere may use these passkeys. */
 function relatedOriginsRoute(server: Server, { relyingParty }: Passkeys): void {
   const { relatedOrigins } = relyingParty
   if (!relatedOrigins) return
@@ -138,7 +138,7 @@ function csrfRoute(server: Server, csrf: CsrfTokens): void {
   })
 }
 
-/** Over plain http browsers reject `Secure` cookies, and other clients do not send them. */
+/** Over plain http, browsers reject `Secure` cookies and other clients do not send them back. */
 function isHttps({ server, protocol }: Request): boolean {
   return protocol === 'https' || (server.publicUrl?.startsWith('https:') ?? false)
 }
@@ -177,13 +177,17 @@ function loginRoutes(server: Server, passkeys: Passkeys, requireCsrf: Guard): vo
       tags,
       readsBody: { 'application/json': AssertionBody },
       response: { 200: TokenPairReply },
-      problems: [passkeyRejected, accountLeaving, ...(passkeys.accounts.gate?.problems ?? [])],
+      problems: [
+        passkeyRejected,
+        loginPendingDeletion,
+        ...(passkeys.accounts.gate?.problems ?? []),
+      ],
     },
     handler: (request) => logInWithPasskey(passkeys, request.body, originOf(request)),
   })
 }
 
-/** When passkeys are switched off the ceremonies are refused; the CSRF token works. */
+/** When passkeys are switched off, ceremonies are refused, but the CSRF token still works. */
 export function disabledPasskeyRoutes(server: Server, csrf: CsrfTokens): void {
   const refuse = () => {
     throw passkeysDisabled()

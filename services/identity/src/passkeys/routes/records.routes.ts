@@ -15,7 +15,7 @@ const tags = ['Passkeys']
 
 type Guards = { guard: AccountGuard; recent: Guard }
 
-/** Own passkeys, and those of any user for administrators; also where passkeys are switched off. */
+/** Own passkeys and, for administrators, those of any user; available even where passkeys are switched off. */
 export function passkeyRecordRoutes(
   server: Server,
   passkeys: PasskeyRecords,

@@ -1,10 +1,9 @@
 import { Type, timestamp } from '@plinth/kit'
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 
-// Matches in one pass: a pattern that is open at both ends takes hours for a megabyte.
+// Matches in one pass: a pattern that is unanchored at both ends takes hours on a megabyte.
 const LABEL = '^(?=[^]*\\S)[^\\p{Cc}\\p{Cs}]*$'
 
-/** What the browser's `toJSON()` makes of a credential. */
 const Credential = Type.Object(
   {},
   { description: 'PublicKeyCredential.toJSON() of the browser', additionalProperties: {} },
@@ -97,7 +96,7 @@ export const RelatedOriginsReply = Type.Object({
 
 export const RegisteredReply = Type.Object({ success: Type.Boolean() })
 
-/** Never a key. */
+/** Never contains a key. */
 export const PasskeysReply = Type.Array(
   Type.Object(
     {

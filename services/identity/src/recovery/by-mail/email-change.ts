@@ -40,7 +40,7 @@ import { accountLink, askForMail, mayMail, type Recovery, within } from '../reco
 
 const KIND = 'email-change'
 
-/** The same reply when the address belongs to another account; its owner gets a mail about it. */
+/** Gives the same reply when the address belongs to another account; its owner gets a mail instead. */
 export async function requestEmailChange(
   recovery: Recovery,
   caller: Caller,
@@ -62,7 +62,7 @@ export function prepareEmailChange(recovery: Recovery): Prepare {
   const { accounts, publicUrl } = recovery
   return async (db, { id, address, userId, createdAt, originAddress, userAgent }) => {
     const inside = within(accounts, db)
-    // What makes tokens void locks the user and deletes this mail.
+    // Whatever invalidates tokens locks the user and deletes this mail.
     const user = await lockUser(inside.db, userId ?? 0)
     if (!(await isInOutbox(db, id))) return
     const origin = { address: originAddress, userAgent, requestId: null }
@@ -89,7 +89,7 @@ export function prepareEmailChange(recovery: Recovery): Prepare {
   }
 }
 
-/** What the page shows before its button: a mistyped address is that of a stranger. */
+/** What the page shows before its button is pressed: a mistyped address may be a stranger's. */
 export async function pendingEmailChange({ accounts, db }: Recovery, token: string) {
   const found = await findToken({ accounts, db }, KIND, { token })
   const user = found && (await findUserById(accounts.db, found.userId))
@@ -97,7 +97,7 @@ export async function pendingEmailChange({ accounts, db }: Recovery, token: stri
   return { username: user.username, email: found.address, createdAt: found.createdAt }
 }
 
-/** The old address gets a mail that can undo it. */
+/** The old address gets a mail that can undo the change. */
 export async function confirmEmailChange(
   recovery: Recovery,
   proof: Proof,
@@ -130,8 +130,8 @@ const UNDO = 'email-undo'
 const UNDO_SECONDS = LIFETIME_SECONDS[UNDO]
 
 /**
- * Of several changes in a row the first can be undone, for as long as its mail says: a thief must not
- * replace the undo of the owner by a second change.
+ * After several changes in a row, only the first can be undone, for as long as its mail says: a thief must not
+ * replace the owner's undo with a second change.
  */
 async function offerUndo(
   recovery: Recovery,
@@ -160,22 +160,22 @@ async function offerUndo(
   await queueMail(outbox, db, { kind: 'email-changed', ...to, details }, origin)
 }
 
-/** Whether the address was proved before the change: otherwise the account may have been made in the owner's name. */
-function wasProved({ details }: OneTimeToken): boolean {
+/** Whether the address was verified before the change. If not, a stranger may have created the account with it. */
+function wasVerified({ details }: OneTimeToken): boolean {
   return (JSON.parse(details) as { proved?: string }).proved !== 'false'
 }
 
-/** Who can undo a change finds the old address free, if it was theirs: anyone can register one that they cannot read. */
+/** Whether an undo reserves the address. Only if it was verified: anyone can register a stranger's address. */
 export async function isHeldForUndo(
   database: Accounts['db'],
   { id: userId, email: address }: { id: number; email: string },
   now: Date,
 ): Promise<boolean> {
   const db = database as unknown as Db<IdentityTables>
-  return (await listTokensOfOthers(db, { userId, kind: UNDO, address }, now)).some(wasProved)
+  return (await listTokensOfOthers(db, { userId, kind: UNDO, address }, now)).some(wasVerified)
 }
 
-/** With the token of the undo, or with that of an earlier notice to the same address. */
+/** Accepts the token of the undo, or that of an earlier notice to the same address. */
 export async function undoEmailChange(
   recovery: Recovery,
   proof: { token: string },
@@ -190,9 +190,10 @@ export async function undoEmailChange(
 }
 
 /**
- * Locks out who changed it: sessions, passkeys, the password and a second factor that was added since, or before
- * the address was ever proved, go, and the restored address gets a mail to choose a new password. An account that leaves stays: only
- * after the change can a user have asked for that, because it disables the account.
+ * Locks out whoever changed the address: ends the sessions, the password, the passkeys and a second factor that
+ * was added since (any second factor, if the old address was never verified). The restored address gets a mail to
+ * choose a new password. Also cancels a deletion by the user: it must have been requested after the change,
+ * because a pending deletion disables the account.
  */
 async function restoreAddress(
   recovery: Recovery,
@@ -203,8 +204,8 @@ async function restoreAddress(
   const user = token && (await findUserById(accounts.db, token.userId))
   if (!token || !user) throw tokenRejected()
   const by = { actor: user.username, origin }
-  const explained = withoutNotices(recovery)
-  const done = await resetPassword(explained, user, newOpaqueToken(), by, {
+  const silent = withoutNotices(recovery)
+  const done = await resetPassword(silent, user, newOpaqueToken(), by, {
     passkeys,
     async admit(database, now) {
       const inside = database as unknown as Db<IdentityTables>
@@ -212,10 +213,10 @@ async function restoreAddress(
       if (!(await spendToken(inside, token.id, at))) return false
       const admit = async () => true
       const email = token.address
-      // First, so that the notices of what follows go to the owner.
-      await changeEmail(within(explained, inside), user.id, { email, admit }, origin)
+      // First, so that the notices of the following steps go to the owner.
+      await changeEmail(within(silent, inside), user.id, { email, admit }, origin)
       const factor = await findFactor(inside, user.id)
-      if (!wasProved(token) || (factor?.confirmedAt ?? '') > token.createdAt)
+      if (!wasVerified(token) || (factor?.confirmedAt ?? '') > token.createdAt)
         await dropSecondFactor(accounts, inside, now, by)
       const byUser = async (_: typeof database, deletion: { by: string }) => deletion.by === 'user'
       await cancelDeletion(within(accounts, inside), user.id, byUser, by)

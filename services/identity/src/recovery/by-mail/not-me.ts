@@ -11,10 +11,10 @@ import { undoEmailChange } from './email-change.ts'
 import { dropRegistration } from './registration.ts'
 
 /**
- * The answer of a user to a notice. What a thief may hold goes: sessions, the password and the passkeys.
- * The second factor stays: a mailbox alone must not remove it. A mail lets the user choose a new password.
- * If the address was changed since the notice, the answer undoes that, as the mail about the change does.
- * To the mail of a registration it is the answer of somebody who did not register: that account is disabled.
+ * A user's "this was not me" answer to a notice. Ends what a thief may hold: the sessions, the password and the
+ * passkeys. The second factor stays, because a mailbox alone must not be able to remove it. A mail lets the user
+ * choose a new password. If the address was changed after the notice, that is undone, as with the link in the mail
+ * about the change. As the answer to a registration mail it means "I did not register": the account is disabled.
  */
 export async function denyOwnership(
   recovery: Recovery,
@@ -23,7 +23,7 @@ export async function denyOwnership(
 ): Promise<void> {
   const { accounts, db, outbox, passkeys } = recovery
   const registration = await findToken({ accounts, db }, 'verify-email', proof)
-  if (registration) return disableUnproved(recovery, registration, origin)
+  if (registration) return disableUnverified(recovery, registration, origin)
   if (await findToken({ accounts, db }, 'not-me-before', proof))
     return undoEmailChange(recovery, proof, origin)
   const token = await findToken({ accounts, db }, 'not-me', proof)
@@ -47,7 +47,7 @@ export async function denyOwnership(
   if (!done) throw tokenRejected()
 }
 
-async function disableUnproved(
+async function disableUnverified(
   { accounts, db }: Recovery,
   token: OneTimeToken,
   origin: Origin,

@@ -36,15 +36,15 @@ import {
 const KIND = 'password-reset'
 const BY_ADMINISTRATOR = 'password-reset-by-administrator'
 const KEEPING_PASSKEYS = 'password-reset-keeping-passkeys'
-/** Mails whose token is of that kind. */
-const LONGER: string[] = [BY_ADMINISTRATOR, KEEPING_PASSKEYS, 'invitation']
+/** Mails whose token is of the kind `BY_ADMINISTRATOR`, which lives longer. */
+const LONG_LIVED: string[] = [BY_ADMINISTRATOR, KEEPING_PASSKEYS, 'invitation']
 const BY_MAIL = [KIND, BY_ADMINISTRATOR] as const
-/** Proves the old password, and no address. */
+/** Proves the old password, but no address. */
 const AFTER_LOGIN = 'password-change'
 
 /**
- * Disabled users get no mail, as unknown ones. Only requests for an address are limited: a mail to a user, whose
- * password has ended, must come whatever strangers ask for.
+ * Disabled users get no mail, like unknown addresses. Only requests by address are rate-limited: a mail to a known
+ * user, whose password no longer works, must arrive whatever strangers request.
  */
 export function prepareReset(recovery: Recovery): Prepare {
   const { accounts } = recovery
@@ -55,7 +55,7 @@ export function prepareReset(recovery: Recovery): Prepare {
     const mail = { kind: KIND, user, isDue, to: address, origin } as const
     if (userId === null && !(await mayMail(recovery, db, mail))) return
     if (!user?.enabled) return
-    const tokenKind = LONGER.includes(kind) ? BY_ADMINISTRATOR : KIND
+    const tokenKind = LONG_LIVED.includes(kind) ? BY_ADMINISTRATOR : KIND
     const wanted = { userId: user.id, kind: tokenKind, address, expiresAt } as const
     const { code, token } = await issueToken({ accounts, db }, wanted)
     const details = { username: user.username, code, link: accountLink(recovery, 'reset', token) }
@@ -66,8 +66,8 @@ export function prepareReset(recovery: Recovery): Prepare {
 const DAY_SECONDS = 86_400
 
 /**
- * An administrator never sets a user's password: the old one stops working, every session ends, the passkeys
- * go, and the user gets a mail to choose a new one.
+ * An administrator never sets a user's password: the old one stops working, every session ends, the passkeys are
+ * removed, and the user gets a mail to choose a new password.
  */
 export async function resetByAdministrator(
   recovery: Recovery,
@@ -98,9 +98,9 @@ export async function resetByAdministrator(
 type Confirmation = Proof & { newPassword: string; totp?: string; recoveryCode?: string }
 
 /**
- * Sets the password, ends every session and proves the address. An account with a second factor needs it
- * here too. If the address was not proved before, the account may have been made by somebody else in the
- * owner's name: then its passkeys and its second factor go.
+ * Sets the password, ends every session and verifies the address. An account with a second factor requires it
+ * here too. If the address was not verified before, a stranger may have created the account with it: then its
+ * passkeys and second factor are removed.
  */
 export async function confirmPasswordReset(
   recovery: Recovery,
@@ -115,7 +115,7 @@ export async function confirmPasswordReset(
   await refuseGuessable(accounts, user, newPassword, 'newPassword')
   if (user.passwordExpired) await refuseSame(accounts, user, newPassword, origin)
   const byMail = token.kind !== AFTER_LOGIN
-  const unproven = byMail && !user.verified
+  const unverified = byMail && !user.verified
   const by = { actor: user.username, origin }
   const given = {
     ...(code !== undefined && { code }),
@@ -123,16 +123,16 @@ export async function confirmPasswordReset(
   }
   let outcome: Outcome = 'passed'
   const done = await resetPassword(accounts, user, newPassword, by, {
-    ...(unproven && { passkeys }),
+    ...(unverified && { passkeys }),
     async admit(database, now) {
       if (!now.enabled || now.email !== token.address) return false
       const inside = database as unknown as Db<IdentityTables>
-      if (!unproven && now.secondFactor)
+      if (!unverified && now.secondFactor)
         outcome = await proveSecondFactor(factors, inside, now, given, origin)
       if (outcome !== 'passed') return false
-      // Thrown, so that a code of the second factor is not spent for nothing.
+      // Throwing rolls back, so that a code of the second factor is not used up for nothing.
       if (!(await spendToken(inside, token.id, accounts.clock()))) throw tokenRejected()
-      if (unproven) await dropSecondFactor(accounts, inside, now, by)
+      if (unverified) await dropSecondFactor(accounts, inside, now, by)
       if (byMail) await markVerified(database, now)
       return true
     },
@@ -140,7 +140,7 @@ export async function confirmPasswordReset(
   if (!done) throw outcome === 'passed' ? tokenRejected() : signInRefusal(accounts, outcome)
 }
 
-/** Others may know the password that has to be changed. */
+/** A password that must be changed may be known to others, so it cannot be chosen again. */
 async function refuseSame(
   { passwords }: Accounts,
   { passwordHash }: User,

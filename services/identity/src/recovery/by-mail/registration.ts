@@ -4,7 +4,7 @@ import {
   findUserByEmail,
   type Origin,
   refuseTaken,
-  registerProved,
+  registerVerified,
 } from '@plinth/accounts'
 import {
   type Db,
@@ -21,7 +21,7 @@ import {
   forgiveHeldTry,
   type Held,
   insertHeld,
-  keepSecrets,
+  saveSecrets,
   spendHeld,
   tryHeldCode,
 } from '../../database/held-registrations.repository.ts'
@@ -38,7 +38,7 @@ const KIND = 'verify-email'
 const lifetimeSeconds = LIFETIME_SECONDS[KIND]
 const CHOOSE_SECONDS = LIFETIME_SECONDS['password-reset']
 
-/** Writes the same rows for every address; whether it is known is looked up for the mail. */
+/** Writes the same rows for every address; whether it is known is looked up only when the mail is prepared. */
 export function holdRegistrations(
   outbox: Outbox,
   { confirmRegistration }: { confirmRegistration: boolean },
@@ -69,7 +69,7 @@ export function holdRegistrations(
   }
 }
 
-/** A link to confirm, or, to the owner of a known address, that there is an account already. */
+/** Mails a confirmation link or, if the address is known, tells its owner that they already have an account. */
 export function prepareRegistration(recovery: Recovery): Prepare {
   const { accounts, publicUrl } = recovery
   return async (db, { address, originAddress, userAgent }) => {
@@ -77,7 +77,7 @@ export function prepareRegistration(recovery: Recovery): Prepare {
     const origin = { address: originAddress, userAgent, requestId: null }
     const isDue = user?.enabled !== false
     const mail = { kind: KIND, user, isDue, to: address, origin } as const
-    // The count also makes the mails to one address wait for each other.
+    // The rows it updates also serialise the mails to one address.
     const isMailed = await mayMail(recovery, db, mail)
     await dropPasswords(db, address, accounts.clock())
     const held = await findHeld(db, address, { mailed: false })
@@ -90,7 +90,7 @@ export function prepareRegistration(recovery: Recovery): Prepare {
   }
 }
 
-/** A registration that has had its mail, and may get another. */
+/** A registration that has been mailed, and whose mail may be sent again. */
 export async function findRenewable(
   { accounts }: Recovery,
   db: Db<IdentityTables>,
@@ -102,21 +102,21 @@ export async function findRenewable(
 
 export async function registrationMail(recovery: Recovery, db: Db<IdentityTables>, held: Held) {
   const { token, code, hashes } = newSecrets(recovery.accounts, held.id)
-  await keepSecrets(db, held, hashes)
+  await saveSecrets(db, held, hashes)
   const { username, createdAt: date } = held
   const link = accountLink(recovery, 'verify', token)
   return { kind: KIND, userId: null, details: { username, date, code, link } } as const
 }
 
-/** What the page shows before its button. */
+/** What the page shows before its button is pressed. */
 export async function pendingRegistration(recovery: Recovery, token: string) {
   const { username, address: email, createdAt } = await requireHeld(recovery, token)
   return { username, email, createdAt }
 }
 
 /**
- * Creates the account, whose name may be taken by now. Doing so again with the same proof succeeds. If somebody else
- * registered the address as well, neither password works: a mail lets its owner choose one.
+ * Creates the account; its username may be taken by now. Confirming again with the same proof succeeds. If the
+ * address was registered more than once, no password from then works: a mail lets the owner choose one.
  */
 export async function confirmRegistration(
   { accounts, db, outbox }: Recovery,
@@ -130,7 +130,7 @@ export async function confirmRegistration(
       const now = accounts.clock()
       await dropPasswords(tables, email, now)
       const spent = await spendHeld(tables, held.id, now)
-      if (spent) await registerProved(inside, { username, email, ...spent }, origin)
+      if (spent) await registerVerified(inside, { username, email, ...spent }, origin)
       const user = await findUserByEmail(inside.db, email)
       if (user?.username !== username || !user.verified) throw tokenRejected()
       if (spent) await assignMails(tables, user)
@@ -144,7 +144,7 @@ export async function confirmRegistration(
   }
 }
 
-/** "This was not me": then it never becomes an account. */
+/** "This was not me": the registration never becomes an account. */
 export async function dropRegistration(recovery: Recovery, token: string): Promise<void> {
   const { id } = await requireHeld(recovery, token)
   if (!(await deleteHeld(recovery.db, id))) throw tokenRejected()

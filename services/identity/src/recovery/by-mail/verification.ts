@@ -74,7 +74,7 @@ async function issueDetails(recovery: Recovery, db: Db<IdentityTables>, user: Us
   return { username: user.username, date: user.createdAt, code, link }
 }
 
-/** Sends the mail again, at once and beyond the limits of an address. */
+/** Sends the mail again at once, without regard to the limits of an address. */
 export async function resendByAdministrator(
   recovery: Recovery,
   userId: number,
@@ -96,7 +96,7 @@ export async function resendByAdministrator(
   })
 }
 
-/** Verifying again with the same token or code succeeds while it lasts: people press a button twice. */
+/** Verifying again with the same token or code succeeds until it expires: people press a button twice. */
 export async function verifyEmail(recovery: Recovery, proof: Proof, origin: Origin): Promise<void> {
   const { accounts, db } = recovery
   const token = await findProof(recovery, proof)
@@ -117,7 +117,7 @@ export async function verifyEmail(recovery: Recovery, proof: Proof, origin: Orig
   })
 }
 
-/** Of an account or, where there is none yet, of a registration. A wrong code is one failure for both. */
+/** Finds the proof of an account or, before there is one, of a registration. A wrong code counts once for both. */
 async function findProof(recovery: Recovery, proof: Proof): Promise<OneTimeToken | Held> {
   const { accounts, db } = recovery
   if (proof.token !== undefined)
@@ -140,7 +140,7 @@ function codesToVerify(db: Db<IdentityTables>): Codes<OneTimeToken | Held> {
   }
 }
 
-/** Who may see what the account page shows before its button: the holder of the link. */
+/** What the account page shows before its button is pressed, to whoever holds the link. */
 export async function pendingVerification(recovery: Recovery, token: string) {
   const { accounts, db } = recovery
   const found = await findToken({ accounts, db }, KIND, { token })

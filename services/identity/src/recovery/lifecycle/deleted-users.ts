@@ -2,12 +2,12 @@ import { type Accounts, listTombstones } from '@plinth/accounts'
 import { secondsAfter, validationFailed } from '@plinth/kit'
 
 const PART = 500
-/** Transactions commit in another order than their clocks say: a later one may still be under way. */
+/** Transactions do not commit in the order of their timestamps: an earlier one may still be in flight. */
 const SETTLED_SECONDS = 60
 
-/** Everyone who was erased, oldest first and for ever: a service that was away misses none. */
+/** Lists every erased user, oldest first. Entries are never removed, so a service that was down misses none. */
 export async function deletedUsers({ db, clock }: Accounts, cursor: string | undefined) {
-  const rows = await listTombstones(db, placeOf(cursor), PART)
+  const rows = await listTombstones(db, positionOf(cursor), PART)
   const settled = secondsAfter(clock(), -SETTLED_SECONDS).toISOString()
   const items = rows
     .filter(({ deletedAt }) => deletedAt <= settled)
@@ -16,7 +16,7 @@ export async function deletedUsers({ db, clock }: Accounts, cursor: string | und
   return { items, next: last ? `${last.deletedAt}_${last.id}` : (cursor ?? null) }
 }
 
-function placeOf(cursor: string | undefined) {
+function positionOf(cursor: string | undefined) {
   if (cursor === undefined) return undefined
   const [, deletedAt, id] = /^(\d{4}-[\d-]+T[\d:.]+Z)_(\d{1,15})$/.exec(cursor) ?? []
   if (deletedAt === undefined) throw validationFailed(['after: is not a cursor of this list'])

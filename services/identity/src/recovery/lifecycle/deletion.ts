@@ -32,15 +32,15 @@ import { noDeletion } from './problems.ts'
 export type Lifecycle = Recovery & {
   keys: ServiceKeys
   graceDays: number
-  /** Looks for accounts whose time has come. */
+  /** Erases the accounts that are due. */
   eraseDue(): void
 }
 
 const DAY_SECONDS = 86_400
 
 /**
- * A mail with a way back goes out; without mail the way back is to sign in. Service keys that the user made
- * end for good.
+ * The user gets a mail with a link to cancel; without mail, they can cancel by signing in. Service keys the user
+ * created are revoked for good.
  */
 export async function deleteOwnAccount(
   lifecycle: Lifecycle,
@@ -77,7 +77,7 @@ export async function deleteOwnAccount(
   return { deletesAt }
 }
 
-/** The user gets a notice and cannot cancel it; administrators can, until the time has come. */
+/** The user is notified and cannot cancel; administrators can, until the account is erased. */
 export async function deleteByAdministrator(
   lifecycle: Lifecycle,
   userId: number,
@@ -107,7 +107,7 @@ export async function deleteByAdministrator(
 
 const CANCELLING = ['deletion-undo', 'deletion-cancel'] as const
 
-/** With the token of the mail, or of a login that was turned away. */
+/** Accepts the token of the mail, or that of a refused login. */
 export async function keepOwnAccount(
   { accounts, db }: Lifecycle,
   token: string,
@@ -131,9 +131,9 @@ export async function keepAccount({ accounts }: Lifecycle, userId: number, by: B
 }
 
 const EVERY_SECONDS = 60
-const AT_ONCE = 100
+const BATCH_SIZE = 100
 
-/** Erases accounts whose time has come, on one node at a time. */
+/** Starts the job that erases due accounts, on one node at a time. */
 export function startErasure(lifecycle: Lifecycle, { log, metrics }: Server): Job {
   const job = startJob({
     db: lifecycle.db as unknown as Db<LeaseTables>,
@@ -155,7 +155,7 @@ export async function eraseDue(
 ): Promise<void> {
   let due: number[]
   do {
-    due = await listDueDeletions(accounts.db, accounts.clock(), AT_ONCE)
+    due = await listDueDeletions(accounts.db, accounts.clock(), BATCH_SIZE)
     for (const id of due) {
       if (signal.aborted) return
       await eraseAccount(accounts, id, async (database, user) => {
@@ -164,10 +164,10 @@ export async function eraseDue(
         await queueLastMail(outbox, db, user)
       })
     }
-  } while (due.length === AT_ONCE)
+  } while (due.length === BATCH_SIZE)
 }
 
-/** After everything else about the user has gone; the outbox forgets it as soon as it is sent. */
+/** Runs after all other data of the user is erased; the outbox deletes the mail as soon as it is sent. */
 async function queueLastMail(
   outbox: Outbox,
   db: Db<IdentityTables>,

@@ -15,9 +15,9 @@ import type { IdentityTables } from '../../database/tables.ts'
 import { isHeldForUndo } from '../by-mail/email-change.ts'
 import { issueToken } from '../one-time-tokens.ts'
 import type { Recovery } from '../recovery.ts'
-import { accountLeaving, passwordChangeRequired } from './problems.ts'
+import { loginPendingDeletion, passwordChangeRequired } from './problems.ts'
 
-/** The next login with the password must choose another. Sessions and passkeys go on. */
+/** The next password login must choose a new password. Sessions and passkeys keep working. */
 export async function requireNewPassword(
   { accounts }: Recovery,
   userId: number,
@@ -32,33 +32,33 @@ export async function requireNewPassword(
   })
 }
 
-/** After a right password: a token for what must happen first, and no session. */
+/** After a right password: refuses the session, and issues a token for what must happen first. */
 const turnAway: TurnAway = {
-  problems: [passwordChangeRequired, accountLeaving],
-  run: askFirst,
+  problems: [passwordChangeRequired, loginPendingDeletion],
+  run: refuseLogin,
 }
 
-/** What recovery asks of the accounts when somebody signs in or takes an address. */
+/** The hooks of recovery into the accounts, for sign-ins and for changes of address. */
 export const entryHooks = { turnAway, isHeld: isHeldForUndo }
 
 /**
- * The password was checked against `user` without a lock. Who has changed since gets no token: a reset that
- * was committed meanwhile has made every token void, and this one would outlive it.
+ * The password was checked against `user` without a lock. A user that has changed since gets no token: a reset
+ * that committed meanwhile has invalidated every token, and this one would survive it.
  */
-async function askFirst(
+async function refuseLogin(
   accounts: Accounts,
   user: User,
   amr: string[],
   origin: Origin,
 ): Promise<void> {
-  const leaves = user.deletion?.by === 'user'
-  if (!leaves && !(user.enabled && user.passwordExpired)) return
+  const isDeleting = user.deletion?.by === 'user'
+  if (!isDeleting && !(user.enabled && user.passwordExpired)) return
   const refusal = await inTransaction(accounts.db, async (db) => {
     const now = await lockUser(db, user.id)
     if (!now || !isUnchanged(now, user)) return undefined
     return refuse({ ...accounts, db }, now, amr, origin)
   })
-  // Thrown only now, so that what was written stays.
+  // Thrown only after the commit, so that the token and the audit event are kept.
   if (refusal) throw refusal
 }
 
@@ -79,16 +79,16 @@ async function refuse(
   origin: Origin,
 ): Promise<Problem> {
   const { id: userId, email: address, username, deletion } = user
-  const leaving = deletion?.by === 'user' ? deletion : undefined
-  // As at every sign-in. A new password asks for it when it is chosen.
+  const pending = deletion?.by === 'user' ? deletion : undefined
+  // As at every sign-in. An expired password needs the second factor only when the new one is set.
   const asked =
-    leaving && user.secondFactor && (await accounts.gate?.ask(accounts.db, user, amr, origin))
+    pending && user.secondFactor && (await accounts.gate?.ask(accounts.db, user, amr, origin))
   if (asked) return asked
   await recordRefusal(accounts, { event: 'LOGIN', subject: username }, origin)
-  const kind = leaving ? 'deletion-cancel' : 'password-change'
+  const kind = pending ? 'deletion-cancel' : 'password-change'
   const db = accounts.db as unknown as Db<IdentityTables>
   const { token } = await issueToken({ accounts, db }, { userId, kind, address })
-  return leaving
-    ? accountLeaving({ extra: { token, deletesAt: leaving.at } })
+  return pending
+    ? loginPendingDeletion({ extra: { token, deletesAt: pending.at } })
     : passwordChangeRequired({ extra: { token } })
 }

@@ -42,16 +42,16 @@ const ExportReply = Type.Object(
   { title: 'DataExport' },
 )
 
-// Sent in parts, so that the framework does not write it.
+// `Unsafe`, because the reply is streamed and the framework must not serialise it.
 const file = { 200: Type.Unsafe<unknown>(ExportReply) }
 
-/** What is kept about a user: at once, by a link in a mail, and for administrators */
+/** data export: at once · by a link in a mail · for administrators */
 export function exportRoutes(
   server: Server,
   recovery: Recovery,
   { guard, recent }: { guard: AccountGuard; recent: Guard },
 ): void {
-  // It writes into the audit and sends a notice, so it is no GET.
+  // Not a GET, because it writes to the audit and sends a notice.
   server.post('/api/users/me/export/file', {
     onRequest: [guard.caller, recent],
     schema: {

@@ -21,7 +21,7 @@ import { accountLink, mayMail, type Recovery, within } from '../recovery.ts'
 const PART = 500
 const KIND = 'data-export'
 
-/** By mail, whose link works for 24 hours. */
+/** Sends a mail whose link works for 24 hours. */
 export async function requestExport(
   recovery: Recovery,
   caller: Caller,
@@ -44,7 +44,7 @@ export async function requestExport(
   })
 }
 
-/** As often as wanted while the link works: a download can break off. */
+/** The link can be used repeatedly until it expires, because a download can break off. */
 export async function exportByMail(recovery: Recovery, token: string, origin: Origin) {
   const { accounts, db } = recovery
   const found = await findToken({ accounts, db }, KIND, { token })
@@ -54,8 +54,8 @@ export async function exportByMail(recovery: Recovery, token: string, origin: Or
 }
 
 /**
- * What this service knows about one person, as JSON, read and sent in parts. It has no secrets: no
- * password, no key, no token.
+ * Everything this service stores about one person, as JSON, read and sent in parts. It contains no secrets:
+ * no password, no key, no token.
  */
 export async function exportUser(
   recovery: Recovery,
@@ -69,7 +69,7 @@ export async function exportUser(
   return partsOf(recovery, userId, username)
 }
 
-/** What the other services keep, which identity cannot read: each answers for itself. */
+/** Where to find the data of other services, which identity cannot read. */
 const ELSEWHERE = {
   files: 'GET /file/list of the storage service, as the user',
   payments: 'GET /api/customers?email= and GET /api/payments of the payment service, for operators',
@@ -101,7 +101,7 @@ async function* partsOf(
     sessions: sessions.map(({ current: _, ...session }) => session),
     passkeys: await passkeys.list(accounts.db, userId),
     secondFactor: await secondFactorOf(db, userId),
-    // Of a browser only a hash is kept.
+    // Only a hash of each browser is stored.
     knownBrowsers: [...(await listBrowsers(db, userId)).values()].map((seenAt) => ({ seenAt })),
     serviceKeys: (await keysMadeBy(db, username)).map(describeKey),
     mails: await listMailsOf(db, userId),

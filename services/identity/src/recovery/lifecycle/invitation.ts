@@ -7,8 +7,8 @@ import type { Recovery } from '../recovery.ts'
 type NewUser = { username: string; email: string; roles?: string[] }
 
 /**
- * An administrator creates an account and never knows its password: the mail that goes out with it
- * lets its owner choose one, which proves the address as well.
+ * An administrator creates an account but never knows its password: the invitation mail lets the owner choose
+ * one, which also verifies the address.
  */
 export async function inviteUser(
   { accounts, outbox }: Recovery,

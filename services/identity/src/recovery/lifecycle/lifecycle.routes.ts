@@ -47,7 +47,7 @@ const userIdOf = (id: string) => pathId(id, { unknown: userUnknown })
 
 type Guards = { guard: AccountGuard; recent: Guard }
 
-/** delete · keep, of the own account; and for administrators of any, with a reason */
+/** delete · cancel deletion of the own account; for administrators, of any account, with a reason */
 export function lifecycleRoutes(
   server: Server,
   lifecycle: Lifecycle,
@@ -167,7 +167,7 @@ function deletionRoutes(server: Server, lifecycle: Lifecycle, { guard, recent }:
     onRequest: guard.role(ADMIN_ROLE, 'tokens:introspect'),
     schema: {
       operationId: 'deletedUsers',
-      summary: 'Who was erased, oldest first, for services that keep data of users',
+      summary: 'Erased users, oldest first, for services that store user data',
       tags: administration,
       querystring: DeletedUsersQuery,
       response: { 200: DeletedUsersReply },

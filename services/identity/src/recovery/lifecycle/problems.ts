@@ -9,7 +9,7 @@ export const passwordChangeRequired = defineProblem(
   { members: { token } },
 )
 
-export const accountLeaving = defineProblem(
+export const loginPendingDeletion = defineProblem(
   'DELETION_PENDING',
   401,
   'This account is about to be erased. The token cancels that and works for 10 minutes.',

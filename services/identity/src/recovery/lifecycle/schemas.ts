@@ -14,7 +14,9 @@ export const InvitationBody = Type.Object(
 )
 
 export const KeepBody = Type.Object(
-  { token: requiredText({ maxLength: 200, description: 'Of the mail, or of a refused login' }) },
+  {
+    token: requiredText({ maxLength: 200, description: 'From the mail, or from a refused login' }),
+  },
   { title: 'KeepAccount' },
 )
 
@@ -35,7 +37,9 @@ export const DeletedUsersReply = Type.Object(
         { ...closed, title: 'DeletedUser' },
       ),
     ),
-    next: orNull(Type.String({ description: 'Where to go on; null when there are none yet' })),
+    next: orNull(
+      Type.String({ description: 'Pass it as `after` to continue; null when there are none yet' }),
+    ),
   },
   { ...closed, title: 'DeletedUsers' },
 )

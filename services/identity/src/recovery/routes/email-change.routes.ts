@@ -24,7 +24,7 @@ const tags = ['Recovery']
 const own = ['Own account']
 const bodyLimit = CREDENTIALS_BODY_BYTES
 
-/** change · what waits for confirmation · confirm · undo, and how secure the own account is */
+/** change · pending change · confirm · undo · security of the own account */
 export function emailRoutes(
   server: Server,
   recovery: Recovery,
@@ -62,7 +62,7 @@ export function emailRoutes(
   linkRoutes(server, recovery)
 }
 
-/** For who holds a link or a code, signed in or not. */
+/** For whoever holds a link or a code, signed in or not. */
 function linkRoutes(server: Server, recovery: Recovery): void {
   server.post('/api/users/me/email/pending', {
     bodyLimit,

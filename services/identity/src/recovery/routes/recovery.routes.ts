@@ -53,10 +53,10 @@ import {
 const tags = ['Recovery']
 const bodyLimit = CREDENTIALS_BODY_BYTES
 
-/** One body, whatever is known about the address. */
+/** The same body whether or not the address is known. */
 const ASKED = { message: 'If there is such an account, a mail is on its way.' }
 
-/** reset the password · why a link does not work · deny that it was you · verify the address; administrators */
+/** password reset · link state · "this was not me" · address verification · both by an administrator */
 export function recoveryRoutes(server: Server, recovery: Recovery, guard: AccountGuard): void {
   server.post('/api/auth/password-reset', {
     bodyLimit,
@@ -96,7 +96,7 @@ export function recoveryRoutes(server: Server, recovery: Recovery, guard: Accoun
   administrationRoutes(server, recovery, guard.role(ADMIN_ROLE))
 }
 
-/** Mails to a user, for administrators, who learn why one cannot be sent. */
+/** Mails to a user, sent by administrators, who may learn why one cannot be sent. */
 function administrationRoutes(server: Server, recovery: Recovery, onRequest: Guard): void {
   const route = { onRequest, preValidation: emptyBody }
   const schema = {
@@ -117,7 +117,7 @@ function administrationRoutes(server: Server, recovery: Recovery, onRequest: Gua
     ...route,
     schema: {
       operationId: 'resetPasswordOfUser',
-      summary: 'End the password, sessions and passkeys of a user, and mail a way back',
+      summary: 'End the password, sessions and passkeys of a user, and mail a reset link',
       ...schema,
       body: AdministratorsResetBody,
       problems: [...problems, passwordQueueFull],
@@ -133,7 +133,7 @@ function administrationRoutes(server: Server, recovery: Recovery, onRequest: Gua
     ...route,
     schema: {
       operationId: 'resendVerificationOfUser',
-      summary: 'Mail a user again how to verify the address',
+      summary: 'Resend the verification mail to a user',
       ...schema,
       body: WhyBody,
       problems: [...problems, emailVerified],
@@ -162,7 +162,7 @@ function linkRoutes(server: Server, recovery: Recovery): void {
     bodyLimit,
     schema: {
       operationId: 'denyOwnership',
-      summary: 'Answer a notice: ends sessions, password and passkeys, and mails a way back',
+      summary: 'Deny that it was you: ends sessions, password, passkeys; mails a reset link',
       tags,
       body: TokenBody,
       response: { 204: noContent },

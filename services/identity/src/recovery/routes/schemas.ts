@@ -14,7 +14,7 @@ const token = requiredText({ maxLength: 200, description: 'From the link in the 
 
 const code = requiredText({ maxLength: 20, examples: ['1234-5678'] })
 
-/** Which of them is needed is checked by the rule: a token, or an address and a code. */
+/** Either a token, or an address and a code; `requireProof` checks that. */
 const proof = {
   token: Type.Optional(token),
   email: Type.Optional(emailText()),
@@ -35,7 +35,7 @@ export const EmailBody = Type.Object({ email: emailText() }, { title: 'MailReque
 
 export const ResendBody = Type.Object(
   { email: Type.Optional(emailText()) },
-  { title: 'VerificationRequest', description: 'Absent: the address of the caller' },
+  { title: 'VerificationRequest', description: 'If absent, the address of the caller' },
 )
 
 export const NewEmailBody = Type.Object({ newEmail: emailText() }, { title: 'EmailChange' })
@@ -52,7 +52,9 @@ export const resetBody = (passwordMinLength: number) =>
     {
       ...proof,
       newPassword: passwordText(passwordMinLength),
-      totp: Type.Optional(requiredText({ maxLength: 20, description: 'Of the second factor' })),
+      totp: Type.Optional(
+        requiredText({ maxLength: 20, description: 'A code of the second factor' }),
+      ),
       recoveryCode: Type.Optional(requiredText({ maxLength: 40, description: 'Instead of totp' })),
     },
     { title: 'PasswordReset' },
@@ -82,7 +84,7 @@ export const PendingChangeReply = Type.Object(pending, {
 export const LinkStateReply = Type.Object(
   {
     state: oneOf('used', 'replaced', 'expired', 'unknown'),
-    at: orNull(Type.String({ format: 'date-time', description: 'Since when' })),
+    at: orNull(Type.String({ format: 'date-time', description: 'When that happened' })),
   },
   { ...closed, title: 'LinkState' },
 )
