@@ -1,6 +1,6 @@
 /**
- * `npm run bench` measures everything, `npm run bench -- kit storage-full/lists` these parts only.
- * `--write` also puts the figures into docs/performance.md. Exits with 1 when a bar is missed.
+ * `npm run bench` measures everything, `npm run bench -- kit storage-full/lists` only these parts.
+ * `--write` also writes the results to docs/performance.md. Exits 1 if a target is missed.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -82,7 +82,7 @@ console.log(tableOf([...measured.values()].flat()))
 if (process.argv.includes('--write'))
   writeFileSync(PAGE, withLines(readFileSync(PAGE, 'utf8'), Object.keys(PARTS), measured))
 
-/** A name stands for itself and for the parts below it: `storage-key` is all four of them. */
+/** A name selects itself and the parts below it: `storage-key` selects all four. */
 function wantedParts(names: string[]): string[] {
   const parts = Object.keys(PARTS)
   const isBelow = (part: string, name: string) => part === name || part.startsWith(`${name}/`)
@@ -94,7 +94,7 @@ function wantedParts(names: string[]): string[] {
   return parts.filter((part) => names.length === 0 || names.some((name) => isBelow(part, name)))
 }
 
-/** A part that breaks is reported as missed, and the others still run. */
+/** A part that throws is reported as missed, and the others still run. */
 async function run(name: string, part: Part): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'))
   try {

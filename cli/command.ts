@@ -2,22 +2,22 @@ import type { Env } from '@plinth/kit'
 import { type ServiceEntry, services } from '../launcher/services.ts'
 import type { Progress } from './progress.ts'
 
-/** Scripts depend on them. From 64 on as in sysexits.h. */
+/** Exit codes, which scripts depend on. Those from 64 on follow sysexits.h. */
 export const EXIT = {
   done: 0,
-  /** The thing asked is not so: refused, different, not healthy. */
-  notSo: 1,
+  /** A negative result: refused, different or not healthy. */
+  failed: 1,
   warnings: 2,
   usage: 64,
   noInput: 66,
   unavailable: 69,
   cannotCreate: 73,
-  /** Another one is at work: try again. */
+  /** Another process is doing the same work: try again later. */
   busy: 75,
   settings: 78,
 } as const
 
-/** Why a command ends without a result, in a sentence for the person at the terminal. */
+/** Why a command ends without a result, as a sentence for the user. */
 export class CommandError extends Error {
   readonly code: number
 
@@ -27,19 +27,19 @@ export class CommandError extends Error {
   }
 }
 
-/** One line of `plinth --help` and what it does. */
+/** A command and its line in `plinth --help`. */
 export type Command = {
-  /** One word, or two: `user create`. */
+  /** One word, or two, as in `user create`. */
   name: string
   summary: string
-  /** What follows the name: `<required>`, `[optional]`; one with `…` may be repeated. */
+  /** The operands after the name: `<required>` or `[optional]`; one with `…` may be repeated. */
   operands?: string[]
   options?: Record<string, Option>
-  /** Loads what it needs itself, so that no command waits for the code of another. */
+  /** Imports the code it needs itself, so that no command waits for another's code to load. */
   run(given: Given): Promise<Outcome | undefined>
 }
 
-/** Of `node:util` parseArgs, with what the help says about it; `value` names what follows. */
+/** An option of `parseArgs` in `node:util`, with its help text; `value` is the placeholder for its value. */
 export type Option = {
   type: 'string' | 'boolean'
   multiple?: boolean
@@ -52,16 +52,16 @@ export type Given = {
   flag(name: string): boolean
   text(name: string): string | undefined
   texts(name: string): string[]
-  /** The environment with the settings of `.env` in it. */
+  /** The environment, including the settings from `.env`. */
   env: Env
-  /** Shown on stderr while a command is at work. */
+  /** Shown on stderr while a command is running. */
   progress: Progress
 }
 
-/** What goes to stdout: `json` with `--json`, else `text`. Without one the process goes on running. */
+/** What goes to stdout: `json` with `--json`, otherwise `text`. Without an outcome the process keeps running. */
 export type Outcome = { text: string; json: unknown; code?: number }
 
-/** Usage of one command, as `plinth user create <username> <email> [--admin]`. */
+/** The usage line of a command, such as `plinth user create <username> <email> [--admin]`. */
 export function usageOf({ name, operands = [], options = {} }: Command): string {
   const flags = Object.entries(options).map(([key, { value, multiple }]) => {
     const flag = value === undefined ? `[--${key}]` : `[--${key} ${value}]`
@@ -70,7 +70,7 @@ export function usageOf({ name, operands = [], options = {} }: Command): string 
   return ['plinth', name, ...operands, ...flags].join(' ')
 }
 
-/** One line a row, its values apart by tabs. */
+/** One line per row, with values separated by tabs. */
 export function tableOf(rows: Record<string, unknown>[]): string {
   const names = Object.keys(rows[0] ?? {})
   if (names.length === 0) return 'None.'

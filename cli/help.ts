@@ -1,6 +1,6 @@
 import { type Command, type Option, usageOf } from './command.ts'
 
-/** Everything, one topic (`user`), or one command with its options. */
+/** Help for everything, for one topic (`user`), or for one command with its options. */
 export function helpOf(
   commands: Command[],
   topic: string,
@@ -18,8 +18,9 @@ export function helpOf(
 }
 
 const CLOSING = `"plinth <command> --help" shows its options. Settings come from the environment and from .env;
-the result goes to stdout, progress and errors to stderr. Exit codes: 0 done, 1 not so or refused,
-2 only warnings, 64 wrong arguments, 69 unavailable, 73 cannot create, 75 busy, 78 settings.`
+the result goes to stdout, progress and errors to stderr. Exit codes: 0 done, 1 failed or refused,
+2 only warnings, 64 wrong arguments, 66 cannot read a file, 69 unavailable, 73 cannot create, 75 busy,
+78 invalid settings.`
 
 function helpOfOne(command: Command, globals: Record<string, Option>): string {
   const options = Object.entries({ ...command.options, ...globals }).map(

@@ -7,16 +7,16 @@ import { helpOf } from './help.ts'
 import { createProgress } from './progress.ts'
 import { nearest } from './suggestion.ts'
 
-/** Options of every command. */
+/** Options that every command has. */
 export const GLOBAL: Record<string, Option> = {
-  json: { type: 'boolean', help: 'the result as JSON' },
+  json: { type: 'boolean', help: 'prints the result as JSON' },
   data: { type: 'string', value: 'DIR', help: 'the data folder, instead of SUITE_DATA' },
-  settings: { type: 'string', value: 'FILE', help: 'read instead of .env' },
-  'no-color': { type: 'boolean', help: 'no colours, as with NO_COLOR' },
-  help: { type: 'boolean', help: 'this text' },
+  settings: { type: 'string', value: 'FILE', help: 'the settings file, instead of .env' },
+  'no-color': { type: 'boolean', help: 'no colours, like NO_COLOR' },
+  help: { type: 'boolean', help: 'shows this help' },
 }
 
-/** The whole life of the process: prints what the command answers, and ends with its exit code. */
+/** Runs a command, prints its result and exits with its code. */
 export async function runPlinth(args: string[]): Promise<void> {
   const answer = await answerOf(args, process.env)
   if (answer === undefined) return
@@ -27,11 +27,11 @@ export async function runPlinth(args: string[]): Promise<void> {
 
 type Answer = { code: number; stdout?: string; stderr?: string }
 
-/** What a command says; nothing when it goes on running. */
+/** The output of a command, or undefined if it keeps running. */
 export async function answerOf(args: string[], env: Env): Promise<Answer | undefined> {
   const progress = createProgress()
   try {
-    const asked = readWords(args)
+    const asked = readArguments(args)
     if (asked.help !== undefined) return { code: EXIT.done, stdout: asked.help }
     const { command, operands, values } = asked
     const outcome = await command.run(givenOf(operands, values, { env, progress }))
@@ -50,7 +50,7 @@ type Asked =
   | { help: string }
   | { help?: undefined; command: Command; operands: string[]; values: Values }
 
-function readWords(given: string[]): Asked {
+function readArguments(given: string[]): Asked {
   const args = given.map((word) => (word === '-h' ? '--help' : word))
   const { tokens } = parseArgs({
     args,
@@ -73,7 +73,7 @@ function readWords(given: string[]): Asked {
   return { command, ...parse(command, rest) }
 }
 
-/** The command with the longest name that the words begin with. */
+/** The command with the longest matching name. */
 function commandOf(words: string[]): Command | undefined {
   const line = `${words.join(' ')} `
   return commands
@@ -81,7 +81,7 @@ function commandOf(words: string[]): Command | undefined {
     .sort((one, other) => other.name.length - one.name.length)[0]
 }
 
-/** Nothing is ignored: an unknown option may be a misspelt one. */
+/** Refuses unknown options, because they may be misspelt. */
 function parse(command: Command, args: string[]): { operands: string[]; values: Values } {
   const options = { ...GLOBAL, ...command.options }
   try {
@@ -146,10 +146,10 @@ async function refusalOf(error: unknown): Promise<Answer> {
   return { code, stderr: message }
 }
 
-/** A value that is not acceptable is a mistake in the arguments; anything else is a refusal. */
+/** Validation errors are wrong arguments; any other problem is a refusal. */
 function problemOf({ extra, message }: Problem): Answer {
   const faults = extra.errors as string[] | undefined
   return faults === undefined
-    ? { code: EXIT.notSo, stderr: message }
+    ? { code: EXIT.failed, stderr: message }
     : { code: EXIT.usage, stderr: faults.join('\n') }
 }

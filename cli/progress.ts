@@ -1,4 +1,4 @@
-/** How far a command is. On a terminal one line that is redrawn; elsewhere a line now and then. */
+/** The progress of a command: a line that is redrawn on a terminal, elsewhere an occasional new line. */
 export type Progress = {
   show(label: string, done: number, total?: number): void
   end(): void
@@ -13,7 +13,7 @@ export function createProgress(
   now: () => number = () => performance.now(),
 ): Progress {
   const every = stream.isTTY ? REDRAW_EVERY_MS : LINE_EVERY_MS
-  // Elsewhere than on a terminal a short command prints nothing.
+  // Without a terminal, a short command prints nothing.
   let last = stream.isTTY ? -Infinity : now()
   let drawn = false
   return {

@@ -1,15 +1,15 @@
-const MOST_SLIPS = 2
+const MAX_EDITS = 2
 
-/** The known word that was probably meant: at most two letters wrong, missing, added or swapped. */
+/** The closest known word: at most two letters wrong, missing, added or swapped. */
 export function nearest(word: string, known: string[]): string | undefined {
   const measured = known
-    .map((name) => ({ name, slips: slipsBetween(word.toLowerCase(), name) }))
-    .filter(({ name, slips }) => slips <= MOST_SLIPS && slips < name.length - 1)
-  return measured.sort((one, other) => one.slips - other.slips)[0]?.name
+    .map((name) => ({ name, edits: editDistance(word.toLowerCase(), name) }))
+    .filter(({ name, edits }) => edits <= MAX_EDITS && edits < name.length - 1)
+  return measured.sort((one, other) => one.edits - other.edits)[0]?.name
 }
 
-/** The distance of Damerau and Levenshtein. */
-function slipsBetween(one: string, other: string): number {
+/** The Damerau–Levenshtein distance. */
+function editDistance(one: string, other: string): number {
   const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, at) => at)]
   const at = (row: number, column: number) => rows[row]?.[column] ?? Infinity
   for (let row = 1; row <= one.length; row++) {

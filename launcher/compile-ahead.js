@@ -1,5 +1,5 @@
-// Part of the installation: compiles what `npm start` loads, so that the first start is as quick as
-// the next. Creates every service without a port and on a temporary folder, and closes it again.
+// Run on installation: compiles what `npm start` loads, so that the first start is as fast as later ones.
+// Creates every service on a temporary folder, without listening, and closes it again.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { tmpdir } from 'node:os'

@@ -21,7 +21,7 @@ export function loadConfig(env: Env = process.env) {
       host: settings.text('SANDBOX_HOST', 'localhost'),
     }),
     identityUrl: addressOf(settings, 'IDENTITY_', 8081),
-    // Payments and the sandbox get each other's address before either of them starts.
+    // Payments and the sandbox need each other's address before either of them starts.
     paymentsUrl: addressOf(settings, 'PAYMENTS_', 8084),
     sandboxUrl: addressOf(settings, 'SANDBOX_', 8085),
   }))
@@ -33,8 +33,8 @@ function addressOf(settings: Settings, prefix: string, port: number): string {
 }
 
 /**
- * The services are reached at the address of the suite, too. So where others can reach the suite,
- * each service listens there and takes the same care, unless it has a host of its own.
+ * The services are also reachable at the address of the suite. So when SUITE_HOST is not loopback, each service
+ * without a host of its own takes it over, and applies the same safety checks to its settings.
  */
 export function withSuiteHost(env: Env): Env {
   const host = env.SUITE_HOST?.trim()
@@ -42,7 +42,7 @@ export function withSuiteHost(env: Env): Env {
   return inherited(env, () => ({ HOST: host }))
 }
 
-/** Each setting of `suite` for every service that does not have it. */
+/** Sets each setting in `suite` for every service that does not set it. */
 export function inherited(
   env: Env,
   suite: (entry: ServiceEntry) => Record<string, string | undefined>,
@@ -60,7 +60,7 @@ export function isSet(env: Env, name: string): boolean {
 
 export type ManagementConfig = NonNullable<ReturnType<typeof loadManagement>>
 
-/** The listener for operators. Without a port there is none. */
+/** The management listener; undefined if no port is set. */
 export function loadManagement(env: Env = process.env) {
   return readSettings(env, (settings) => {
     if (settings.optional('SUITE_MANAGEMENT_PORT') === undefined) return undefined
@@ -79,14 +79,14 @@ export function loadManagement(env: Env = process.env) {
 
 const SHORTEST_TOKEN = 20
 
-/** How many processes of one service. Read alone: it must not depend on other settings. */
+/** The number of processes of one service. Read separately, so that it does not depend on other settings. */
 export function loadWorkerCount(env: Env = process.env): number {
   return readSettings(env, (settings) => settings.integer('WORKERS', 1, { min: 1, max: 64 }))
 }
 
 export type BackupConfig = ReturnType<typeof loadBackups>
 
-/** Where archives are and how many are kept, and when the suite makes one. */
+/** Where backups are stored, how many are kept, and when the suite makes one. */
 export function loadBackups(env: Env = process.env) {
   return readSettings(env, (settings) => {
     const dataFolder = resolve(settings.text('SUITE_DATA', 'data'))

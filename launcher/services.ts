@@ -14,19 +14,19 @@ import storageKey from '../services/storage-key/package.json' with { type: 'json
 
 type Login = { username: string; password: string; roles: string[] }
 
-/** What is on by default in development and refused in production. */
+/** Development conveniences: on by default in development, refused in production. */
 export type Conveniences = { named: string[]; logins?: Login[]; apiKey?: string }
 
 /** A service whose settings have been read. */
 export type PreparedService = {
   config: ServiceSettings
-  /** The issuer of further tokens that it takes. */
+  /** Another issuer whose tokens it accepts. */
   trustedIssuer: string | undefined
   conveniences: Conveniences
   /** What a backup of it has to keep. */
   data: ServiceData
   create(): Promise<Server>
-  /** The same service with everything below `folder`, which calls and sends nothing. */
+  /** The same service with all its data below `folder`; it makes no outgoing calls and delivers nothing. */
   inScratch(folder: string): {
     config: ServiceSettings
     data: ServiceData
@@ -37,10 +37,10 @@ export type PreparedService = {
 export type RunningService = {
   entry: ServiceEntry
   server: Server
-  /** Where this machine reaches it; `publicUrl` is what others are told. */
+  /** The address on this machine; `publicUrl` is the one for clients. */
   url: string
   publicUrl: string
-  /** Its consoles are found at the address of the suite; not where it was given one of its own. */
+  /** Whether its console is below the address of the suite; false if it has a public URL of its own. */
   atSuite: boolean
   trustedIssuer: string | undefined
   conveniences: Conveniences
@@ -52,9 +52,9 @@ export type ServiceEntry = {
   description: string
   version: string
   portSetting: string
-  /** Where it listens unless the setting says otherwise. */
+  /** The default port. */
   port: number
-  /** Where it is below the address of the suite. */
+  /** Its path below the address of the suite. */
   path: string
   consolePath: string
   /** Loads the service's code, so a process that runs one service never loads the others. */
@@ -66,7 +66,7 @@ type Code<C> = {
   create(config: C): Promise<Server>
   data(config: C): ServiceData
   conveniences(config: C): Conveniences
-  /** Without a mail server, a provider, an issuer and deliveries: for data that is in use elsewhere. */
+  /** Removes the mail server, provider, issuer and deliveries: for a copy of data that is in use elsewhere. */
   cutOff(config: C): C
   trustedIssuer?(config: C): string | undefined
 }
@@ -81,7 +81,7 @@ const DEMO_ACCOUNTS: Conveniences = {
 const DEVELOPMENT_KEY = 'storage-local-dev-key'
 const NONE: Conveniences = { named: [] }
 
-/** In the order in which they are shown. */
+/** In display order. */
 export const services: ServiceEntry[] = [
   service({
     name: 'identity',
@@ -215,7 +215,7 @@ function service<C extends ServiceSettings & Places>({
     const { loadConfig, create, data, conveniences, cutOff, trustedIssuer } = await load()
     const config = loadConfig(env)
     const inScratch = (folder: string) => {
-      const scratch = below(folder, about.name, cutOff(config))
+      const scratch = relocated(folder, about.name, cutOff(config))
       return { config: scratch, data: data(scratch), create: () => create(scratch) }
     }
     return {
@@ -232,8 +232,8 @@ function service<C extends ServiceSettings & Places>({
 
 type Places = { databaseUrl?: string | undefined; root?: string; spoolFolder?: string }
 
-/** On a free port of this machine. */
-function below<C extends ServiceSettings & Places>(folder: string, name: string, config: C): C {
+/** All data below `folder`, on a free port of this machine. */
+function relocated<C extends ServiceSettings & Places>(folder: string, name: string, config: C): C {
   const root = join(folder, name)
   return {
     ...config,

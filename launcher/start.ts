@@ -1,4 +1,4 @@
-/** `plinth start` runs everything; `plinth start identity` one service, `WORKERS=4` in four processes. */
+/** `plinth start` runs everything, `plinth start identity` runs one service; with `WORKERS=4`, in four processes. */
 import cluster from 'node:cluster'
 import { isatty } from 'node:tty'
 import { closeOnSignals, type Env, exitWith, run } from '@plinth/kit'
@@ -10,7 +10,7 @@ import { startStack } from './stack/stack.ts'
 import { answerWithMetrics } from './workers/metrics.ts'
 import { followPrimary, reportListening, runWorkers } from './workers/workers.ts'
 
-/** None: all of them. Ends when the process is told to stop. */
+/** Starts every service if `entries` is empty. They run until the process is told to stop. */
 export async function startServices(entries: ServiceEntry[], env: Env): Promise<void> {
   const [only, ...others] = entries
   await (only && others.length === 0 ? runService(only, env) : runStack(entries, env))
@@ -18,7 +18,7 @@ export async function startServices(entries: ServiceEntry[], env: Env): Promise<
 
 async function runStack(entries: ServiceEntry[], env: Env): Promise<void> {
   const terminal = isatty(1)
-  // On a terminal the panel is the message: log lines would push it away.
+  // On a terminal, log lines would scroll the panel out of view.
   if (terminal) env.LOG_LEVEL ??= 'error'
   const stack = await startStack({ env, only: entries })
   closeOnSignals(stack.close)
@@ -48,12 +48,12 @@ async function runService(entry: ServiceEntry, env: Env): Promise<void> {
     (close) =>
       closeOn(async () => {
         await close()
-        // Last: what happens while the service finishes can still be seen.
+        // Closed last, so that operators can watch the shutdown.
         await operators?.close()
       }),
   )
   reportListening()
-  // Once the service takes requests: it must not start later because operators watch it.
+  // Only once the service accepts requests: the listener must not delay its start.
   if (!cluster.worker)
     operators = await startManagement(management, () => watch(measured)).catch(exitWith)
 }

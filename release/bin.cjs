@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 'use strict'
-// Old syntax: any Node can load it. Runs Plinth on this Node if it is new enough, else on the one that
-// was installed along with the package.
+// Written in old syntax, so that any Node can load it. Runs Plinth on this Node if it is new enough, otherwise
+// on the Node that was installed with the package.
 var path = require('node:path')
 
 var OLDEST = 26
@@ -17,7 +17,7 @@ else handOver(nodeOfPackage())
 
 function run() {
   var module = require('node:module')
-  // Where the folder is read-only, starting is only slower.
+  // If the folder is read-only, starting is just slower.
   module.enableCompileCache(path.join(__dirname, '../.cache'))
   import('./main.js')
 }
@@ -33,7 +33,7 @@ function nodeOfPackage() {
   }
 }
 
-/** The same process where Node can do that; else a child that gets every signal, and whose end is ours. */
+/** Replaces this process if Node can do that; otherwise runs a child, forwards signals and exits as it does. */
 function handOver(node) {
   var args = [__filename].concat(process.argv.slice(2))
   var childProcess = require('node:child_process')
@@ -61,7 +61,7 @@ function handOver(node) {
   })
 }
 
-/** Why a Node does not start, and what helps. Returns when it does start. */
+/** Explains why Node does not start and what to do about it. Returns if it does start. */
 function explain(tried) {
   if (tried.status === 0) return
   var said = String(tried.stderr || tried.error || '').trim()
@@ -69,13 +69,13 @@ function explain(tried) {
     fail(
       'Node ' +
         OLDEST +
-        ' needs the library libatomic, which this system does not have.\n' +
+        ' needs the library libatomic, which is missing on this system.\n' +
         '  Debian, Ubuntu:  apt-get install libatomic1\n' +
         '  Fedora, RHEL:    dnf install libatomic',
     )
   if (/ENOENT/.test(said))
     fail(
-      'The Node that comes with Plinth does not run here: this system has no glibc, as Alpine.\n' +
+      'The Node that comes with Plinth does not run here: this system has no glibc (for example Alpine).\n' +
         '  Install Node ' +
         OLDEST +
         ' or later from the system, or use the image node:26-alpine.',

@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, '..')
 const PROFILES = ['postgres', 's3', 'observe']
 const run = promisify(execFile)
 
-/** `compose.yaml` by Docker's own Compose: every profile is read, and the default one runs. */
+/** Tests `compose.yaml` with Docker's own Compose: every profile is valid, and the default one runs. */
 export async function tryCompose(engine: string[], image: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-compose-'))
   const program = await composeProgram()
@@ -42,7 +42,7 @@ export async function tryCompose(engine: string[], image: string): Promise<void>
   }
 }
 
-/** As an operator begins: settings and secrets by `plinth init`, readable for the user of the image. */
+/** Prepares a folder as an operator would: settings and secrets from `plinth init`, readable by the image's user. */
 async function prepare(folder: string, { image, port }: { image: string; port: number }) {
   copyFileSync(join(ROOT, 'compose.yaml'), join(folder, 'compose.yaml'))
   const words = [join(ROOT, 'cli/main.js'), 'init', '--url', 'https://app.example']
@@ -58,7 +58,7 @@ async function prepare(folder: string, { image, port }: { image: string; port: n
   )
 }
 
-/** Each profile adds its services, and what they mount is declared. */
+/** Each profile adds its services, and everything they mount is declared. */
 async function assertProfiles(compose: (...words: string[]) => Promise<string>): Promise<void> {
   const flags = PROFILES.flatMap((profile) => ['--profile', profile])
   const { services } = JSON.parse(await compose(...flags, 'config', '--format', 'json'))
@@ -73,7 +73,7 @@ async function assertProfiles(compose: (...words: string[]) => Promise<string>):
   assert.deepEqual((await compose('config', '--services')).trim(), 'plinth')
 }
 
-/** That of docker, else the one of Debian 13: earlier ones know no `content` of a config. */
+/** Docker's own Compose, otherwise that of Debian 13: earlier versions do not support `content` in configs. */
 async function composeProgram(): Promise<string[]> {
   const own = ['docker', 'compose']
   const works = await run('docker', ['compose', 'version']).then(
@@ -85,7 +85,7 @@ async function composeProgram(): Promise<string[]> {
   return [join(root, 'usr/libexec/docker/cli-plugins/docker-compose')]
 }
 
-/** Docker listens for Compose; podman does when it is told to. */
+/** Docker already listens for Compose; podman has to be started as a service. */
 async function engineSocket([program = '', ...global]: string[], socket: string) {
   if (program.endsWith('docker')) return { env: {}, stop: () => {} }
   const words = [...global, 'system', 'service', '--time=0', `unix://${socket}`]

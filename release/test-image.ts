@@ -1,8 +1,8 @@
 /**
- * `npm run test:image` builds the image and runs it as compose.yaml does: health, HEALTHCHECK, login, upload,
- * checkout, restart with data kept, drain on SIGTERM, read-only root, no root user. Needs docker or
- * podman, and says so where neither works. A machine with needs of its own names them in
- * CONTAINER_COMMAND (`podman --runtime runc`), CONTAINER_BUILD_OPTIONS and CONTAINER_RUN_OPTIONS.
+ * `npm run test:image` builds the image, runs it as compose.yaml does and checks health, HEALTHCHECK, login,
+ * upload, checkout, data after a restart, drain on SIGTERM, read-only root and non-root user. Skipped if neither
+ * docker nor podman works. CONTAINER_COMMAND (`podman --runtime runc`), CONTAINER_BUILD_OPTIONS and
+ * CONTAINER_RUN_OPTIONS adapt it to a machine.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -40,7 +40,7 @@ const container = async (...args: string[]) =>
 const ports = await freePortSettings()
 const settings = {
   ...ports,
-  // Loopback alone: the network of the machine is not the test's.
+  // Loopback only: the test must not be reachable from the network.
   SUITE_HOST: '127.0.0.1',
   SUITE_DRAIN_SECONDS: '3',
   IDENTITY_MASTER_KEY: Buffer.from('an image test has a key of 32 by').toString('base64'),
@@ -59,16 +59,16 @@ const at = (setting: string) => `http://127.0.0.1:${ports[setting]}`
 try {
   await build()
   await start()
-  await step('every service is healthy, by the command in the image', healthy)
-  await step('HEALTHCHECK says so too', checkHealth)
+  await step('every service is healthy, according to the command in the image', healthy)
+  await step('HEALTHCHECK reports healthy', checkHealth)
   await step('the first administrator signs in', signIn)
-  await step('a file is stored, and its first page drawn', upload)
+  await step('a file is stored, and its thumbnail rendered', upload)
   await step('a checkout is opened', checkOut)
   await step('the root is read-only, and the user is not root', hardened)
-  await step('SIGTERM drains: readiness is 503 while requests are served, then 0', drain)
+  await step('SIGTERM drains: readiness is 503 while requests are served, then it exits 0', drain)
   await container('start', NAME)
   await step('a restart keeps the data', kept)
-  await step('compose.yaml: every profile is sound, and the default one runs', () =>
+  await step('compose.yaml: every profile is valid, and the default one runs', () =>
     tryCompose(engine, IMAGE),
   )
 } finally {
@@ -92,7 +92,7 @@ async function step(name: string, work: () => Promise<void>): Promise<void> {
 
 async function build(): Promise<void> {
   await packPlinth(join(ROOT, 'dist'))
-  // The format that podman takes by default has no HEALTHCHECK.
+  // Podman's default image format has no HEALTHCHECK.
   const format = isPodman ? ['--format', 'docker'] : []
   await container('build', ...format, ...words(CONTAINER_BUILD_OPTIONS), '-t', IMAGE, '.')
   const sizeOf = async (image: string) =>
@@ -101,16 +101,16 @@ async function build(): Promise<void> {
   const counted = ['--network', 'none', ...words(CONTAINER_RUN_OPTIONS), IMAGE, 'du', '-sb', '/app']
   const own = Number.parseInt(await container('run', '--rm', ...counted), 10) / 1e6
   const [all, ours, node] = [whole, own, base].map((size) => size.toFixed(0))
-  console.log(`✔ built: ${all} MB, ${ours} MB of it ours; the image of Node has ${node} MB`)
-  assert.ok(own <= MOST_OWN_MB, `more than ${MOST_OWN_MB} MB are ours`)
-  assert.ok(whole <= MOST_MB, `more than ${MOST_MB} MB`)
+  console.log(`✔ built: ${all} MB, of which ${ours} MB are ours; the Node image has ${node} MB`)
+  assert.ok(own <= MOST_OWN_MB, `/app is larger than ${MOST_OWN_MB} MB`)
+  assert.ok(whole <= MOST_MB, `the image is larger than ${MOST_MB} MB`)
 }
 
 async function start(): Promise<void> {
   const env = Object.entries(settings).flatMap(([name, value]) => ['--env', `${name}=${value}`])
   const hardening = ['--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL']
   const options = ['--detach', '--init', '--network', 'host', '--name', NAME]
-  // Its timer would need systemd; the test runs the check itself.
+  // Podman's health timer needs systemd, so the test runs the check itself.
   const unwatched = isPodman ? ['--health-interval', 'disable'] : []
   const restricted = ['--security-opt', 'no-new-privileges', ...unwatched]
   const more = [...restricted, ...words(CONTAINER_RUN_OPTIONS)]
@@ -121,7 +121,7 @@ async function healthy(): Promise<void> {
   await container('exec', NAME, 'plinth', 'health', '--wait', '60')
 }
 
-/** As the engine does it: podman on demand, Docker every 30 seconds by itself, so there the test runs its command. */
+/** Podman runs the check on demand; Docker only every 30 seconds, so there the test runs the command itself. */
 async function checkHealth(): Promise<void> {
   const field = isPodman ? '.HealthCheck.Test' : '.Config.Healthcheck.Test'
   const declared = await container('image', 'inspect', '--format', `{{json ${field}}}`, IMAGE)

@@ -29,9 +29,9 @@ describe('the architecture', () => {
   })
 })
 
-/** One planted violation per rule and, after it, the nearest thing that is allowed. */
+/** For each rule a planted violation, followed by the closest code that is allowed. */
 const PLANTED: Record<string, [path: string, broken: string, allowed: string][]> = {
-  'a rule sees no request: request types are named in routes, app.ts and kit': [
+  'request types are imported only by routes, app.ts and kit': [
     [
       'services/payments/src/refunds/refunds.ts',
       "import { type Clock, type Request } from '@plinth/kit'",
@@ -43,21 +43,21 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
       '',
     ],
   ],
-  'a row does not leave its repository': [
+  'row types are not used outside repositories, tables and migrations': [
     [
       'services/payments/src/refunds/refunds.ts',
       "import type { RefundRow } from '../payment/database/tables.ts'",
       "import type { Refund } from '../payment/database/refunds.repository.ts'",
     ],
   ],
-  'a repository imports tables, other repositories and types': [
+  'a repository imports only tables, other repositories and types': [
     [
       'services/payments/src/payment/database/refunds.repository.ts',
       "import { refundStatusOf } from '../../provider/objects.ts'",
       "import type { RefundStatus } from '../../provider/provider.ts'",
     ],
   ],
-  'a room imports only the rooms below it': [
+  'a room imports only rooms below it': [
     [
       'services/payments/src/provider/objects.ts',
       "import type { Payment } from '../payment/state.ts'",
@@ -65,28 +65,28 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
     ],
     ['services/payments/src/spare/x.ts', "import '../config.ts'", ''],
   ],
-  'rooms side by side do not import each other': [
+  'independent rooms do not import each other': [
     [
       'services/payments/src/refunds/refunds.ts',
       "import { openCheckout } from '../checkout/checkout.ts'",
       "import { lockRecord } from '../payment/record.ts'",
     ],
   ],
-  'a room is entered by its face': [
+  'a room is imported only through its public files': [
     [
       'services/payments/src/checkout/checkout.ts',
       "import { createStripe } from '../provider/stripe.ts'",
       "import type { PaymentProvider } from '../provider/provider.ts'",
     ],
   ],
-  'no import circle, types included': [
+  'no import cycles, type imports included': [
     [
       'packages/kit/src/problems.ts',
       "import type { X } from './problems.ts'",
       "import './other.ts'",
     ],
   ],
-  'packages import only the packages below them': [
+  'a package imports only packages below it': [
     [
       'services/payments/src/app.ts',
       "import { x } from '@plinth/accounts'",
@@ -104,7 +104,7 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
       "export { x } from '@plinth/kit'",
     ],
   ],
-  'the consoles take types from the client and run nothing of it': [
+  'the consoles import only types, and only from the client': [
     [
       'packages/console/shared/account/administration/users-page.tsx',
       "import { type UserSummary } from '@plinth/client'",
@@ -128,21 +128,21 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
       "import './problems.ts'",
     ],
   ],
-  'every imported package is declared by the package that imports it': [
+  'every imported package is declared by its importer': [
     [
       'services/identity/src/app.ts',
       "import x from 'left-pad'",
       "import { join } from 'node:path'",
     ],
   ],
-  'a route does not reach past the rules into a repository': [
+  'a route does not import a repository': [
     [
       'packages/accounts/src/users.routes.ts',
       "import { x } from './users.repository.ts'",
       "import { x } from './users.ts'",
     ],
   ],
-  'only the wiring imports routes': [
+  'only app.ts and host.ts import routes': [
     ['packages/accounts/src/users.ts', "import { x } from './users.routes.ts'", ''],
   ],
   'the web framework stays in kit': [
@@ -156,10 +156,10 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
   'the query builder stays in repositories, tables and migrations': [
     ['services/payments/src/payment-state.ts', "import { sql } from 'kysely'", ''],
   ],
-  'no test support in what runs': [
+  'production code imports no test support': [
     ['services/identity/src/app.ts', "import { testClock } from '@plinth/kit/testing'", ''],
   ],
-  'settings are a value: process.env is the default argument of loadConfig': [
+  'process.env is used only as the default argument of loadConfig': [
     ['services/identity/src/app.ts', 'const port = process.env.PORT', '// never process.env here'],
     [
       'services/identity/src/config.ts',
@@ -176,10 +176,10 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
     [
       'services/identity/src/sessions.ts',
       'const now = new Date()',
-      '/** Unlike Date.now() it can be moved. */',
+      '/** Unlike Date.now() it can be set. */',
     ],
   ],
-  'no enums and no namespaces: sources run as they are': [
+  'no enums and no namespaces: Node only strips types': [
     [
       'packages/kit/src/problem.ts',
       'export enum Colour { Red }',
@@ -188,17 +188,17 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
     ['packages/kit/src/problem.ts', 'const enum Colour { Red }', ''],
     ['packages/kit/src/problem.ts', 'export namespace Colours {', "declare module 'fastify' {"],
   ],
-  'a package shows what it exports, by name': [
+  'a package exports by name, not with export *': [
     [
       'packages/kit/src/index.ts',
       "export * from './problem.ts'",
       "export { Problem } from './problem.ts'",
     ],
   ],
-  'a source file is short enough to read': [
+  'a source file has at most 250 lines': [
     ['packages/kit/src/problem.ts', 'let x\n'.repeat(251), 'let x\n'.repeat(250)],
   ],
-  'end-to-end tests see the stack from outside': [
+  'end-to-end tests import no code of services or packages': [
     [
       'e2e/sign-in.test.ts',
       "import { x } from '@plinth/identity'",
@@ -207,14 +207,14 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
   ],
 }
 
-/** Rules about several files or about names have a test of their own. */
+/** Rules about several files or about names have their own tests. */
 const PLANTED_BELOW = [
-  'a file name says what is in it',
+  'a file name describes its content',
   'a folder has at most nine entries',
   'a small file with one importer belongs to its importer',
 ]
 
-describe('a planted violation turns the architecture test red', () => {
+describe('a planted violation fails the architecture test', () => {
   for (const rule of rules.filter(({ name }) => !PLANTED_BELOW.includes(name)))
     test(rule.name, () => {
       const planted = PLANTED[rule.name] ?? []
@@ -236,18 +236,16 @@ describe('a planted violation turns the architecture test red', () => {
     assert.deepEqual(found(...nine, 'services/payments/src/room/index.ts'), [])
   })
 
-  test('no import circle, types included: one through three files', () => {
-    const circle = {
+  test('no import cycles, type imports included: a cycle of three files', () => {
+    const cycle = {
       'packages/kit/src/a.ts': "import type { B } from './b.ts'",
       'packages/kit/src/b.ts': "import { c } from './c.ts'",
       'packages/kit/src/c.ts': "export { a } from './a.ts'",
     }
 
-    assert.equal(violationsOf('no import circle, types included', circle).length, 1)
-    assert.deepEqual(
-      violationsOf('no import circle, types included', { ...circle, 'packages/kit/src/c.ts': '' }),
-      [],
-    )
+    const name = 'no import cycles, type imports included'
+    assert.equal(violationsOf(name, cycle).length, 1)
+    assert.deepEqual(violationsOf(name, { ...cycle, 'packages/kit/src/c.ts': '' }), [])
   })
 
   test('a small file with one importer belongs to its importer', () => {
@@ -268,9 +266,9 @@ describe('a planted violation turns the architecture test red', () => {
     )
   })
 
-  test('a file name says what is in it', () => {
+  test('a file name describes its content', () => {
     const found = (path: string) =>
-      violationsOf('a file name says what is in it', [path]).length > 0
+      violationsOf('a file name describes its content', [path]).length > 0
 
     for (const name of [
       'utils.ts',
@@ -285,7 +283,7 @@ describe('a planted violation turns the architecture test red', () => {
   })
 })
 
-/** What the rule of this name finds in made-up files: paths alone, or paths with their text. */
+/** What the rule of this name finds in made-up files, given as paths alone or with their text. */
 function violationsOf(name: string, given: string[] | Record<string, string>): string[] {
   const rule = rules.find((each) => each.name === name)
   assert.ok(rule, name)

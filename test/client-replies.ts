@@ -26,10 +26,10 @@ import type { describeFile as describeFlatFile } from '../services/storage-key/s
 
 type Reply<Work extends (...given: never[]) => unknown> = Awaited<ReturnType<Work>>
 
-/** Compiles only while everything the service sends is what the client says it gets. */
+/** Compiles only if everything the service sends has the type that the client declares. */
 type Gets<Declared, Sent extends Declared> = Sent
 
-/** The client may import no service, so the compiler compares the two here. */
+/** The client must not import services, so the compiler compares their types here. */
 export type ClientReplies = [
   Gets<client.Profile, Static<typeof accounts.ProfileReply>>,
   Gets<client.Profile & { message: string }, Static<typeof accounts.RegistrationReply>>,

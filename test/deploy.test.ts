@@ -23,10 +23,10 @@ async function analyzed(...words: string[]) {
   })
 }
 
-describe('what is in deploy/, Dockerfile and compose.yaml', () => {
+describe('deploy/, Dockerfile and compose.yaml:', () => {
   const skip = analyze instanceof Error && analyze.message
 
-  test('the unit is exposed to 2.0 or less', { skip }, async () => {
+  test('the unit has an exposure level below 2.0', { skip }, async () => {
     const unit = join(ROOT, 'deploy/plinth.service')
 
     const { stdout } = await analyzed('security', '--offline=true', '--threshold=20', unit)
@@ -34,11 +34,11 @@ describe('what is in deploy/, Dockerfile and compose.yaml', () => {
     assert.match(stdout, /Overall exposure level for plinth\.service: [01]\.\d/)
   })
 
-  test('systemd finds no fault in the units and the timer', { skip }, async (t) => {
+  test('systemd accepts the units and the timer', { skip }, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'plinth-units-'))
     t.after(() => rmSync(folder, { recursive: true, force: true }))
     const units = ['plinth.service', 'plinth-backup.service', 'plinth-backup.timer']
-    // Its only complaint about a machine without Plinth would be that there is no such program.
+    // Without Plinth on this machine, systemd would complain that the program is missing.
     for (const unit of units)
       writeFileSync(
         join(folder, unit),
@@ -54,14 +54,14 @@ describe('what is in deploy/, Dockerfile and compose.yaml', () => {
     assert.equal(stderr, '')
   })
 
-  test('a start that migrates is not ended for taking long', () => {
+  test('a start with a long migration does not time out', () => {
     const unit = read('deploy/plinth.service')
 
     assert.match(unit, /^ExecStartPost=.* health --wait \d+ --pid \$MAINPID$/m)
     assert.match(unit, /^TimeoutStartSec=infinity$/m)
   })
 
-  test('the services and commands in /etc/plinth find the same data', () => {
+  test('services and commands in /etc/plinth use the same data', () => {
     assert.match(read('docs/server.md'), /^plinth init .*--data \/var\/lib\/plinth$/m)
     assert.doesNotMatch(read('docs/server.md'), /^plinth (?!init).*--data/m)
     assert.match(read('deploy/plinth.service'), /^Environment=SUITE_DATA=%S\/plinth$/m)
@@ -73,7 +73,7 @@ describe('what is in deploy/, Dockerfile and compose.yaml', () => {
       assert.match(read(`deploy/${unit}`), /^EnvironmentFile=\/etc\/plinth\/\.env$/m)
   })
 
-  test('containers may do nothing they need not, and have an init', () => {
+  test('containers have minimal privileges and an init', () => {
     const own = /^ {2}plinth:\n(?: {4}.*\n)+/m.exec(read('compose.yaml'))?.[0] ?? ''
     for (const line of [
       'init: true',
@@ -93,7 +93,7 @@ describe('what is in deploy/, Dockerfile and compose.yaml', () => {
       assert.match(cluster, new RegExp(`^ +${RegExp.escape(line)}$`, 'm'))
   })
 
-  test('the cluster asks for liveness and readiness, and may drain a node', () => {
+  test('the cluster probes liveness and readiness, and can drain a node', () => {
     const cluster = read('deploy/kubernetes.yaml')
     const probe = (name: string) =>
       new RegExp(`^ +${name}:\\n +httpGet: \\{ path: (\\S+), port: http \\}$`, 'm').exec(
@@ -112,7 +112,7 @@ describe('what is in deploy/, Dockerfile and compose.yaml', () => {
     )
   })
 
-  test('the unit and the cluster are handed every secret that "plinth init" writes', () => {
+  test('the unit and the cluster get every secret that "plinth init" writes', () => {
     const written = read('cli/commands/setup/init.ts').matchAll(/^([A-Z_]+)=secrets\/(\S+)$/gm)
     const unit = read('deploy/plinth.service')
 
@@ -126,7 +126,7 @@ describe('what is in deploy/, Dockerfile and compose.yaml', () => {
     }
   })
 
-  test('the first password goes from the unit as docs/server.md says, and the start stays', () => {
+  test('the sed in docs/server.md removes the first password from the unit and nothing else', () => {
     assert.match(read('docs/server.md'), /^sed -i '\/admin\/Id' .*plinth\.service$/m)
     const left = read('deploy/plinth.service')
       .split('\n')
@@ -137,23 +137,23 @@ describe('what is in deploy/, Dockerfile and compose.yaml', () => {
     assert.equal(left.match(/^LoadCredential=/gm)?.length, 4)
   })
 
-  test('a stop signals the process that was started, which passes it on', () => {
+  test('a stop signals only the main process, which forwards it', () => {
     assert.match(read('deploy/plinth.service'), /^KillMode=mixed$/m)
   })
 
-  test('everyone waits longer for the end than the services take: 5 s of drain and 25 s', () => {
+  test('stop timeouts are longer than the 5 s of drain plus 25 s of requests in flight', () => {
     assert.match(read('deploy/plinth.service'), /^TimeoutStopSec=40$/m)
     assert.match(read('compose.yaml'), /stop_grace_period: 40s/)
     assert.match(read('deploy/kubernetes.yaml'), /terminationGracePeriodSeconds: 40/)
   })
 
-  test('npm starts nothing, and faulty settings are not tried again', () => {
+  test('nothing is started through npm, and invalid settings cause no restart', () => {
     assert.match(read('Dockerfile'), /^CMD \["node", /m)
     assert.doesNotMatch(read('deploy/plinth.service'), /^Exec.*npm/m)
     assert.match(read('deploy/plinth.service'), /^RestartPreventExitStatus=78$/m)
   })
 
-  test('no secret is written down', () => {
+  test('the files contain no secrets', () => {
     for (const file of ['compose.yaml', 'deploy/kubernetes.yaml', 'deploy/plinth.service'])
       assert.doesNotMatch(
         read(file),
@@ -162,7 +162,7 @@ describe('what is in deploy/, Dockerfile and compose.yaml', () => {
       )
   })
 
-  test('the image names the ports of every service but the sandbox, and no other', () => {
+  test('the image exposes the landing page and every service except the sandbox', () => {
     const named = services.filter(({ name }) => name !== 'provider-sandbox').map(({ port }) => port)
 
     const exposed = /^EXPOSE (.+)$/m.exec(read('Dockerfile'))?.[1]?.split(' ').map(Number)
@@ -170,7 +170,7 @@ describe('what is in deploy/, Dockerfile and compose.yaml', () => {
     assert.deepEqual(exposed, [8080, ...named])
   })
 
-  test('all name the version of the package', () => {
+  test('all use the version of the package', () => {
     const { version } = JSON.parse(read('package.json'))
 
     for (const file of ['compose.yaml', 'deploy/kubernetes.yaml'])

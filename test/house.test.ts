@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { type RequestFiles, requestFiles } from './architecture/request-files.ts'
 
-/** How many files of a service and of accounts a reader has to open to follow a request. */
+/** How many files outside the kit a reader has to open to follow a request. */
 const MOST_FILES = { login: 13, checkout: 25, webhook: 16, refund: 18 }
 
-describe('a request is followed through few files', () => {
+describe('a request passes through few files:', () => {
   let requests: RequestFiles[]
   before(async () => {
     requests = await requestFiles()

@@ -1,6 +1,6 @@
 /**
- * `node test/house.ts`: how the house is doing. For each package its files, lines, widest folder and
- * import circles; for seven requests the number of files they pass through.
+ * `node test/house.ts` prints code statistics: for each package its files, lines, largest folder and
+ * import cycles, and for seven requests the number of files they pass through.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,6 +37,6 @@ function sizeOf(folder: string) {
     files: files.length,
     lines: files.reduce((sum, { source }) => sum + source.split('\n').length - 1, 0),
     'most entries in a folder': Math.max(0, ...inside.map(({ entries }) => entries.length)),
-    circles: cycles(files).length,
+    cycles: cycles(files).length,
   }
 }

@@ -16,8 +16,8 @@ const ROOT = join(import.meta.dirname, '..')
 type Suite = { file: string; only?: string; except?: string }
 
 /**
- * Of `npm test -- --pgbouncer` what depends most on connections: migrations and leases of several nodes,
- * races, services that are killed, payments that meet faults.
+ * The tests of `npm test -- --pgbouncer` that depend most on connections: migrations and leases of several
+ * nodes, races, killed services, and faults during payments.
  */
 const SUITES: Suite[] = [
   { file: 'packages/kit/src/database/transaction.test.ts' },
@@ -26,13 +26,13 @@ const SUITES: Suite[] = [
   { file: 'services/identity/test/races.test.ts' },
   { file: 'services/identity/test/refresh.test.ts' },
   { file: 'services/storage-full/test/quotas.test.ts' },
-  // Of the steps of an upload only those that the database takes part in.
+  // Only those steps of an upload that involve the database.
   {
     file: 'services/storage-full/test/crash-matrix-postgres.test.ts',
     only: 'files at LOCAL',
     except: 'large|upload:|publish:|thumbnail:read|thumbnail:put',
   },
-  // Killed in the middle of a transaction, and delivered again at once.
+  // Killed in the middle of a transaction, and redelivered immediately.
   { file: 'services/payments/test/crash.test.ts', only: 'a webhook killed on postgres' },
   { file: 'services/payments/test/scenarios-events.test.ts' },
   { file: 'services/payments/test/scenarios-nodes.test.ts' },
@@ -58,14 +58,14 @@ describe('through PgBouncer in transaction mode', {
     for (const cleanup of cleanups) await cleanup()
   })
 
-  test('a named statement works on another connection to the server, too', async (t) => {
+  test('a named statement also works on another server connection', async (t) => {
     const { db, close } = await openDatabase<Tables>(url, [], { poolSize: 1 })
     const other = await openDatabase<Tables>(url, [], { poolSize: 1 })
     t.after(() => Promise.all([close(), other.close()]))
     await byName(db, { name: 'plinth' })
 
     const [found, { rows: named }] = await inTransaction(other.db, async (holding) => {
-      // From here on it has the connection on which the statement got its name.
+      // From here on, this transaction holds the connection on which the statement was prepared.
       await sql`select 1`.execute(holding)
       return [
         await byName(db, { name: 'plinth' }),

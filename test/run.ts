@@ -1,9 +1,9 @@
 /**
- * `npm test`: type check, lint, architecture, unit and HTTP tests, end-to-end tests, on servers it
- * obtains and stops itself. The last line is the sum of all of them.
- * `npm run check` (`--fast`) leaves the end-to-end tests out and tries fewer random inputs.
- * `--pgbouncer` runs the tests of services and packages, and nothing else, with PostgreSQL behind PgBouncer
- * in transaction mode as the only engine.
+ * `npm test`: type check, lint, architecture, unit and HTTP tests and end-to-end tests, on servers that it
+ * obtains and stops itself. The last line has the totals.
+ * `npm run check` (`--fast`) skips the end-to-end tests and tries fewer random inputs.
+ * `--pgbouncer` runs only the tests of services and packages, with PostgreSQL behind PgBouncer in transaction
+ * mode as the only engine.
  * `TEST_STRICT=on` makes a skipped test a failure.
  */
 import { existsSync, readFileSync } from 'node:fs'
@@ -17,11 +17,11 @@ import { runTestFiles, testFiles } from './runner/test-files.ts'
 
 const AT_ONCE = availableParallelism() + 1
 const IN_BATCHES = { concurrency: AT_ONCE, inBatches: true }
-/** They take longest; begun last, they would run alone for a minute or two. */
+/** The longest files go first; started last, they would run alone for a minute or two. */
 const LONGEST = ['test/pgbouncer.test.ts', 'e2e/package.test.ts', 'e2e/consoles/reference.test.ts']
 
 if (process.argv.includes('--help')) {
-  console.log('npm test runs everything; npm run check leaves the end-to-end tests out.')
+  console.log('npm test runs everything; npm run check skips the end-to-end tests.')
   console.log('npm test -- --pgbouncer runs the tests on PostgreSQL through PgBouncer.')
   console.log('TEST_STRICT=on makes a skipped test a failure.')
   process.exit(0)
@@ -31,7 +31,7 @@ const pooled = process.argv.includes('--pgbouncer')
 const strict = process.env.TEST_STRICT === 'on'
 keepTemporaryFilesInMemory()
 const postgres = await (pooled ? providePooledPostgres() : providePostgres())
-// Installing takes a while, and the tests before the first that needs it take longer.
+// Start installing now: the tests before the first that needs it take longer than the installation.
 const chromium = fast || pooled ? undefined : obtainChromium()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt(signal))
 
@@ -46,23 +46,23 @@ process.exit(hasFailed(outcome, strict) ? 1 : 0)
 async function interrupt(signal: NodeJS.Signals): Promise<void> {
   await postgres.stop()
   process.stdout.write(`\nInterrupted.\n${closingLines(outcomeOf(outcomes), strict)}`)
-  // A signal to this process reaches neither the test files nor the services that they started.
-  for (const pid of startedBy(process.pid)) end(pid)
+  // A signal to this process does not reach the test files or the services they started.
+  for (const pid of descendantsOf(process.pid)) end(pid)
   process.exit(signal === 'SIGINT' ? 130 : 143)
 }
 
-/** The processes that a process has started, and those that they have started. */
-function startedBy(pid: number): number[] {
+/** All descendants of a process. */
+function descendantsOf(pid: number): number[] {
   const file = `/proc/${pid}/task/${pid}/children`
   const children = existsSync(file) ? (readFileSync(file, 'utf8').match(/\d+/g) ?? []) : []
-  return children.map(Number).flatMap((child) => [child, ...startedBy(child)])
+  return children.map(Number).flatMap((child) => [child, ...descendantsOf(child)])
 }
 
 function end(pid: number): void {
   try {
     process.kill(pid, 'SIGTERM')
   } catch {
-    // It has ended.
+    // It has already exited.
   }
 }
 

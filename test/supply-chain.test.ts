@@ -36,14 +36,14 @@ describe('the supply chain', () => {
     }
   })
 
-  test('no install script of a package runs', () => {
+  test('no package runs an install script', () => {
     for (const [path, { hasInstallScript }] of installed)
       if (hasInstallScript)
         assert.equal(root.allowScripts?.[path.replace(/^.*node_modules\//, '')], false, path)
   })
 
-  test('of a package in CommonJS that is loaded late only the default is used', () => {
-    // In the bundle of the package it has no other export.
+  test('dynamic imports of CommonJS packages use only the default export', () => {
+    // In the bundled package they have no other export.
     const sources = globSync('{packages,services}/*/src/**/*.ts', { cwd: ROOT })
     const loads = sources.flatMap((file) => [
       ...read(file).matchAll(/const (.+) = await import\(\s*'([^'.][^']*)'/g),

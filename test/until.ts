@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 
 const PATIENCE_MS = 30_000
 
-/** Reads again and again until the value is as wanted; fails with the last one after 30 seconds. */
+/** Polls until the value is wanted; after 30 seconds it throws with the last value. */
 export async function until<T>(
   read: () => Promise<T> | T,
   isWanted: (value: T) => boolean,

@@ -16,7 +16,7 @@ const BARE: Migration = {
   },
 }
 
-/** Rows of this size per second through our own query builder, each durable before the next. */
+/** Inserts of this size per second through our own query builder, each durable before the next. */
 export async function bareInsertsPerSecond(body: string, seconds: number): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'))
   const { db, close } = await openDatabase<Tables>(`sqlite:${folder}/bare.db`, [BARE])
@@ -31,7 +31,7 @@ export async function bareInsertsPerSecond(body: string, seconds: number): Promi
         .execute()
     return (rows - before) / ((performance.now() - started) / 1000)
   }
-  await insertFor(seconds * 500) // Until the code is warm and the log has its full size.
+  await insertFor(seconds * 500) // Warm up the code and let the log reach its full size.
   const rate = await insertFor(seconds * 1000)
   await close()
   rmSync(folder, { recursive: true, force: true })

@@ -1,4 +1,4 @@
-/** What Node itself can do: the same bytes for the same path, and nothing else. */
+/** The baseline of Node itself: returns the same bytes for the same path, and does nothing else. */
 import { createServer } from 'node:http'
 
 type Reply = { status: number; headers: [string, string][]; bodyBase64: string }

@@ -1,4 +1,4 @@
-/** What Node, `pg` and PostgreSQL give together: one row for each request, one query per turn of the loop. */
+/** The baseline of Node, `pg` and PostgreSQL: one row per request, one query per turn of the event loop. */
 import { createServer, type ServerResponse } from 'node:http'
 import pg from 'pg'
 

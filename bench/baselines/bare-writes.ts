@@ -1,6 +1,6 @@
 /**
- * Small files made durable with nothing around it: write, fsync, rename, fsync of the folder, and a
- * row in SQLite when it is asked for.
+ * The bare system calls that make small files durable: write, fsync, rename, fsync of the folder, and
+ * optionally a row in SQLite.
  */
 import { randomUUID } from 'node:crypto'
 import { open, rename } from 'node:fs/promises'
@@ -26,7 +26,7 @@ async function store(name: string): Promise<void> {
   insertRow(name)
 }
 
-/** As durable as ours: each row is on the disk before the next one. */
+/** As durable as our own rows: each is on disk before the next one. */
 function openRows(): (name: string) => void {
   const database = new SqliteDatabase(join(folder, 'rows.db'))
   database.pragma('journal_mode = WAL')
@@ -48,5 +48,5 @@ async function filesPerSecond(duration: number): Promise<number> {
   return (count - before) / ((performance.now() - started) / 1000)
 }
 
-await filesPerSecond(seconds / 2) // As warm as what it is compared with.
+await filesPerSecond(seconds / 2) // Warm up, like the service it is compared with.
 console.log(await filesPerSecond(seconds))

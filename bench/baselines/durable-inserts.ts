@@ -2,7 +2,7 @@ import pg from 'pg'
 
 const CONNECTIONS = 10
 
-/** Rows of this size per second over ten connections, each durable before the next of its connection. */
+/** Inserts of this size per second over ten connections, each durable before the next on its connection. */
 export async function durableInsertsPerSecond(
   url: string,
   body: string,

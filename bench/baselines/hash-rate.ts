@@ -1,4 +1,4 @@
-/** How many passwords a second the pool of the service checks when it does nothing else. */
+/** How many passwords per second the service's hashing pool checks when it does nothing else. */
 import { createPasswords } from '../../packages/accounts/src/passwords/passwords.ts'
 
 const seconds = Number(process.argv[2] ?? 5)

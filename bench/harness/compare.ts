@@ -1,6 +1,6 @@
 /**
- * Measures a server that runs as a process of its own, driven from another process over a fixed
- * number of connections, and compares it with a bare `node:http` server that answers the same bytes.
+ * Measures a server in its own process, driven from another process over a fixed number of
+ * connections, and compares it with a bare `node:http` server that returns the same bytes.
  */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -18,12 +18,12 @@ export type BenchRequest = {
   body?: string | Buffer
 }
 
-/** Several requests take turns. */
+/** Several requests are sent in turn. */
 type Requests = BenchRequest | BenchRequest[]
 type Options = {
   connections?: number
   seconds?: number
-  /** Whether replies of 400 and above are part of the load, and no error. */
+  /** Whether replies of 400 and above are expected instead of an error. */
   mayRefuse?: boolean
 }
 
@@ -69,7 +69,7 @@ function loadRow(what: string, server: BenchServer, load: Load): Row {
   return { what, ours: perSecond(requestsPerSecond), p50Ms, p99Ms, peakMb: server.peakMemoryMb() }
 }
 
-/** Sends the same requests again and again from a process of its own. */
+/** Sends the same requests repeatedly, from a separate process. */
 export async function drive(
   server: { url: string },
   requests: Requests,
@@ -94,7 +94,7 @@ export async function drive(
   return load
 }
 
-/** A server with nothing in it that answers each path with the bytes the real one gave. */
+/** A bare server that answers each path with the bytes that the real one returned. */
 async function startBareServer(server: BenchServer, requests: BenchRequest[]) {
   const replies: Record<string, unknown> = {}
   for (const { method = 'GET', path, headers, body } of requests) {

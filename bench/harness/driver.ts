@@ -1,6 +1,6 @@
 /**
- * The load, in a process of its own: raw sockets with prepared requests, so that the driver costs
- * far less than what it drives. One request at a time on each connection.
+ * The load generator, in its own process: it writes prepared requests to raw sockets, so that it costs
+ * far less than the server under test. One request at a time on each connection.
  */
 import { connect, type Socket } from 'node:net'
 import { createHistogram } from 'node:perf_hooks'
@@ -24,7 +24,7 @@ export type Load = {
   requestsPerSecond: number
   p50Ms: number
   p99Ms: number
-  /** Replies of 400 and above, and one of their statuses. */
+  /** The number of replies of 400 and above; `sample` is the status of one of them. */
   refused: number
   sample?: number
 }

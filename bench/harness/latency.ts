@@ -3,7 +3,7 @@ import { SECONDS } from './settings.ts'
 const SAMPLES = Math.max(10, Math.round(SECONDS * 20))
 const WARM_UP = 20
 
-/** Sends the requests in turns, so that no moment favours one; the median time of each. */
+/** The median time of each request. Sends them in turn, so that a busy moment affects all of them alike. */
 export async function mediansInTurns(requests: (() => Promise<Response>)[]): Promise<number[]> {
   const times = requests.map((): number[] => [])
   for (let sample = -WARM_UP; sample < SAMPLES; sample += 1)

@@ -20,7 +20,7 @@ export function createReplyReader(onReply: (status: number) => void): (chunk: Bu
     status = Number(head.slice(9, 12))
     chunked = /\r\ntransfer-encoding: chunked/i.test(head)
     bodyBytesLeft = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
-    // The end of the head stays in front of a chunked body: an empty one is its last chunk at once.
+    // Keep the CRLF before a chunked body: LAST_CHUNK starts with one, and an empty body is only a last chunk.
     pending = pending.subarray(chunked ? end + 2 : end + 4)
     return true
   }

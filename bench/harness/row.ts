@@ -5,7 +5,7 @@ export type Row = {
   ours: string
   baseline?: string
   ratio?: number
-  /** What must be reached, in words, and whether it was. */
+  /** The target as text, and whether it was met. */
   bar?: string
   met?: boolean
   p50Ms?: number
@@ -13,7 +13,7 @@ export type Row = {
   peakMb?: number | undefined
 }
 
-/** What a part of the benchmark measures, in a folder that is removed afterwards. */
+/** Measures one part of the benchmark, in a folder that is removed afterwards. */
 export type Part = (folder: string) => Promise<Row[]>
 
 export function atLeast(bar: number, value: number): Pick<Row, 'bar' | 'met'> {

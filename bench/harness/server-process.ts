@@ -15,14 +15,14 @@ export type BenchServer = {
   pid: number
   /** From the start of the process to its first accepted connection. */
   startMs: number
-  /** Processor time of all its threads so far. */
+  /** CPU time of all its threads so far. */
   cpuMs(): number
   memoryMb(): number | undefined
   peakMemoryMb(): number | undefined
   stop(): Promise<void>
 }
 
-/** Runs a main.ts as a process of its own, on a free port and in a temporary data folder. */
+/** Runs a main file in its own process, on a free port and with a temporary data folder. */
 export async function startServer(
   file: string,
   portSetting: string,
@@ -68,7 +68,7 @@ export async function startServer(
   }
 }
 
-/** To the nanosecond, unlike /proc/PID/stat. Only Linux has it. */
+/** Precise to the nanosecond, unlike /proc/PID/stat. Linux only. */
 function cpuMs(pid: number | undefined): number {
   const threads = readdirSync(`/proc/${pid}/task`)
   const nanoseconds = threads.map((thread) =>
@@ -82,7 +82,7 @@ function memoryMb(pid: number | undefined, field: string): number | undefined {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
     return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) / 1024
   } catch {
-    return undefined // Only Linux has it.
+    return undefined // Linux only.
   }
 }
 

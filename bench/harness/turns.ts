@@ -1,9 +1,9 @@
-/** One turn of both sides. */
+/** The results of one turn of both sides. */
 export type Turn<Ours, Baseline> = { ours: Ours; baseline: Baseline; ratio: number }
 
 /**
- * Lets both sides run in turns and returns the turn with the middle ratio: a busy moment of the
- * machine hits both, and one disturbed turn does not decide.
+ * Runs both sides in turns and returns the turn with the median ratio: a busy moment affects both
+ * sides, and one disturbed turn does not decide the result.
  */
 export async function middleTurn<Ours, Baseline>(
   count: number,
@@ -14,12 +14,12 @@ export async function middleTurn<Ours, Baseline>(
   return turns.toSorted((a, b) => a.ratio - b.ratio)[count >> 1] as Turn<Ours, Baseline>
 }
 
-/** The time, or processor time, that a number of requests took. */
+/** The elapsed time, or CPU time, of a number of requests. */
 export type Spent = { ms: number; requests: number }
 
 /**
- * The time of a request, in milliseconds, over all turns together: one turn differs from the next by
- * more than what is measured.
+ * The time per request in milliseconds, over all turns together: single turns differ by more than the
+ * effect being measured.
  */
 export async function timeOfRequests(
   count: number,
@@ -29,7 +29,7 @@ export async function timeOfRequests(
   const one = { run: ours, ms: 0, requests: 0 }
   const other = { run: baseline, ms: 0, requests: 0 }
   for (let turn = 0; turn < count; turn++)
-    // The first of two costs some percent more, also against itself: each is first in every other turn.
+    // Whichever side runs first costs a few percent more, even against itself, so alternate.
     for (const side of turn % 2 === 0 ? [one, other] : [other, one]) {
       const { ms, requests } = await side.run()
       side.ms += ms

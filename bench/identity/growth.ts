@@ -7,7 +7,7 @@ import { seededDatabase } from './users.ts'
 const FEW = 1000
 const BAR = 1.3
 
-/** Each finds one user, or a page of the hundred that have it. */
+/** Each search finds one user, or a page of the hundred users that match. */
 const SEARCHES: Record<string, (users: number) => string> = {
   q: (users) => `user${users / 2}`,
   mfa: () => 'true',
@@ -20,7 +20,7 @@ type Requests = {
   search(name: string): Promise<Response>
 }
 
-/** The same requests on few and on many users. */
+/** The same requests with few and with many users. */
 export function growth(): Promise<Row[]> {
   return withUsers(FEW, (few) =>
     withUsers(ROWS, async (many) => [

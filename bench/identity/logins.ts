@@ -19,7 +19,7 @@ export function logins(): Promise<Row[]> {
   ])
 }
 
-/** A login is a hash and little else: the rest of it may cost a tenth. */
+/** A login is mostly hashing: the rest may cost at most a tenth. */
 async function againstHashing({ server }: Identity): Promise<Row> {
   const program = join(import.meta.dirname, '../baselines/hash-rate.ts')
   const { ours, baseline, ratio } = await middleTurn(3, async () => {
@@ -38,7 +38,7 @@ async function againstHashing({ server }: Identity): Promise<Row> {
   }
 }
 
-/** Storage mounts the same accounts, and asks for no second factor. */
+/** Storage uses the same accounts package, but never asks for a second factor. */
 async function againstNoGate({ server }: Identity): Promise<Row> {
   const storage = await startServer('services/storage-full/src/main.ts', 'STORAGE_FULL_PORT')
   try {
@@ -58,7 +58,7 @@ async function againstNoGate({ server }: Identity): Promise<Row> {
   }
 }
 
-/** Unknown user, wrong password and disabled user must not be told apart by time. */
+/** Unknown user, wrong password and disabled user must not be distinguishable by timing. */
 async function equalWork({ server, token }: Identity): Promise<Row> {
   const headers = { ...JSON_TYPE, authorization: `Bearer ${token}` }
   const disabled = { username: 'disabled', email: 'd@localhost', password: ADMIN.password }

@@ -1,6 +1,6 @@
 /**
- * What metrics and traces cost those who switch them on, against the same service without: processor
- * time for a request, because the differences are smaller than the moods of a machine.
+ * The cost of metrics and traces, against the same service without them. Compares CPU time per
+ * request, because the differences are smaller than the noise of elapsed time.
  */
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -83,7 +83,7 @@ function startIdentity(env: Record<string, string>): Promise<BenchServer> {
   return startServer('cli/main.js', 'IDENTITY_PORT', env, ['start', 'identity'])
 }
 
-/** How long the start takes, and what it takes of memory once somebody has logged in. */
+/** The start time, and the memory in use after a login. */
 async function startRows(management: Record<string, string>): Promise<Row[]> {
   const measure = async (env: Record<string, string>) => {
     const server = await startIdentity(env)

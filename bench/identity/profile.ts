@@ -19,7 +19,7 @@ export function profile(): Promise<Row[]> {
   })
 }
 
-/** A hundred requests a second beside nothing, and beside 64 and 200 clients that only log in. */
+/** A hundred requests per second: idle, and while 64 and 200 clients do nothing but log in. */
 async function duringStorm(identity: Identity): Promise<Row[]> {
   const idle = percentiles(await probe(identity))
   const rows: Row[] = [{ what: `GET ${PATH}, idle`, ours: '', ...idle }]

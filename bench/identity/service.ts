@@ -5,7 +5,7 @@ export const JSON_TYPE = { 'content-type': 'application/json' }
 
 export type Identity = { server: BenchServer; token: string }
 
-/** The service with an administrator signed in. */
+/** Runs the service with an administrator signed in. */
 export async function withIdentity<T>(
   work: (identity: Identity) => Promise<T>,
   env: Record<string, string> = {},

@@ -12,8 +12,8 @@ const PASSWORD = 'password123123'
 const ORIGIN = { address: 'bench', userAgent: null, requestId: null }
 
 /**
- * A SQLite database with that many users and an administrator, all with the demo password. A hundred
- * of them have a second factor, and were last seen in 2020.
+ * A SQLite database with this many users and an administrator, all with the demo password. A hundred
+ * users have a second factor and were last seen in 2020.
  */
 export async function seededDatabase(users: number) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-users-'))
@@ -40,7 +40,7 @@ export async function seededDatabase(users: number) {
   })
   await registerUser(accounts, named('admin'), ORIGIN, { roles: [ADMIN_ROLE] })
   await registerUser(accounts, named('user0'), ORIGIN)
-  // One hash for all: the hash of a password is not what grows with the number of users.
+  // One hash for all: hashing does not depend on the number of users.
   await sql`
     insert into users (username, email, password_hash, roles, admin, enabled, created_at,
       second_factor, last_seen_on)

@@ -1,4 +1,4 @@
-/** The smallest service on the kit: a JSON route, and one that asks for a token and reads a row. */
+/** The smallest service on the kit: a JSON route, and one that verifies a token and reads a row. */
 import {
   callerGuard,
   systemClock as clock,
@@ -39,7 +39,7 @@ async function guardedRoute(server: ReturnType<typeof createServer>): Promise<vo
   const guard = callerGuard(createAccessTokenVerifier(rules, keys).verify)
   const subject = { userId: '1', username: 'ada', roles: ['ROLE_USER'], sessionId: '1' }
   server.get('/token', () => createAccessTokenSigner(rules, keys).sign(subject))
-  // As the services read the caller of each request.
+  // The same way the services read the caller of each request.
   const greetingById = prepared((greetings: Db<Tables>, { id }: { id: number }) =>
     greetings.selectFrom('greetings').selectAll().where('id', '=', id),
   )

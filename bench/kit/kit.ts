@@ -2,7 +2,7 @@ import { compare } from '../harness/compare.ts'
 import type { Row } from '../harness/row.ts'
 import { startServer } from '../harness/server-process.ts'
 
-/** What the kit costs by itself, in the smallest service that can be built on it. */
+/** The cost of the kit itself, in the smallest service that can be built on it. */
 export async function kit(): Promise<Row[]> {
   const server = await startServer('bench/kit/greeting-server.ts', 'BENCH_PORT')
   try {

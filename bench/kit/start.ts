@@ -10,12 +10,12 @@ import { type BenchServer, startServer } from '../harness/server-process.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const LONGEST_START_SECONDS = 1.5
 const MOST_MEMORY_MB = 180
-// The threads that hashed the demo passwords end after ten idle seconds.
+// The threads that hashed the demo passwords exit after ten idle seconds.
 const IDLE_AFTER_MS = 15_000
 
 /**
- * `npm start` after `npm ci` on an empty data folder, until the landing page accepts connections. It
- * is the last to do so.
+ * `npm start` after `npm ci` on an empty data folder, until the landing page accepts connections,
+ * which is the last to do so.
  */
 export async function start(folder: string): Promise<Row[]> {
   await install(folder)
@@ -36,7 +36,7 @@ export async function start(folder: string): Promise<Row[]> {
   ]
 }
 
-/** The step of `npm ci` that matters here, into a folder of our own. */
+/** The step of `npm ci` that matters here, with a separate compile cache. */
 async function install(compiled: string): Promise<void> {
   const program = join(ROOT, 'launcher/compile-ahead.js')
   const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: compiled }
@@ -49,11 +49,11 @@ async function startSuite(compiled: string): Promise<BenchServer> {
   return startServer('cli/main.js', 'SUITE_PORT', env, ['start'])
 }
 
-/** Of Node, as `npm start` gives them. */
+/** The Node options of `npm start`. */
 function startOptions(): string {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const [, options] = /^node (.*?) ?cli\/main\.js start$/.exec(scripts.start) ?? []
-  if (options === undefined) throw new Error('npm start does something else now.')
+  if (options === undefined) throw new Error('npm start no longer runs cli/main.js.')
   return options
 }
 

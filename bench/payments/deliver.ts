@@ -4,7 +4,7 @@ import type { Delivery } from './signed-events.ts'
 
 const CONNECTIONS = 32
 
-/** Posts every delivery once, over a fixed number of connections; gives deliveries per second. */
+/** Posts every delivery once, over a fixed number of connections; returns deliveries per second. */
 export async function deliverAll(url: string, deliveries: readonly Delivery[]): Promise<number> {
   const { host, port } = new URL(url)
   const requests = deliveries.map((delivery) => bytesOf(delivery, host)).values()
@@ -14,7 +14,7 @@ export async function deliverAll(url: string, deliveries: readonly Delivery[]): 
   return deliveries.length / ((performance.now() - started) / 1000)
 }
 
-/** One request at a time, whichever is next, until there is none. */
+/** Sends one request at a time until the shared iterator is exhausted. */
 async function converse(port: number, requests: Iterator<Buffer>): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const socket = connect(port, 'localhost').setNoDelay(true)

@@ -1,6 +1,6 @@
 /**
- * What events cost the requests that they are about, as time and as processor time against the same
- * service without them, and how fast they are delivered.
+ * What events add to the requests that cause them, in elapsed time and in CPU time, against the same
+ * service without events; and how fast events are delivered.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,11 +19,11 @@ import { interleaved, openPayments, withPayments } from './payments.ts'
 const TURNS = 30
 const MOST = 1.1
 const BYTES = 10 * 1024
-/** Whose webhooks are one part of a turn. */
+/** The payments whose webhooks one side delivers in a turn. */
 const PAYMENTS = Math.ceil(10 * SECONDS)
-/** What a service does after the last reply counts too: events get their places then. */
+/** Work after the last reply counts too: events get their serial numbers then. */
 const AFTERWARDS_MS = 1_100
-/** Made, paid, and ten refunds. */
+/** Created, paid, and ten refunds. */
 const EVENTS_OF_PAYMENT = 12
 const DELIVERED = EVENTS_OF_PAYMENT * Math.ceil(40 * SECONDS)
 const LEAST_PER_SECOND = 500
@@ -36,7 +36,7 @@ export async function events(folder: string): Promise<Row[]> {
   return [...(await uploadRows(folder)), await webhookRow(), await deliveryRow()]
 }
 
-/** Of an upload the time has the bar; its processor time differs by 7 % between two equal processes. */
+/** Only the elapsed time has a target: CPU time differs by 7 % even between two identical processes. */
 async function uploadRows(folder: string): Promise<Row[]> {
   return withService(join(folder, 'on'), (on) =>
     withService(
@@ -58,7 +58,7 @@ async function uploadRows(folder: string): Promise<Row[]> {
   )
 }
 
-/** One after another. */
+/** One upload after another. */
 async function timeOfUploads(service: Service): Promise<Spent> {
   const seconds = SECONDS / 5
   const upload = songUpload(service, BYTES)
@@ -86,7 +86,7 @@ async function webhookRow(): Promise<Row> {
   )
 }
 
-/** Each part delivers the webhooks of other payments. */
+/** Each turn delivers the webhooks of payments that had none before. */
 async function webhooksOf(server: BenchServer): Promise<() => Promise<Spent>> {
   const opened = await openPayments(server.url, PAYMENTS * (TURNS + 1))
   return async () => {
@@ -113,7 +113,7 @@ async function costRow(what: string, { on, off, most }: Sides): Promise<Row> {
   }
 }
 
-/** Events wait for a paused endpoint; the time runs from when it is active to the last of them. */
+/** Events queue up for a paused endpoint; the clock runs from its activation to the last delivery. */
 async function deliveryRow(): Promise<Row> {
   return withPayments({}, async ({ url }) => {
     const receiver = await startReceiver()

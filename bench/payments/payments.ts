@@ -7,7 +7,7 @@ import { deliverAll } from './deliver.ts'
 import { type Delivery, eventsOf, type Opened, signed, WEBHOOK_SECRET } from './signed-events.ts'
 
 const PAYMENTS = Math.ceil(200 * SECONDS)
-/** Whose webhooks warm the service up: its code is optimised after some twenty thousand of them. */
+/** The payments for warming up: the code is optimised after about twenty thousand webhooks. */
 const WARMING = 1000
 const MANY = Math.min(100_000, 50_000 * SECONDS)
 
@@ -15,7 +15,7 @@ export function payments(): Promise<Row[]> {
   return withPayments({}, rowsOf)
 }
 
-/** The service, and a provider of its own. */
+/** Runs the service with its own provider. */
 export async function withPayments<T>(
   env: Record<string, string>,
   work: (server: BenchServer) => Promise<T>,
@@ -86,7 +86,7 @@ async function openPayment(url: string, businessReference: string): Promise<Open
   return (await reply.json()) as Opened
 }
 
-/** Each delivery is claimed, joined to its payment and durable before it is acknowledged. */
+/** Each delivery is claimed, applied to its payment and durable before it is acknowledged. */
 async function distinctRow(server: BenchServer, opened: Opened[]): Promise<Row> {
   const deliveries = interleaved(opened)
   const bare = await bareInsertsPerSecond(deliveries[0]?.body ?? '', SECONDS / 2)
@@ -111,7 +111,7 @@ export function interleaved(opened: Opened[]): Delivery[] {
   return (lives[0] ?? []).flatMap((_, step) => lives.flatMap((life) => life[step] ?? []))
 }
 
-/** What was acknowledged was applied: every payment has its ten refunds of ten. */
+/** Every acknowledged event must have been applied: each payment has ten refunds of 10. */
 async function requireEffects(url: string, opened: Opened[]): Promise<void> {
   for (const { paymentId } of opened) {
     const reply = await fetch(`${url}/api/payments/${paymentId}`)

@@ -1,7 +1,7 @@
-/** Loaded before a service, this leaves out everything that its events cost. */
+/** Loaded before a service, this removes the entire cost of its events. */
 import { registerHooks } from 'node:module'
 
-/** What takes the place of the exports of a module, by the end of its address. */
+/** The code that replaces exports of a module, by the end of its URL. */
 const REPLACED: Record<string, string> = {
   'events/src/database/outbox.repository.ts': `
     import { sql } from 'kysely'

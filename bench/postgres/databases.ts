@@ -2,12 +2,12 @@ import pg from 'pg'
 import { startPostgres } from '../../packages/kit/testing/databases/postgres.ts'
 import type { Part, Row } from '../harness/row.ts'
 
-/** Makes an empty database, and gives its address. */
+/** Creates an empty database and returns its URL. */
 export type DatabaseNamed = (name: string) => Promise<string>
 
 type Rows = (databaseNamed: DatabaseNamed, folder: string) => Promise<Row[]>
 
-/** A part with a PostgreSQL server of its own, which writes durably. */
+/** A part with its own PostgreSQL server, which writes durably. */
 export function onPostgres(rows: Rows): Part {
   return (folder) => withDatabases((databaseNamed) => rows(databaseNamed, folder))
 }

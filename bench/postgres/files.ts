@@ -18,7 +18,7 @@ const CLIENTS = 50
 const FEW = 1000
 const TURNS = 3
 
-/** Small uploads and long lists of the full edition. */
+/** Small uploads and long lists in the full edition. */
 export async function files(databaseNamed: DatabaseNamed, folder: string): Promise<Row[]> {
   const onPostgres = async (name: string) => ({
     STORAGE_FULL_DATABASE_URL: await databaseNamed(name),
@@ -89,7 +89,7 @@ async function listMs(service: Service): Promise<number> {
   return (await drive(service, page, { connections: 4 })).p50Ms
 }
 
-/** Rows only: a list never looks at the bytes. */
+/** Rows only: a list never reads the bytes. */
 async function plantFiles(url: string, count: number): Promise<void> {
   const { db, close } = await openDatabase<StorageTables>(url, storageMigrations, {
     statementMs: 600_000,

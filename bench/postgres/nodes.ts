@@ -6,13 +6,13 @@ import type { DatabaseNamed } from './databases.ts'
 import { meRate } from './sessions.ts'
 import { holdToShare } from './shares.ts'
 
-/** Of one core, so that two nodes, PostgreSQL and the driver have room on two. */
+/** A share of one core, so that two nodes, PostgreSQL and the driver fit on two cores. */
 const SHARE = 0.2
 const TURNS = 3
 const BAR = 1.7
 const WHAT = `GET /api/users/me at two nodes, each with ${SHARE} of a core, against one`
 
-/** Two nodes of identity on one database against one, each held to the same share of a core. */
+/** Two nodes of identity on one database against one node, each limited to the same share of a core. */
 export async function nodes(databaseNamed: DatabaseNamed): Promise<Row[]> {
   const env = {
     IDENTITY_DATABASE_URL: await databaseNamed('nodes'),

@@ -44,7 +44,7 @@ export async function payments(databaseNamed: DatabaseNamed): Promise<Row[]> {
   ).finally(turns.stop)
 }
 
-/** Each turn delivers the events of payments that had none before. */
+/** Each turn delivers the webhooks of payments that had none before. */
 async function webhookRate(url: string) {
   await warmUp(url)
   const opened = await openPayments(url, PAYMENTS * ROUNDS)

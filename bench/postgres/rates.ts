@@ -5,7 +5,7 @@ const TURNS = 3
 
 type Rate = () => Promise<number>
 
-/** Two rates in turns, after one turn of each to get warm. Without a bar it is only a comparison. */
+/** Measures two rates in turns, after one turn each to warm up. Without a bar there is no target. */
 export async function rateAgainst(
   what: string,
   ours: Rate,

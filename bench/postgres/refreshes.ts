@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { createReplyReader } from '../harness/reply-reader.ts'
 
-/** Sessions that are refreshed again and again, each with the token of its last refresh. */
+/** Refreshes sessions repeatedly, each with the token of its last refresh. */
 export async function refreshesPerSecond(
   url: string,
   tokens: string[],
@@ -19,22 +19,22 @@ export async function refreshesPerSecond(
   return count / ((performance.now() - started) / 1000)
 }
 
-/** Over one raw socket, which costs far less than what it measures. Gives the last token. */
+/** Uses one raw socket, which costs far less than the service. Returns the last token. */
 async function refreshUntil({ host, port }: URL, first: string, isOver: () => boolean) {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const socket = connect(Number(port), 'localhost').setNoDelay(true)
   const send = (token: string) => socket.write(requestWith(token, host))
-  let heard = ''
+  let received = ''
   const read = createReplyReader((status) => {
-    const token = /"refreshToken":"([^"]+)"/.exec(heard)?.[1]
-    heard = ''
+    const token = /"refreshToken":"([^"]+)"/.exec(received)?.[1]
+    received = ''
     if (status !== 200 || !token) reject(new Error(`A refresh was answered ${status}`))
     else if (isOver()) resolve(token)
     else send(token)
   })
   socket.on('connect', () => send(first)).on('error', reject)
   socket.on('data', (chunk: Buffer) => {
-    heard += chunk
+    received += chunk
     read(chunk)
   })
   socket.on('close', () => reject(new Error('The server closed a connection.')))

@@ -11,7 +11,7 @@ import { refreshesPerSecond } from './refreshes.ts'
 const SESSIONS = 32
 const REFRESHES = 1000
 
-/** Callers and refreshes at identity. */
+/** Authenticated requests and refreshes at identity. */
 export async function sessions(databaseNamed: DatabaseNamed): Promise<Row[]> {
   const url = await databaseNamed('identity')
   const inserts = await databaseNamed('bare_sessions')
@@ -24,7 +24,7 @@ export async function sessions(databaseNamed: DatabaseNamed): Promise<Row[]> {
   return withIdentity(rows, { IDENTITY_DATABASE_URL: url }).finally(bare.stop)
 }
 
-/** `node:http` with one query for the requests of a turn of the loop. */
+/** `node:http` with one query for all requests of a turn of the event loop. */
 export function startBareTurns(url: string): Promise<BenchServer> {
   return startServer('bench/baselines/bare-turns.ts', 'BARE_PORT', { BARE_DATABASE_URL: url })
 }

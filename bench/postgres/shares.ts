@@ -4,7 +4,7 @@ import { join } from 'node:path'
 const PERIOD_US = 10_000
 const ROOT = '/sys/fs/cgroup'
 
-/** A control group that holds a process to a share of one core. Throws where it may not be made. */
+/** Limits a process to a share of one core with a control group. Throws if that is not permitted. */
 export function holdToShare(pid: number, share: number): () => void {
   const isOld = existsSync(join(ROOT, 'cpu/cgroup.procs'))
   const root = isOld ? join(ROOT, 'cpu') : ROOT

@@ -15,8 +15,8 @@ ${tableOf([line('b', '2/s'), line('a', '1/s'), line('gone', '3/s')])}
 The end.
 `
 
-describe('writing figures into the page', () => {
-  test('replaces the parts that were measured and keeps the others, in the given order', () => {
+describe('writing results to the page', () => {
+  test('replaces the measured parts and keeps the others, in the given order', () => {
     const measured = new Map([['b', [line('b', '20/s'), line('b', '21/s')]]])
 
     const page = withLines(PAGE, ['a', 'b', 'new'], measured)
@@ -25,7 +25,7 @@ describe('writing figures into the page', () => {
     assert.deepEqual(figures, ['a 1/s', 'b 20/s', 'b 21/s'])
   })
 
-  test('leaves the text around the table alone, however often it is done', () => {
+  test('is idempotent and leaves the text around the table alone', () => {
     const once = withLines(PAGE, ['a', 'b', 'gone'], new Map())
     const twice = withLines(once, ['a', 'b', 'gone'], new Map())
 

@@ -1,6 +1,6 @@
 import { number, type Row } from '../harness/row.ts'
 
-/** The cells of one line: the part it belongs to first, then what was measured. */
+/** The cells of one line: first the part it belongs to, then the measurement. */
 export type Line = string[]
 
 const COLUMNS: [title: string, cell: (row: Row) => string][] = [
@@ -17,12 +17,12 @@ const COLUMNS: [title: string, cell: (row: Row) => string][] = [
 const TITLES = ['part', ...COLUMNS.map(([title]) => title), 'measured']
 const TEXT_COLUMNS = new Set(['part', 'what', 'measured'])
 
-/** `measured` says when and on what: lines of several runs stand in one table. */
+/** `measured` says when and where, because one table holds the lines of several runs. */
 export function lineOf(part: string, row: Row, measured: string): Line {
   return [part, ...COLUMNS.map(([, cell]) => cell(row)), measured]
 }
 
-/** A table that reads well in a terminal and in Markdown. */
+/** A table that is readable both in a terminal and as Markdown. */
 export function tableOf(lines: Line[]): string {
   const widths = TITLES.map((title, column) =>
     Math.max(3, title.length, ...lines.map((line) => line[column]?.length ?? 0)),

@@ -8,12 +8,12 @@ import { curlDownload } from './transfers.ts'
 type Download = {
   /** Seconds of one download through the service. */
   ours(): Promise<number>
-  /** The folder that the others serve, and the same file in it. */
+  /** The folder that the baselines serve, and the path of the same file in it. */
   root: string
   path: string
 }
 
-/** One large download against two ways to serve a folder. */
+/** One large download, against two other ways to serve a folder. */
 export async function downloadRows(what: string, { ours, root, path }: Download): Promise<Row[]> {
   const against = async (
     name: string,

@@ -7,7 +7,7 @@ const BAR_MB = 60
 
 type Load = { what: string; warmUp: BenchRequest; request: BenchRequest }
 
-/** How far the peak is above idle, which is after a little work and before the load. */
+/** The peak memory above idle. Idle is measured after a warm-up and before the load. */
 export async function memoryGrowth(
   server: BenchServer,
   { what, warmUp, request }: Load,

@@ -2,7 +2,7 @@ import type { BenchRequest } from '../harness/compare.ts'
 
 type File = { filename: string; type: string; start: Buffer; headers: Record<string, string> }
 
-/** An upload of so many bytes, all in one request. */
+/** An upload of this many bytes in one request. */
 export function multipartUpload({ filename, type, start, headers }: File, bytes: number) {
   return {
     method: 'POST',

@@ -2,7 +2,7 @@ import { atLeast, number, type Row } from '../harness/row.ts'
 import { middleTurn } from '../harness/turns.ts'
 
 const TURNS = 11
-/** Until the code is compiled and the file is in the system's cache. */
+/** Enough for the code to be compiled and the file to be in the page cache. */
 const WARM_UPS = 3
 
 /** Compares the speed of two transfers, each given as a function that returns its seconds. */

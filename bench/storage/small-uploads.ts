@@ -11,22 +11,22 @@ import { middleTurn } from '../harness/turns.ts'
 const CLIENTS = 50
 const BYTES = 10 * 1024
 const TURNS = 5
-/** Before some ten thousand uploads the code of the service is not optimised. */
+/** The code of the service is optimised after about ten thousand uploads. */
 const WARMING_SECONDS = 10
 
 type Load = {
-  /** Where the bare writes go. */
+  /** The folder for the bare writes. */
   folder: string
   upload(bytes: number): BenchRequest
-  /** Whether a bare write also keeps a row. */
+  /** Whether a bare write also inserts a row. */
   rows: boolean
   bar: number
 }
 
 /**
- * Small uploads of many clients, against the same system calls with nothing around them. Both sides
- * keep their folder for all turns: a file system gets slower with the files in one, and for a while
- * after many were removed.
+ * Small uploads from many clients, against the bare system calls. Both sides keep their folder for
+ * all turns, because a file system gets slower with the number of files in a folder, and for a while
+ * after many were deleted.
  */
 export async function smallUploads(
   server: BenchServer,

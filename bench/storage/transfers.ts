@@ -6,7 +6,7 @@ import { debianProgram } from '../../test/servers/debian.ts'
 
 const run = promisify(execFile)
 
-/** A file with the first bytes of its kind; the rest is text that no check looks at. */
+/** A file with the magic bytes of its type; the rest is text that no check looks at. */
 export async function writeLargeFile(path: string, megabytes: number, start: Buffer) {
   const megabyte = Buffer.alloc(2 ** 20, 'plinth ')
   const stream = createWriteStream(path, { flush: true })
@@ -17,12 +17,12 @@ export async function writeLargeFile(path: string, megabytes: number, start: Buf
   await finished(stream)
 }
 
-/** Seconds for one download by a client that discards what it reads. */
+/** The duration in seconds of one download by a client that discards the data. */
 export async function curlDownload(url: string, header = 'X: x'): Promise<number> {
   return Number(await curl('-o', '/dev/null', '-w', '%{time_total}', '-H', header, url))
 }
 
-/** Seconds for one upload of `path;type=…`, and the body of the reply. */
+/** The duration in seconds of one upload of `path;type=…`, and the body of the reply. */
 export async function curlUpload(url: string, header: string, file: string) {
   const headers = ['-H', header, '-H', 'Expect:']
   const output = await curl('-w', '\n%{time_total}', ...headers, '-F', `file=@${file}`, url)
@@ -35,7 +35,7 @@ async function curl(...args: string[]): Promise<string> {
   return (await run(path, ['-sf', ...args], { env })).stdout
 }
 
-/** Seconds for a copy that has reached the disk. */
+/** The duration in seconds of a copy, until it has reached the disk. */
 export async function copyDurably(from: string, to: string): Promise<number> {
   const started = performance.now()
   await run('dd', [`if=${from}`, `of=${to}`, 'bs=1M', 'conv=fsync', 'status=none'])

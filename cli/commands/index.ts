@@ -17,7 +17,7 @@ import { migrate } from './upkeep/migrate.ts'
 import { move } from './upkeep/move.ts'
 import { restore } from './upkeep/restore.ts'
 
-/** In the order in which the help shows them. */
+/** In the order of the help. */
 export const commands: Command[] = [
   start,
   health,

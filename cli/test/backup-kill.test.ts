@@ -17,7 +17,7 @@ import {
 } from './filled-suite.ts'
 import { killedAt, plinth, plinthHere } from './run-plinth.ts'
 
-/** In the order in which a command passes them. */
+/** Fail points, in the order in which a command reaches them. */
 const DURING_BACKUP = ['held', 'pinned', 'rows', 'file', 'files', 'synced']
 const DURING_VERIFY = ['restored', 'checked']
 const DURING_RESTORE = [
@@ -40,7 +40,7 @@ for (const engine of engines)
     const found = (pattern: RegExp) => readdirSync(backups).filter((name) => pattern.test(name))
     let archive = ''
 
-    await t.test('during a backup leaves no archive, and the suite as it was', async () => {
+    await t.test('during a backup leaves no archive and an unaffected suite', async () => {
       for (const point of DURING_BACKUP)
         await killedAt(`backup:${point}`, ['backup', 'create'], env)
       assert.deepEqual(found(/\.tar\.zst$/), [])
@@ -52,22 +52,25 @@ for (const engine of engines)
       archive = JSON.parse(made.stdout).file
     })
 
-    await t.test('during a proof leaves a scratch folder, which the next one removes', async () => {
-      const words = ['backup', 'verify', archive]
-      for (const point of DURING_VERIFY) {
-        await killedAt(`verify:${point}`, words, env)
-        assert.equal(found(/^\.verify-/).length, 1)
-      }
-      const proved = await plinthHere(words, { env })
-      assert.equal(proved.code, 0, proved.stderr)
-      assert.deepEqual(found(/^\.(new-)?verify-/), [])
-    })
+    await t.test(
+      'during a verification leaves a scratch folder that the next one removes',
+      async () => {
+        const words = ['backup', 'verify', archive]
+        for (const point of DURING_VERIFY) {
+          await killedAt(`verify:${point}`, words, env)
+          assert.equal(found(/^\.verify-/).length, 1)
+        }
+        const verified = await plinthHere(words, { env })
+        assert.equal(verified.code, 0, verified.stderr)
+        assert.deepEqual(found(/^\.(new-)?verify-/), [])
+      },
+    )
 
     const later = await suite.storage.upload(PDF, 'later.pdf')
     await suite.close()
 
     await t.test(
-      'during a restore leaves what no service starts on, until it is restored',
+      'during a restore keeps every service from starting until it is repeated',
       async () => {
         const target = await emptyTarget(t, engine, await elsewhere(env, join(folder, 'target')))
 
@@ -82,7 +85,7 @@ for (const engine of engines)
           assert.match(started.stderr, NOT_WHOLE)
         }
 
-        // Killed last, the restore had given the first database free.
+        // The last killed restore had already released the first database.
         const restored = await plinthHere(['restore', archive, '--replace'], { env: target })
         assert.equal(restored.code, 0, restored.stderr)
         const left = readdirSync(join(folder, 'target'), { recursive: true, encoding: 'utf8' })
@@ -97,7 +100,7 @@ for (const engine of engines)
       },
     )
 
-    await t.test('while data is replaced leaves it aside, whole', async () => {
+    await t.test('while replacing data leaves no half-restored data in use', async () => {
       const words = ['restore', archive, '--replace']
       await killedAt('restore:aside', words, env)
       const failing = { ...env, FAIL_POINT: 'restore:file=EIO' }
@@ -117,7 +120,7 @@ for (const engine of engines)
     })
   })
 
-/** Databases of their own for PostgreSQL; on SQLite the folder is enough. */
+/** PostgreSQL needs fresh databases; for SQLite the folder is enough. */
 async function emptyTarget(t: TestContext, engine: TestEngine, env: Env): Promise<Env> {
   if (engine.name === 'sqlite') return env
   const urls = { ...env }

@@ -12,7 +12,7 @@ import { killedAt, plinth, plinthHere } from './run-plinth.ts'
 const skip = await s3Missing()
 const s3 = skip ? ({} as S3Server) : await startS3({ after })
 
-test('objects in a bucket are copied, proved without the bucket, and put back; kill -9 hurts nothing', {
+test('objects in a bucket are backed up, verified without the bucket and restored, despite kill -9', {
   skip,
 }, async (t) => {
   const { env, folder, backups } = await suiteEnv(t, sqlite)
@@ -54,7 +54,7 @@ test('objects in a bucket are copied, proved without the bucket, and put back; k
   await after.storage.logIn('grace', PASSWORD)
 })
 
-/** All that another machine needs besides the archive. */
+/** All that another machine needs besides the archive and its passphrase. */
 async function exportedKeys(env: Env, folder: string): Promise<Env> {
   const file = join(folder, 'keys.env')
   const first = await plinthHere(['keys', 'export', file], { env })

@@ -30,7 +30,7 @@ for (const engine of engines)
     const { file, keyFile } = await fill(before)
     let after = before
 
-    await suiteScope.test('is made while the suite runs, and brings everything back', async () => {
+    await suiteScope.test('is made while the suite runs, and restores everything', async () => {
       const session = await before.storage.logIn('grace', PASSWORD)
       const { id: deleted } = await before.storage.upload(PDF, 'deleted.pdf')
       await before.storage.removeRestorably(deleted)
@@ -58,7 +58,7 @@ for (const engine of engines)
 
       const restored = await plinthHere(['restore', archive, '--replace'], { env })
       assert.equal(restored.code, 0, restored.stderr)
-      assert.match(restored.stdout, /What was there is now in /)
+      assert.match(restored.stdout, /The previous data is now in /)
 
       after = await startSuiteOn(suiteScope, env)
       after.storage.session.pair = session
@@ -69,7 +69,7 @@ for (const engine of engines)
       assert.deepEqual(await (await after.storage.download(deleted)).bytes(), await PDF.bytes())
       assert.deepEqual(await after.keyStorage.list(), [keyFile])
       const { id } = await after.storage.upload(PDF, 'next.pdf')
-      assert.ok(id > deleted, 'numbers go on where they were')
+      assert.ok(id > deleted, 'ids continue after the restored ones')
       const health = `${after.urlOf('payments')}/actuator/health`
       await until(
         () => fetch(health),
@@ -106,13 +106,13 @@ for (const engine of engines)
       const { code, stdout, stderr } = await backup
       assert.equal(code, 0, stderr)
       const { pausedMs, faults } = JSON.parse(stdout)
-      // What the writer itself saw is for the eye: most of it is the work of two busy processes.
+      // The waits seen by the writer are only reported: most of that time is CPU contention between two processes.
       const [median, longest] = [0.5, 1].map((part) =>
         waits.toSorted((one, other) => one - other)[Math.ceil(part * waits.length) - 1]?.toFixed(1),
       )
       t.diagnostic(
-        `${waits.length} uploads meanwhile, half of them within ${median} ms, the longest ${longest} ms;` +
-          ` the backup held writers for ${pausedMs.toFixed(1)} ms`,
+        `${waits.length} uploads during the backup, median ${median} ms, longest ${longest} ms;` +
+          ` the backup paused writers for ${pausedMs.toFixed(1)} ms`,
       )
       assert.ok(waits.length > 10)
       assert.ok(pausedMs < 50, `${pausedMs} ms`)
@@ -120,7 +120,7 @@ for (const engine of engines)
     })
   })
 
-describe('what cannot be used or written is refused in a sentence, and nothing changes', () => {
+describe('unusable input or output is refused in one line, and nothing changes', () => {
   const OTHER_KEY = {
     IDENTITY_MASTER_KEY: Buffer.from('abcdefghijklmnopqrstuvwxyz012345').toString('base64'),
   }
@@ -142,7 +142,7 @@ describe('what cannot be used or written is refused in a sentence, and nothing c
     await suite.close()
     const data = env.SUITE_DATA as string
 
-    await t.test('backup: a full disk, another key, data of another version', async () => {
+    await t.test('backup: full disk, wrong key, data of another version', async () => {
       const create = async (more: Env = {}) =>
         said(await plinthHere(['backup', 'create'], { env: { ...env, ...more } }))
       const identity = new Sqlite(join(data, 'identity.db'))
@@ -164,7 +164,7 @@ describe('what cannot be used or written is refused in a sentence, and nothing c
       assert.deepEqual(made, [])
     })
 
-    await t.test('list, prune, migrate --plan and --output do as they say', async () => {
+    await t.test('list, prune, migrate --plan and --output work', async () => {
       const of = async (...words: string[]) => plinthHere([...words, '--json'], { env })
       const elsewhere = join(folder, 'elsewhere.tar.zst')
 
@@ -176,7 +176,7 @@ describe('what cannot be used or written is refused in a sentence, and nothing c
         env,
         encoding: 'latin1',
       })
-      const proved = await of('backup', 'verify', elsewhere)
+      const verified = await of('backup', 'verify', elsewhere)
       mkdirSync(backups, { recursive: true })
       const old = ['20260101', '20260102', '20260103'].map(
         (day) => `plinth-${day}T020000Z-1.0.0.tar.zst`,
@@ -190,7 +190,7 @@ describe('what cannot be used or written is refused in a sentence, and nothing c
       assert.match(again, /^73 .*elsewhere\.tar\.zst is already there; nothing was changed\.$/)
       assert.match(piped, /^64 --verify needs a file/)
       assert.deepEqual([stream.code, stream.stdout.slice(0, 4)], [0, '\x28\xb5\x2f\xfd'])
-      assert.equal(proved.code, 0, proved.stderr + proved.stdout)
+      assert.equal(verified.code, 0, verified.stderr + verified.stdout)
       const names = JSON.parse(listed.stdout).map(({ file }: { file: string }) => basename(file))
       assert.deepEqual(names, old.toReversed())
       assert.match(pruned.stdout, /^removed .*20260101T020000Z.*\n1 removed\.\n$/)
@@ -205,7 +205,7 @@ describe('what cannot be used or written is refused in a sentence, and nothing c
     await truncate(cut, bytes - 100)
 
     await t.test(
-      'verify: a part of an archive, another key, a later version, a full disk',
+      'verify: truncated archive, missing file, wrong key, later version, full disk',
       async () => {
         const before = readdirSync(backups)
         const verify = async (file: string, more: Env = {}) =>
@@ -223,7 +223,7 @@ describe('what cannot be used or written is refused in a sentence, and nothing c
       },
     )
 
-    await t.test('restore: the same, a file that is none of ours, and none at all', async () => {
+    await t.test('restore: the same, a file that is not an archive, and a folder', async () => {
       const target = await elsewhere(env, join(folder, 'target'))
       const before = readdirSync(target.SUITE_DATA as string)
       const restore = async (file: string, more: Env = {}) =>
@@ -269,7 +269,7 @@ for (const engine of engines)
       [0, kept.leftOut.map((name: string) => `${LEFT_OUT}${name}.\n`).join('')],
     )
 
-    await t.test('has keys and a plan without the settings of the others', async () => {
+    await t.test('keys export and migrate --plan ignore the settings of the others', async () => {
       const of = (...words: string[]) =>
         plinthHere([...words, '--json'], { env: { ...two, STORAGE_KEY_PORT: 'none' } })
       const keys = join(folder, 'keys.env')
@@ -286,7 +286,7 @@ for (const engine of engines)
       assert.deepEqual([misspelt.code, all.code], [64, 78])
     })
 
-    await t.test('has to name them where another is expected to have data', async () => {
+    await t.test('must name them if another service is expected to have data', async () => {
       const place = unused ?? `sqlite:${join(folder, 'mounted/storage.db')}`
       const refused = await create({ STORAGE_FULL_DATABASE_URL: place })
       assert.match(
@@ -323,7 +323,7 @@ for (const engine of engines)
     })
   })
 
-test('a second backup at the same time is told to try again', async (t) => {
+test('a second backup at the same time fails with "try again later"', async (t) => {
   const { env, backups } = await suiteEnv(t, sqlite)
   mkdirSync(backups)
   const { lockFile } = await import('../../packages/backup/src/databases/sqlite.repository.ts')
@@ -338,7 +338,7 @@ test('a second backup at the same time is told to try again', async (t) => {
   )
 })
 
-/** Nothing but a manifest, as a later version would write it. */
+/** An archive with only a manifest, as a later version would write it. */
 async function ofLaterVersion(archive: string, file: string): Promise<string> {
   let later: Manifest | undefined
   await readArchive(

@@ -44,9 +44,9 @@ const PRODUCTION = {
   PAYMENTS_ACCESS: 'keys',
 }
 
-/** What a first start most often fails on, planted one by one. */
+/** Common faults of an installation, planted one at a time. */
 const FAULTS: Record<string, Fault> = {
-  'a value that is not one': {
+  'an invalid value': {
     env: { STORAGE_FULL_MAX_FILE_SIZE: 'huge' },
     check: 'settings',
     status: 'fail',
@@ -64,10 +64,10 @@ const FAULTS: Record<string, Fault> = {
     env: { IDENTITY_PUBLC_URL: 'https://app.example' },
     check: 'settings',
     status: 'warn',
-    seen: /^IDENTITY_PUBLC_URL is set, and no service reads it$/,
+    seen: /^IDENTITY_PUBLC_URL is set, but no service reads it$/,
     fix: /rename it to IDENTITY_PUBLIC_URL/,
   },
-  'a mail server that does not run': {
+  'a mail server that is not running': {
     env: { SMTP_URL: 'smtp://localhost:1', MAIL_FROM: 'accounts@x.org' },
     check: 'mail',
     status: 'fail',
@@ -78,7 +78,7 @@ const FAULTS: Record<string, Fault> = {
     prepare: (folder) => writeFileSync(join(folder, '.env'), 'LOG_LEVEL=info\n', { mode: 0o644 }),
     check: 'secrets',
     status: 'warn',
-    seen: /^\.env has the mode 644$/,
+    seen: /^\.env has mode 644$/,
     fix: /^chmod 600 \.env$/,
   },
   'a data folder that is a file': {
@@ -89,18 +89,18 @@ const FAULTS: Record<string, Fault> = {
     seen: /settings\.txt is not a folder/,
     fix: /SUITE_DATA/,
   },
-  'a data folder that others can look into': {
+  'a data folder that others can read': {
     prepare: (folder) => {
       mkdirSync(join(folder, 'data'))
       chmodSync(join(folder, 'data'), 0o755)
     },
     check: 'data-dir',
     status: 'warn',
-    seen: /data has the mode 755$/,
+    seen: /data has mode 755$/,
     fix: /^chmod 700 /,
   },
-  'a file that a command left as another user': {
-    skip: process.getuid?.() !== 0 && 'only root can give a file away',
+  'a file left by a command that ran as another user': {
+    skip: process.getuid?.() !== 0 && 'only root can change the owner of a file',
     prepare: (folder) => {
       mkdirSync(join(folder, 'data'), { mode: 0o700 })
       writeFileSync(join(folder, 'data/notes'), '')
@@ -108,27 +108,27 @@ const FAULTS: Record<string, Fault> = {
     },
     check: 'data-dir',
     status: 'fail',
-    seen: /data\/notes has another owner than the folder$/,
+    seen: /data\/notes and the folder have different owners$/,
     fix: /^chown -R --reference=/,
   },
-  'a service key that ends within days': {
+  'a service key that expires within days': {
     prepare: (folder) => {
       const words = ['keys', 'create', 'shop', '--service', 'payments', '--expires', '5d']
       return plinthHere([...words, '--scope', 'payments:read'], { cwd: folder })
     },
     check: 'keys',
     status: 'warn',
-    seen: /^payments: the service key "shop" ends at 2/,
+    seen: /^payments: the service key "shop" expires at 2/,
     fix: /^plinth keys rotate 1 --service payments$/,
   },
-  'an origin of a developer in production': {
+  'a localhost origin in production': {
     env: { ...PRODUCTION, IDENTITY_CORS_ORIGINS: 'https://app.example,http://localhost:3000' },
     check: 'origins',
     status: 'warn',
     seen: /^IDENTITY_CORS_ORIGINS has http:\/\/localhost:3000, in production$/,
     fix: /^remove http:\/\/localhost:3000 /,
   },
-  'a port that another program has': {
+  'a port in use by another program': {
     prepare: async (_folder, t, { PAYMENTS_PORT = '' }) => {
       const other = createListener().listen(Number(PAYMENTS_PORT), 'localhost')
       t.after(() => other.close())
@@ -139,7 +139,7 @@ const FAULTS: Record<string, Fault> = {
     seen: /^port \d+ of payments is in use by another program$/,
     fix: /^PAYMENTS_PORT=\d+ in \.env/,
   },
-  'a PostgreSQL that does not run': {
+  'a PostgreSQL server that is not running': {
     env: { IDENTITY_DATABASE_URL: 'postgres://plinth:secret@127.0.0.1:1/plinth' },
     check: 'database',
     status: 'fail',
@@ -177,7 +177,7 @@ const FAULTS: Record<string, Fault> = {
     },
     check: 'upgrade',
     status: 'fail',
-    seen: /^identity: the data is of Plinth 9\.8\.7, and this is \d/,
+    seen: /^identity: the data is from Plinth 9\.8\.7, but this is \d/,
     fix: /install 9\.8\.7/,
   },
   'demo accounts in production': {
@@ -210,20 +210,20 @@ const FAULTS: Record<string, Fault> = {
     },
     check: 'payments',
     status: 'warn',
-    seen: /^the last webhook came at 2026-01-01T\S+, and an event was found by asking at 2026-01-02/,
+    seen: /^the last webhook arrived at 2026-01-01T\S+, but polling found an event at 2026-01-02/,
     fix: /PROVIDER_WEBHOOK_SECRET/,
   },
-  'backups on the disk that they are for': {
+  'backups on the same disk as the data': {
     env: { ...PRODUCTION, BACKUP_DIR: 'backups' },
     prepare: (folder) => {
       for (const name of ['data', 'backups']) mkdirSync(join(folder, name), { mode: 0o700 })
     },
     check: 'backup',
     status: 'warn',
-    seen: /backups is on the disk of the data$/,
+    seen: /backups is on the same disk as the data$/,
     fix: /^BACKUP_DIR=/,
   },
-  'a backup that was not proved': {
+  'a backup that was not verified': {
     env: PRODUCTION,
     prepare: (folder) => {
       mkdirSync(join(folder, 'data'), { mode: 0o700 })
@@ -238,7 +238,7 @@ const FAULTS: Record<string, Fault> = {
     },
     check: 'backup',
     status: 'warn',
-    seen: /^the last one was not proved$/,
+    seen: /^the last backup was not verified$/,
     fix: /--verify/,
   },
   'a public address without TLS in production': {
@@ -256,19 +256,19 @@ const FAULTS: Record<string, Fault> = {
     },
     check: 'origins',
     status: 'warn',
-    seen: /^passkeys are for https:\/\/other\.example, and identity is at https:\/\/id\.app\.example$/,
+    seen: /^passkeys are for https:\/\/other\.example, but identity is at https:\/\/id\.app\.example$/,
     fix: /^add https:\/\/id\.app\.example to IDENTITY_PASSKEY_ORIGINS/,
   },
-  'an issuer that is spelt in two ways': {
+  'an issuer that is spelt in two different ways': {
     env: { STORAGE_FULL_TRUSTED_ISSUER: 'http://127.0.0.1:8081' },
     check: 'origins',
     status: 'warn',
-    seen: /^storage-full trusts http:\/\/127\.0\.0\.1:8081, and identity here signs as http:\/\/localhost/,
+    seen: /^storage-full trusts http:\/\/127\.0\.0\.1:8081, but identity here signs as http:\/\/localhost/,
     fix: /^STORAGE_FULL_TRUSTED_ISSUER=http:\/\/localhost/,
   },
 }
 
-describe('plinth doctor names', () => {
+describe('plinth doctor reports', () => {
   for (const [name, { env: given = {}, prepare, skip = false, ...expected }] of Object.entries(
     FAULTS,
   ))
@@ -291,16 +291,19 @@ describe('plinth doctor names', () => {
     })
 })
 
-test('plinth doctor says what production without a mail server cannot do', async (t) => {
+test('plinth doctor reports what production without a mail server cannot do', async (t) => {
   const env = { ...(await freePortSettings()), ...PRODUCTION }
 
   const { found } = read(await plinthHere(['doctor', '--json'], { cwd: temporaryFolder(t), env }))
 
   const mail = found.find(({ check }) => check === 'mail')
-  assert.equal(mail?.seen, 'SMTP_URL is not set: what needs a mail, as a reset, answers 503')
+  assert.equal(
+    mail?.seen,
+    'SMTP_URL is not set: operations that send mail, such as a reset, answer 503',
+  )
 })
 
-describe('plinth doctor, beside a running suite behind a proxy', () => {
+describe('plinth doctor, next to a running suite behind a proxy', () => {
   let folder: string
   let env: Env
   let proxy: Awaited<ReturnType<typeof startProxy>>
@@ -326,7 +329,7 @@ describe('plinth doctor, beside a running suite behind a proxy', () => {
   const examine = async (...words: string[]) =>
     read(await plinthHere(['doctor', '--json', ...words], { cwd: folder, env }))
 
-  test('finds nothing wrong where nothing is', async () => {
+  test('reports no problems on a healthy installation', async () => {
     proxy.mode = 'good'
 
     const { code, found } = await examine()
@@ -337,7 +340,7 @@ describe('plinth doctor, beside a running suite behind a proxy', () => {
     )
     assert.equal(code, 0)
     const mail = found.find(({ check }) => check === 'mail')
-    assert.match(mail?.seen ?? '', /mails stay on the page Mail of the console$/)
+    assert.match(mail?.seen ?? '', /mails stay on the Mail page of the console$/)
     for (const check of [
       'health',
       'public-url',
@@ -355,18 +358,22 @@ describe('plinth doctor, beside a running suite behind a proxy', () => {
   })
 
   const PROXY_FAULTS = {
-    'believes what the client says of its address': ['trusting', 'proxy', /forged X-Forwarded-For/],
-    'does not pass the host on': ['hostless', 'proxy', /^the service sees http:\/\/localhost:/],
-    'leads elsewhere': ['elsewhere', 'public-url', /answers with 200, and not as landing/],
+    'trusts the address that the client claims': ['trusting', 'proxy', /forged X-Forwarded-For/],
+    'does not forward the host': ['hostless', 'proxy', /^the service sees http:\/\/localhost:/],
+    'points to another server': [
+      'elsewhere',
+      'public-url',
+      /answers with 200, but it is not landing/,
+    ],
     'is down': ['down', 'public-url', /does not answer/],
-    'keeps the payment provider out': [
+    'blocks the payment provider': [
       'walled',
       'webhook',
-      /\/webhook answers with 401, and not as/,
+      /\/webhook answers with 401, but it is not/,
     ],
   } as const
   for (const [name, [mode, check, seen]] of Object.entries(PROXY_FAULTS))
-    test(`names a proxy that ${name}`, async () => {
+    test(`reports a proxy that ${name}`, async () => {
       proxy.mode = mode
 
       const { code, found } = await examine()
@@ -377,7 +384,7 @@ describe('plinth doctor, beside a running suite behind a proxy', () => {
       assert.equal(code, 1)
     })
 
-  test('names a signing key that is not replaced, a change to come, and a bucket that others can read', async (t) => {
+  test('reports an overdue signing key, a pending migration and a public bucket', async (t) => {
     proxy.mode = 'good'
     const store = await startOpenStore(t)
     const db = new Sqlite(join(folder, 'data/identity.db'))
@@ -410,13 +417,13 @@ describe('plinth doctor, beside a running suite behind a proxy', () => {
     assert.equal(code, 1)
   })
 
-  test('its challenge is no public address of the service', async () => {
+  test('its challenge is 404 for an unknown nonce', async () => {
     const url = `http://localhost:${env.IDENTITY_PORT}/actuator/doctor/${'0'.repeat(32)}`
 
     assert.equal((await fetch(url)).status, 404)
   })
 
-  test('--support has no value of a setting in it', async () => {
+  test('--support contains no values of settings', async () => {
     proxy.mode = 'good'
     const secrets = {
       IDENTITY_TOKEN_AUDIENCE: 'a-value-to-hide',
@@ -434,7 +441,7 @@ describe('plinth doctor, beside a running suite behind a proxy', () => {
   })
 })
 
-test('plinth doctor asks a PostgreSQL for its clock and version, and counts nodes', {
+test('plinth doctor checks the clock, version and connections of PostgreSQL, and counts nodes', {
   skip: postgres.skip,
 }, async (t) => {
   const env = {
@@ -452,17 +459,17 @@ test('plinth doctor asks a PostgreSQL for its clock and version, and counts node
     seen.join('\n'),
   )
   const crowded = found.find(({ status }) => status === 'warn')
-  assert.match(crowded?.seen ?? '', /nodes seen: 1; with one more they may take 2000 of \d+ connec/)
+  assert.match(crowded?.seen ?? '', /nodes seen: 1; with one more they may use 2000 of \d+ connec/)
   assert.match(crowded?.fix ?? '', /^IDENTITY_DATABASE_CONNECTIONS=\d+ in \.env/)
 })
 
-test('a clock that is not shown is not said to agree', () => {
+test('a clock that cannot be read is skipped', () => {
   const statuses = [Number.NaN, Date.now()].map((at) => clockFindings('x', at)[0]?.status)
 
   assert.deepEqual(statuses, ['skip', 'ok'])
 })
 
-test('plinth doctor changes nothing, and --fix only folders and modes', async (t) => {
+test('plinth doctor changes nothing, and --fix changes only folders and modes', async (t) => {
   const cwd = temporaryFolder(t)
   const env = await freePortSettings()
   writeFileSync(join(cwd, '.env'), 'STORAGE_KEY_API_KEY_FILE=key\n', { mode: 0o644 })
@@ -480,7 +487,7 @@ test('plinth doctor changes nothing, and --fix only folders and modes', async (t
   assert.ok(fixed.found.some(({ check, status }) => check === 'secrets' && status === 'ok'))
   assert.deepEqual([first.code, fixed.code], [2, 0])
   const modeOf = (file: string) => statSync(join(cwd, file)).mode & 0o777
-  // What root keeps for the group of the service stays readable for it.
+  // A file that root keeps for the service's group stays readable by it.
   assert.deepEqual([modeOf('.env'), modeOf('key')], [0o600, isRoot ? 0o640 : 0o600])
 })
 
@@ -534,7 +541,7 @@ const BUCKET_REPLIES: Record<string, string> = {
   '?list-type=2&max-keys=1': '<ListBucketResult/>',
 }
 
-/** A store that serves anyone, keeps versions without end, and is half a minute ahead. */
+/** A public store that keeps versions forever and whose clock is 30 seconds ahead. */
 async function startOpenStore(t: TestContext) {
   const objects = new Map<string, Buffer>()
   const server = createServer(async (asked, response) => {

@@ -14,7 +14,7 @@ export const PASSWORD = 'a password of grace'
 const GRACE = { username: 'grace', email: 'grace@example.org', password: PASSWORD }
 export const PDF = new Blob(['%PDF-1.4\n%%EOF\n'], { type: 'application/pdf' })
 
-/** Settings with a database of its own for each service. */
+/** Settings with a separate database for each service. */
 export async function suiteEnv(t: TestContext, engine: TestEngine) {
   const { env, folder } = await testEnv(t, { NODE_ENV: 'test' })
   if (engine.name === 'postgres')
@@ -26,7 +26,7 @@ export async function suiteEnv(t: TestContext, engine: TestEngine) {
 
 export type Env = Record<string, string>
 
-/** It has a database and files: where one service is enough. */
+/** For tests where one service is enough: it has both a database and files. */
 export const onlyStorage = services.filter(({ name }) => name === 'storage-full')
 
 export async function startSuiteOn(t: TestContext, env: Env, only?: ServiceEntry[]) {
@@ -56,7 +56,7 @@ function clientsOf(stack: Stack) {
   }
 }
 
-/** A user, a file in each edition and a payment. */
+/** Creates a user, a file in each edition and a payment. */
 export async function fill({ identity, storage, keyStorage, urlOf }: Suite) {
   await identity.register(GRACE)
   await storage.register(GRACE)
@@ -67,7 +67,7 @@ export async function fill({ identity, storage, keyStorage, urlOf }: Suite) {
   return { file, keyFile }
 }
 
-/** Settings for an empty place with the same keys. */
+/** Settings for an empty data folder with the same keys. */
 export async function elsewhere(env: Env, folder: string): Promise<Env> {
   const data = join(folder, 'data')
   await mkdir(data, { recursive: true })

@@ -18,13 +18,13 @@ import { plinth, temporaryFolder } from './run-plinth.ts'
 const MAIN = join(import.meta.dirname, '../main.js')
 const SILENCE_MS = 1_000
 
-/** Of a data folder and a machine. */
+/** A fresh data folder and a fresh per-user state folder. */
 const foldersOf = (t: TestContext) => ({
   SUITE_DATA: temporaryFolder(t),
   XDG_STATE_HOME: temporaryFolder(t),
 })
 
-/** Payments that asks for keys, on a port of its own, and the environment to find it with. */
+/** Starts payments with service keys required, on its own port; returns the environment to reach it. */
 async function startService(t: TestContext) {
   const env = {
     ...foldersOf(t),
@@ -57,7 +57,7 @@ function startListening(t: TestContext, env: Record<string, string>, words: stri
   return { lines, kill }
 }
 
-/** What the service says was forwarded, asked with the key that `listen` keeps. */
+/** The forwards that the service recorded, read with the key that `listen` keeps. */
 async function forwardsOf(env: { SUITE_DATA: string; PAYMENTS_PORT: string }, id: string) {
   const { keys } = JSON.parse(readFileSync(join(env.SUITE_DATA, 'listen.json'), 'utf8'))
   const [[url, key] = []] = Object.entries<string>(keys)
@@ -69,7 +69,7 @@ async function forwardsOf(env: { SUITE_DATA: string; PAYMENTS_PORT: string }, id
 
 type Forward = { n: number; url: string; status: number | null; error: string | null }
 
-/** Sends so many comments, each well before the reader gives up, and then nothing. */
+/** Sends this many comments, each well before the reader times out, and then nothing. */
 async function startStream(t: TestContext, comments: number): Promise<string> {
   const server = createServer(async (_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
@@ -87,7 +87,7 @@ async function startStream(t: TestContext, comments: number): Promise<string> {
 }
 
 describe('plinth listen and plinth trigger', () => {
-  test('forward what happens, signed with one secret, and lose nothing while killed', async (t) => {
+  test('forward events signed with one secret, and lose none across a kill', async (t) => {
     const env = await startService(t)
     const receiver = await startReceiver(t)
     const trigger = async (type: string) => {
@@ -131,7 +131,7 @@ describe('plinth listen and plinth trigger', () => {
     ])
   })
 
-  test('listen waits as long as it is asked to, and goes on from where it was first', async (t) => {
+  test('listen honours retry-after, and each listener resumes at its own cursor', async (t) => {
     const asked: (string | undefined)[] = []
     const event = (id: string) => `id: ${id}\nevent: thing.made\ndata: {"type":"thing.made"}\n\n`
     const replies: [number, Record<string, string>, string][] = [
@@ -170,7 +170,7 @@ describe('plinth listen and plinth trigger', () => {
     assert.deepEqual(asked, [...ofFirst, undefined, 'evt_2', 'evt_2'])
   })
 
-  test('the stream is given up when the service says nothing, not while it sends comments', async (t) => {
+  test('the stream times out when the service is silent, but not while it sends comments', async (t) => {
     const [silent, quiet] = [await startStream(t, 0), await startStream(t, 6)]
     const placesOf = async (url: string) => {
       const places: unknown[] = []
@@ -182,14 +182,14 @@ describe('plinth listen and plinth trigger', () => {
       return { count: places.length }
     }
 
-    // The place of the reply itself, then one for each comment with an id.
+    // One place for the reply itself, then one for each comment with an id.
     assert.deepEqual(await Promise.all([placesOf(silent), placesOf(quiet)]), [
       { count: 1, error: 'AbortError' },
       { count: 7, error: 'AbortError' },
     ])
   })
 
-  test('the secret is that of the machine, or of the data folder where that has no home', async (t) => {
+  test('the secret is kept per user, or in the data folder if the user has no home', async (t) => {
     const [one, other] = [foldersOf(t), foldersOf(t)]
     const secretOf = async (env: Record<string, string>) =>
       (await plinth(['listen', '--print-secret'], { env })).stdout.trim()
@@ -207,7 +207,7 @@ describe('plinth listen and plinth trigger', () => {
     assert.equal(await secretOf(homeless), without)
   })
 
-  test('listen makes one key, and says so when the service does not know it', async (t) => {
+  test('listen creates one key, and reports it if the service does not know it', async (t) => {
     const env = await startService(t)
     const elsewhere = { ...env, SUITE_DATA: temporaryFolder(t) }
 
@@ -215,10 +215,10 @@ describe('plinth listen and plinth trigger', () => {
     const { code, stderr } = await plinth(words, { env: elsewhere })
 
     assert.equal(code, 1)
-    assert.match(stderr, /refuses the key that was just made/)
+    assert.match(stderr, /refuses the key that was just created/)
   })
 
-  test('say what is wrong', async (t) => {
+  test('report wrong arguments', async (t) => {
     const env = foldersOf(t)
     const [unknown, production, target] = await Promise.all([
       plinth(['trigger', 'payment.lost'], { env }),

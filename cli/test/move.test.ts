@@ -27,7 +27,7 @@ async function onIdentity<R>(
 const grace = (username: string) => ({ username, email: `${username}@x.org`, password: PASSWORD })
 
 describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => {
-  test('there and back: equal on both sides, and numbers go on', async (t) => {
+  test('works in both directions: both sides are equal, and ids continue', async (t) => {
     const { env, folder } = await suiteEnv(t, sqlite)
     await onIdentity(t, env, (identity) => identity.register(grace('grace')))
     const url = await postgres.freshUrl(t)
@@ -56,7 +56,7 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
     assert.equal(next.id, Number(id) + 1)
   })
 
-  test('kill -9 at any step, there or back, leaves a target that no service starts on', async (t) => {
+  test('after kill -9 at any step, in either direction, no service starts on the target', async (t) => {
     const { env, folder } = await suiteEnv(t, sqlite)
     await onIdentity(t, env, (identity) => identity.register(grace('grace')))
     const url = await postgres.freshUrl(t)
@@ -83,7 +83,7 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
     await onIdentity(t, onPostgres, (identity) => identity.logIn('grace', PASSWORD))
   })
 
-  test('a full disk, data of a later version, or a text that PostgreSQL would not take: nothing is moved', async (t) => {
+  test('moves nothing on a full disk, for data of a later version or for text with a NUL', async (t) => {
     const { env, folder } = await suiteEnv(t, sqlite)
     await onIdentity(t, env, (identity) => identity.register(grace('grace')))
     const there = join(folder, 'there')
@@ -118,7 +118,7 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
     assert.deepEqual(await tableNames(target), [])
   })
 
-  test('a running service, and a password among the arguments, are refused', async (t) => {
+  test('a running service, a password in the arguments and a missing file are refused', async (t) => {
     const { env, folder } = await suiteEnv(t, sqlite)
     const stack = await startStack({ env, only })
     t.after(() => stack.close())

@@ -7,8 +7,8 @@ import { createProgress } from '../progress.ts'
 import { nearest } from '../suggestion.ts'
 import { plinth, plinthHere, temporaryFolder } from './run-plinth.ts'
 
-/** A module that names on stderr what is loaded from an installed package. */
-const TELL_PACKAGES = `data:text/javascript,${encodeURIComponent(`
+/** A module that prints every file loaded from an installed package to stderr. */
+const PRINT_PACKAGES = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module'
   registerHooks({
     load: (url, context, next) => {
@@ -19,14 +19,14 @@ const TELL_PACKAGES = `data:text/javascript,${encodeURIComponent(`
 `)}`
 
 describe('plinth', () => {
-  test('without a word, and with --help, lists every command on stdout', async () => {
+  test('without arguments, and with --help, lists every command on stdout', async () => {
     const [bare, asked] = await Promise.all([plinth([]), plinth(['--help'])])
 
     assert.deepEqual([bare.code, bare.stdout], [0, asked.stdout])
     for (const { name } of commands) assert.match(asked.stdout, new RegExp(`^  ${name} `, 'm'))
   })
 
-  test('a misspelt word gets a suggestion, on stderr and with 64', async () => {
+  test('a misspelt word gets a suggestion on stderr and exits 64', async () => {
     const [word, verb, option] = await Promise.all([
       plinth(['helath']),
       plinth(['user', 'craete']),
@@ -51,8 +51,8 @@ describe('plinth', () => {
     assert.ok(services.identity && services.payments)
   })
 
-  test('waits for no package that its work does without', async () => {
-    const env = { NODE_OPTIONS: `--import=${TELL_PACKAGES}` }
+  test('loads no packages for help or wrong arguments', async () => {
+    const env = { NODE_OPTIONS: `--import=${PRINT_PACKAGES}` }
 
     const listed = await plinth(['--help'], { env })
     const wrong = await plinth(['keys', 'list'], { env })
@@ -61,7 +61,7 @@ describe('plinth', () => {
     assert.deepEqual([wrong.code, wrong.stderr.split('\n').length], [64, 2])
   })
 
-  test('a password comes from stdin or a file, and is then not shown', async (t) => {
+  test('a password read from stdin is not shown', async (t) => {
     const cwd = temporaryFolder(t)
     const words = ['user', 'create', 'ada', 'ada@localhost', '--password-file', '-', '--json']
 
@@ -76,7 +76,7 @@ describe('plinth', () => {
     )
   })
 
-  test('a settings file that is not there ends with 78', async () => {
+  test('a missing settings file exits 78', async () => {
     const { code, stderr } = await plinth(['user', 'list', '--settings', '/nowhere/.env'])
 
     assert.equal(code, 78)
@@ -84,7 +84,7 @@ describe('plinth', () => {
   })
 
   for (const shell of ['bash', 'zsh', 'fish'])
-    test(`completion ${shell} knows every command and is a script it can read`, async (t) => {
+    test(`completion ${shell} knows every command and is a valid script`, async (t) => {
       const { code, stdout } = await plinth(['completion', shell])
 
       assert.equal(code, 0)
@@ -95,7 +95,7 @@ describe('plinth', () => {
       assert.equal(checked.status, 0, checked.stderr)
     })
 
-  test('in bash completes commands, verbs and options', async () => {
+  test('completes commands, verbs and options in bash', async () => {
     const { stdout } = await plinth(['completion', 'bash'])
     const complete = (...words: string[]) => {
       const line = `COMP_WORDS=(plinth ${words.map((word) => `'${word}'`).join(' ')})
@@ -122,7 +122,7 @@ _plinth; printf '%s ' "\${COMPREPLY[@]}"`
   })
 })
 
-describe('the progress', () => {
+describe('progress', () => {
   const drawn = (isTTY: boolean) => {
     const lines: string[] = []
     let now = 0
@@ -131,7 +131,7 @@ describe('the progress', () => {
     return { lines, progress, at: (ms: number) => (now = ms) }
   }
 
-  test('is one line with a bar on a terminal, and is wiped at the end', () => {
+  test('is one line with a bar on a terminal, cleared at the end', () => {
     const { lines, progress, at } = drawn(true)
 
     progress.show('files', 1, 4)
@@ -158,7 +158,7 @@ describe('the progress', () => {
   })
 })
 
-test('the nearest word has at most two slips and is not a different word', () => {
+test('the nearest word is at most two edits away and not a different word', () => {
   const known = ['start', 'health', 'user', 'doctor', 'move']
 
   assert.deepEqual(

@@ -15,7 +15,7 @@ type Surroundings = {
   cwd?: string
   env?: Record<string, string | undefined>
   input?: string
-  /** Of stdout, where it is not text. */
+  /** The encoding of stdout, if it is not text. */
   encoding?: BufferEncoding
   main?: string
 }
@@ -26,7 +26,7 @@ export type Ended = {
   signal?: NodeJS.Signals | null
 }
 
-/** Runs the command in a process of its own, as a person would. */
+/** Runs the command in its own process, as a user would. */
 export async function plinth(
   words: string[],
   { cwd = tmpdir(), env = {}, input = '', main = MAIN, encoding = 'utf8' }: Surroundings = {},
@@ -45,7 +45,7 @@ export async function plinth(
   return { code, stdout, stderr, signal }
 }
 
-/** Runs the command until it kills itself at a fail point, with SIGKILL. */
+/** Runs the command until it kills itself with SIGKILL at a fail point. */
 export async function killedAt(point: string, words: string[], env: Record<string, string>) {
   const main = join(await bundled(), 'main.js')
   const ended = await plinth(words, { env: { ...env, FAIL_POINT: `${point}=kill` }, main })
@@ -54,7 +54,7 @@ export async function killedAt(point: string, words: string[], env: Record<strin
 
 let bundling: Promise<string> | undefined
 
-/** As the package has it, for many runs: a thousand source files take a second of processor time to load. */
+/** The bundle of the package, for many runs: loading a thousand source files takes a second of CPU time. */
 function bundled(): Promise<string> {
   bundling ??= (async () => {
     mkdirSync(CACHE, { recursive: true })
@@ -66,7 +66,7 @@ function bundled(): Promise<string> {
   return bundling
 }
 
-/** The same command in this process, for what needs no process of its own: loading it takes half a second. */
+/** Runs the command in this process, when it needs none of its own: loading it takes half a second. */
 export async function plinthHere(
   words: string[],
   { cwd = tmpdir(), env = {} }: Omit<Surroundings, 'input'> = {},
@@ -75,7 +75,7 @@ export async function plinthHere(
   process.chdir(cwd)
   try {
     const ended = await answerOf(words, { ...env })
-    if (ended === undefined) throw new Error(`${words.join(' ')} goes on running`)
+    if (ended === undefined) throw new Error(`${words.join(' ')} keeps running`)
     const { code, stdout = '', stderr = '' } = ended
     return { code, stdout: stdout && `${stdout}\n`, stderr: stderr && `${stderr}\n` }
   } finally {
@@ -83,7 +83,7 @@ export async function plinthHere(
   }
 }
 
-/** As `plinthHere`, but what ends badly is thrown. */
+/** Like `plinthHere`, but throws on a non-zero exit code. */
 export async function plinthSucceeds(
   words: string[],
   surroundings: Omit<Surroundings, 'input'>,

@@ -12,7 +12,7 @@ import { freePortSettings } from '../../test/servers/free-ports.ts'
 import { plinth, plinthHere, temporaryFolder } from './run-plinth.ts'
 
 describe('plinth init, and the first start', () => {
-  test('writes settings and secrets that only the owner can read, and replaces nothing', async (t) => {
+  test('write settings and secrets that only the owner can read, and replace nothing', async (t) => {
     const cwd = temporaryFolder(t)
 
     const first = await plinth(['init', '--json'], { cwd })
@@ -33,7 +33,7 @@ describe('plinth init, and the first start', () => {
       assert.ok(!first.stdout.includes(readFileSync(join(cwd, 'secrets', secret), 'utf8').trim()))
   })
 
-  test('an address that is not https, or a folder that needs quotes, is refused, and nothing is written', async (t) => {
+  test('refuse an address that is not https and a folder that needs quotes, writing nothing', async (t) => {
     const cwd = temporaryFolder(t)
 
     const address = await plinthHere(['init', '--url', 'http://app.example'], { cwd })
@@ -43,7 +43,7 @@ describe('plinth init, and the first start', () => {
     assert.deepEqual(readdirSync(cwd), [])
   })
 
-  test('--data is where later commands in that folder and the service find the data', async (t) => {
+  test('with --data, later commands in that folder find the data there', async (t) => {
     const cwd = temporaryFolder(t)
     const words = ['keys', 'create', 'shop', '--service', 'payments', '--scope', 'payments:read']
 
@@ -58,7 +58,7 @@ describe('plinth init, and the first start', () => {
     assert.deepEqual(readdirSync(cwd).toSorted(), ['.env', 'lib', 'secrets'])
   })
 
-  test('a place where nothing can be written ends with 73', async (t) => {
+  test('exit 73 where nothing can be written', async (t) => {
     const cwd = temporaryFolder(t)
     writeFileSync(join(cwd, 'secrets'), '')
 
@@ -68,7 +68,7 @@ describe('plinth init, and the first start', () => {
     assert.match(stderr, /^Cannot write secrets: /)
   })
 
-  test('start serves on them, health sees it, and the administrator signs in once and for all', async (t) => {
+  test('start and health work with them, and the first password of the administrator stays', async (t) => {
     const folder = temporaryFolder(t)
     const env = await freePortSettings()
     await plinth(['init', '--url', 'https://app.example'], { cwd: folder })
@@ -97,7 +97,7 @@ describe('plinth init, and the first start', () => {
     child.kill('SIGTERM')
     assert.equal((await endOf(child)).exitCode, 0)
 
-    // The settings now hold another password: the one in use stays.
+    // Another password in the settings must not change the one in use.
     writeFileSync(join(folder, 'secrets/admin-password'), 'another good password\n')
     const second = launch(t, { env, folder })
     await lineOf(second, /IDENTITY_ADMIN_USERNAME is ignored/)
@@ -106,7 +106,7 @@ describe('plinth init, and the first start', () => {
     assert.equal((await signIn('another good password')).status, 401)
   })
 
-  test('a first password that is too short ends the start with 78 and names the setting', async (t) => {
+  test('a first password that is too short exits 78 and names the setting', async (t) => {
     const folder = temporaryFolder(t)
     const given = { IDENTITY_ADMIN_USERNAME: 'root', IDENTITY_ADMIN_PASSWORD: 'short' }
     const env = { ...(await freePortSettings()), ...given, IDENTITY_DEMO_ACCOUNTS: 'off' }
@@ -120,8 +120,8 @@ describe('plinth init, and the first start', () => {
 })
 
 describe('plinth health', () => {
-  test('asks every service where it listens: at the host of the suite, or at its own', async () => {
-    // On this machine, and not by a name that services take for loopback.
+  test('asks every service where it listens: at the host of the suite or at its own', async () => {
+    // On this machine, but spelt so that services do not take it for loopback.
     const SUITE_HOST = '::ffff:127.0.0.1'
     const hosts = { SUITE_HOST, IDENTITY_HOST: 'localhost' }
     const env = { ...(await freePortSettings()), NODE_ENV: 'production', ...hosts }
@@ -133,7 +133,7 @@ describe('plinth health', () => {
     assert.deepEqual(asked, [suite, 'http://localhost', suite, suite, suite])
   })
 
-  test('names what does not answer and ends with 1', async () => {
+  test('lists services that do not answer, and exits 1', async () => {
     const env = await freePortSettings()
 
     const { code, stdout } = await plinth(['health', 'identity'], { env })
@@ -144,7 +144,7 @@ describe('plinth health', () => {
     )
   })
 
-  test('waits for a start that does not answer yet, and not for one that has ended', async (t) => {
+  test('waits for a start that does not answer yet, but not for one that has exited', async (t) => {
     let answers = -3
     const server = createServer((_, reply) => {
       answers += 1
@@ -169,7 +169,7 @@ describe('plinth health', () => {
 })
 
 describe('plinth openapi', () => {
-  test('prints the document that is kept in docs/openapi', async () => {
+  test('prints the document in docs/openapi', async () => {
     const { code, stdout } = await plinth(['openapi', 'storage-key'])
 
     const kept = join(import.meta.dirname, '../../docs/openapi/storage-key.json')
@@ -178,7 +178,7 @@ describe('plinth openapi', () => {
 })
 
 describe('plinth verify', () => {
-  test('names what answers otherwise than the document says, and what is open', async (t) => {
+  test('reports replies that do not match the document, and unprotected operations', async (t) => {
     const server = createServer((_, reply) => {
       reply.setHeader('content-type', 'application/json').end('{"status":"FINE"}')
     }).listen(0, '127.0.0.1')
@@ -192,10 +192,10 @@ describe('plinth verify', () => {
     assert.deepEqual([unnamed.code, code], [64, 1])
     assert.match(stdout, /^GET \/api\/audit: 200 without a credential$/m)
     assert.match(stdout, /^GET \/actuator\/health: 200 body\/status must be /m)
-    assert.match(stdout, /: \d+ operations asked, \d+ faults\.\n$/)
+    assert.match(stdout, /: \d+ operations checked, \d+ faults\.\n$/)
   })
 
-  test('ends with 69 where nothing answers, and with 64 for what is no address', async () => {
+  test('exits 69 when nothing answers and 64 for an invalid address', async () => {
     const { IDENTITY_PORT } = await freePortSettings()
 
     const silent = await plinthHere(['verify', `http://127.0.0.1:${IDENTITY_PORT}`])
@@ -207,7 +207,7 @@ describe('plinth verify', () => {
 })
 
 describe('plinth start', () => {
-  test('runs the services that are named, and no others', async (t) => {
+  test('runs only the named services', async (t) => {
     const folder = temporaryFolder(t)
     const env = await freePortSettings()
 

@@ -1,6 +1,6 @@
 /**
- * One scheduled backup, in a process of its own: it compresses and hashes everything there is, and
- * none of that may hold up a request. Its arguments are the names of the services.
+ * One scheduled backup, in its own process: compressing and hashing all data must not delay
+ * requests. Its arguments are the names of the services.
  */
 import { armFailPoint } from '@plinth/kit'
 import { loadBackups } from '../config.ts'
@@ -8,7 +8,7 @@ import { services } from '../services.ts'
 import { isBusy, makeBackup } from './make.ts'
 import { ENDED } from './schedule.ts'
 
-// The suite is gone, however it went.
+// The suite has exited, cleanly or not.
 process.once('disconnect', () => process.exit(ENDED.failed))
 armFailPoint(process.env)
 const names = process.argv.slice(2)

@@ -1,12 +1,12 @@
-/** How the last backups ended, for operators. */
+/** The outcome of the last backups, for operators. */
 import { type Clock, type Guard, type Metrics, type Server, systemClock } from '@plinth/kit'
 import type { BackupConfig } from '../config.ts'
 
 type BackupHealth = {
-  /** Unknown until the first one has ended. */
+  /** Unknown until the first backup has ended. */
   status: 'UP' | 'DOWN' | 'UNKNOWN'
   details: {
-    /** When the suite makes one every day, in UTC. */
+    /** The time of the daily backup, in UTC. */
     at?: string
     lastSuccess?: { at: string; file: string; bytes: number; seconds: number; verified: boolean }
     lastFailure?: { at: string; reason: string }
@@ -15,7 +15,7 @@ type BackupHealth = {
 
 const OLDEST_MS = 26 * 3_600_000
 
-/** Down when the last one failed, or one a day is expected and the last is older. */
+/** Down when the last backup failed, or when a daily backup is configured and the last success is too old. */
 export async function backupHealth(
   { at, record }: BackupConfig,
   clock: Clock = systemClock,
@@ -28,7 +28,7 @@ export async function backupHealth(
   return { status: hasFailed || isOld ? 'DOWN' : 'UP', details }
 }
 
-/** Only where details are for the eyes of operators: it has paths and reasons. */
+/** Only on listeners reserved for operators: the response contains paths and failure reasons. */
 export function backupHealthRoute(server: Server, config: BackupConfig, guards: Guard[] = []) {
   server.get('/actuator/health/backup', {
     onRequest: guards,
@@ -43,23 +43,23 @@ export function measureBackups(metrics: Metrics, { at, record }: BackupConfig): 
   metrics.gauge(
     {
       name: 'plinth_backup_last_success_timestamp_seconds',
-      help: 'When the last backup was made, in Unix time; 0 when one a day is wanted and none was made.',
+      help: 'Unix time of the last successful backup; 0 if a daily backup is configured and none has succeeded yet.',
     },
     async () => {
-      const last = await ofSuccess(record, (success) => Date.parse(success.at) / 1000)
+      const last = await sampleOfLast(record, (success) => Date.parse(success.at) / 1000)
       return last.length === 0 && at !== undefined ? 0 : last
     },
   )
   metrics.gauge(
     { name: 'plinth_backup_last_size_bytes', help: 'The size of the last backup.' },
-    () => ofSuccess(record, ({ bytes }) => bytes),
+    () => sampleOfLast(record, ({ bytes }) => bytes),
   )
   metrics.gauge(
     {
       name: 'plinth_backup_last_duration_seconds',
-      help: 'How long the last backup took, with its proof.',
+      help: 'How long the last backup took, including its verification.',
     },
-    () => ofSuccess(record, ({ seconds }) => seconds),
+    () => sampleOfLast(record, ({ seconds }) => seconds),
   )
   metrics.observedCounter(
     { name: 'plinth_backup_failures_total', help: 'Backups that failed.' },
@@ -69,12 +69,13 @@ export function measureBackups(metrics: Metrics, { at, record }: BackupConfig): 
 
 type Success = NonNullable<Awaited<ReturnType<typeof recordAt>>['succeeded']>
 
-async function ofSuccess(record: string, read: (success: Success) => number) {
+/** Nothing before the first success. */
+async function sampleOfLast(record: string, read: (success: Success) => number) {
   const { succeeded } = await recordAt(record)
   return succeeded ? [{ labels: {}, value: read(succeeded) }] : []
 }
 
-/** Loaded when somebody asks: a start does without. */
+/** Loaded on demand, to keep startup fast. */
 async function recordAt(file: string) {
   const { readRecord } = await import('@plinth/backup')
   return readRecord(file)

@@ -1,4 +1,4 @@
-/** A backup into BACKUP_DIR, as the command and the schedule make it. */
+/** Makes a backup in BACKUP_DIR, both for the command and for the schedule. */
 import { rm } from 'node:fs/promises'
 import { constants, setPriority } from 'node:os'
 import {
@@ -17,7 +17,7 @@ import { loadBackups } from '../config.ts'
 import type { ServiceEntry } from '../services.ts'
 import { dataToKeep, scratchIn } from './suite-data.ts'
 
-/** Without `only` it is of all services that have data. */
+/** Without `only`, every service that has data is backed up. */
 type Make = { verify: boolean; only?: ServiceEntry[]; clock?: Clock; show?: Show }
 
 export type Made = {
@@ -25,18 +25,21 @@ export type Made = {
   bytes: number
   createdAt: string
   services: string[]
-  /** They have no data here. */
+  /** Services without data here. */
   leftOut: string[]
   /** How long writers waited. */
   pausedMs: number
-  /** What is wrong with the archive. */
+  /** Faults found by the verification. */
   faults: string[]
-  /** Whether BACKUP_PING_URL took the ping; absent without one. */
+  /** Whether BACKUP_PING_URL accepted the ping; absent if it is not set. */
   pinged?: boolean
   pruned: KeptBackup[]
 }
 
-/** In a process of its own. Makes an archive, proves it if asked, removes what is too old, and records how it ended. */
+/**
+ * Makes an archive, verifies it if asked to, prunes old archives and records the outcome. Needs a process of its
+ * own, because it lowers the priority of the process.
+ */
 export async function makeBackup(
   env: Env,
   { verify, only, clock = systemClock, show }: Make,
@@ -48,7 +51,7 @@ export async function makeBackup(
     const { succeeded, failed } = await readRecord(record)
     await recordFailure(record, { at: clock().toISOString(), reason, file })
     if (file === undefined) return []
-    // A proof that fails is tried again every hour: of those archives the newest is enough.
+    // A failed verification is retried every hour: keep only the newest of those archives.
     if (failed?.file !== undefined && failed.file !== succeeded?.file)
       await rm(failed.file, { force: true })
     return pruneBackups(folder, { ...config, spare: succeeded?.file })
@@ -57,7 +60,7 @@ export async function makeBackup(
   try {
     const { kept, leftOut } = await dataToKeep(env, only)
     const services = kept.map(({ name }) => name)
-    const save = { folder, clock, show, passphrase, pinned: yieldToOthers }
+    const save = { folder, clock, show, passphrase, pinned: lowerPriority }
     const { file, bytes, manifest } = await saveBackup(kept, save)
     saved = { file }
     const faults = verify ? (await verified(env, file, { clock, show })).faults : []
@@ -83,7 +86,7 @@ export async function makeBackup(
 
 const PING_MS = 10_000
 
-/** For a monitor that sounds when no ping comes. The backup is as good without one. */
+/** Pings a monitor that raises an alarm when pings stop. A failed ping does not invalidate the backup. */
 async function ping(url: string): Promise<boolean> {
   try {
     const reply = await fetch(url, { signal: AbortSignal.timeout(PING_MS) })
@@ -109,13 +112,13 @@ export function verified(
 }
 
 /**
- * Of this process: whatever serves requests on the same machine comes first. Not before the moment
- * is pinned: writers would wait for a process that is in no hurry.
+ * Lowers the priority of this process below those that serve requests. Call it only once the snapshot is
+ * pinned: until then writers wait for this process.
  */
-export function yieldToOthers(): void {
+export function lowerPriority(): void {
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
-    // Some sandboxes do not allow it; the backup is as good without.
+    // Some sandboxes do not allow it, and the backup works without it.
   }
 }

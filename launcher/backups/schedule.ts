@@ -1,4 +1,4 @@
-/** The backup of every day, made by one of the nodes that run the suite. */
+/** The daily backup, made by one of the nodes that run the suite. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { readRecord, recordFailure, type ServiceData } from '@plinth/backup'
 import {
@@ -17,28 +17,28 @@ import type { BackupConfig } from '../config.ts'
 type Scheduled = {
   env: Env
   config: BackupConfig
-  /** What is backed up. The first database decides which node does it. */
+  /** What is backed up. A lease in the first database decides which node does it. */
   services: ServiceData[]
   log: Logger
   clock?: Clock
 }
 
 export type Schedule = {
-  /** Makes the backup that is due, if there is one and no other node has made it or is at it. */
+  /** Makes the backup that is due, if any, unless another node has made it or is making it. */
   runDue(): Promise<boolean>
   stop(): Promise<void>
 }
 
-const LOOK_SECONDS = 60
+const POLL_SECONDS = 60
 const LEASE_SECONDS = 60
 const RETRY_MS = 3_600_000
-/** Until the backup of the next day is due, and a while. */
+/** Well past the time when the next backup is due. */
 const MADE_SECONDS = 2 * 86_400
 
-/** How the process of a backup ends. Why it failed is in the record. */
+/** Exit codes of the backup process. The record holds the reason for a failure. */
 export const ENDED = { done: 0, failed: 1, busy: 75 }
 
-/** Nothing without BACKUP_AT. */
+/** Returns undefined without BACKUP_AT, or without a database to hold the lease. */
 export function startSchedule(scheduled: Scheduled): Schedule | undefined {
   const { config, services, log, clock = systemClock } = scheduled
   const { at } = config
@@ -55,12 +55,12 @@ export function startSchedule(scheduled: Scheduled): Schedule | undefined {
     const name = due.toISOString()
     const { db, close } = await openDatabase<LeaseTables>(lease.url, lease.migrations)
     const makeUnlessMade = async (signal: AbortSignal): Promise<Outcome> => {
-      if (await isLeaseHeld(db, `backup-made:${name}`, MADE_SECONDS)) return 'made before'
+      if (await isLeaseHeld(db, `backup-made:${name}`, MADE_SECONDS)) return 'already made'
       const outcome = await makeInProcess(scheduled, signal)
       if (outcome === 'made') await isFirstWithin(db, `backup-made:${name}`, MADE_SECONDS)
       return outcome
     }
-    let outcome = 'put off' as Outcome
+    let outcome = 'postponed' as Outcome
     try {
       await withLease(db, `backup:${name}`, LEASE_SECONDS, async (lost) => {
         outcome = await makeUnlessMade(AbortSignal.any([lost, stopping.signal]))
@@ -69,7 +69,7 @@ export function startSchedule(scheduled: Scheduled): Schedule | undefined {
       await close()
     }
     if (outcome === 'failed') notBefore = clock().getTime() + RETRY_MS
-    if (outcome === 'made' || outcome === 'made before') settled = due.getTime()
+    if (outcome === 'made' || outcome === 'already made') settled = due.getTime()
     return outcome === 'made'
   }
   const runDue = () => {
@@ -78,10 +78,10 @@ export function startSchedule(scheduled: Scheduled): Schedule | undefined {
     })
     return round
   }
-  const look = () => {
+  const poll = () => {
     runDue().catch((error) => log.error({ err: error }, 'no backup could be made'))
   }
-  const timer = setInterval(look, LOOK_SECONDS * 1000).unref()
+  const timer = setInterval(poll, POLL_SECONDS * 1000).unref()
   const stop = async () => {
     clearInterval(timer)
     stopping.abort()
@@ -96,8 +96,8 @@ function lastDue(at: string, now: Date): Date {
   return due
 }
 
-/** Put off: another is being made, or the suite is stopping. */
-type Outcome = 'made' | 'made before' | 'failed' | 'put off'
+/** Postponed: another backup is being made, or the suite is stopping. */
+type Outcome = 'made' | 'already made' | 'failed' | 'postponed'
 
 async function makeInProcess(
   { env, services, config: { record }, log, clock = systemClock }: Scheduled,
@@ -111,8 +111,8 @@ async function makeInProcess(
     signal,
     killSignal: 'SIGKILL',
   })
-  const { code, how } = await endOf(child)
-  if (signal.aborted || code === ENDED.busy) return 'put off'
+  const { code, how } = await exitOf(child)
+  if (signal.aborted || code === ENDED.busy) return 'postponed'
   if (code !== ENDED.done && code !== ENDED.failed)
     await recordFailure(record, { at: clock().toISOString(), reason: `The process ended: ${how}.` })
   const { succeeded, failed } = await readRecord(record)
@@ -121,10 +121,10 @@ async function makeInProcess(
   return code === ENDED.done ? 'made' : 'failed'
 }
 
-async function endOf(child: ChildProcess): Promise<{ code: number | null; how: string }> {
+async function exitOf(child: ChildProcess): Promise<{ code: number | null; how: string }> {
   const { promise, resolve } = Promise.withResolvers<{ code: number | null; how: string }>()
   child.once('exit', (code, signal) => resolve({ code, how: signal ?? `exit code ${code}` }))
-  // Also when it was ended by our signal, and then it exits as well.
+  // Aborting emits an error too, but then the child also exits.
   child.on('error', ({ name, message }) => {
     if (name !== 'AbortError') resolve({ code: null, how: message })
   })

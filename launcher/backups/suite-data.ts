@@ -1,4 +1,4 @@
-/** What the services of these settings keep, for a backup, a restore and a move. */
+/** The data of the configured services, for a backup, a restore and a move. */
 import { relative, resolve } from 'node:path'
 import { BackupError, hasData, readRecord, type Scratch, type ServiceData } from '@plinth/backup'
 import { closeGracefully, type Env, hostUrl, listen, StartError } from '@plinth/kit'
@@ -11,15 +11,15 @@ export async function suiteData(env: Env, only?: ServiceEntry[]): Promise<Servic
   return prepared.map(({ service }) => service.data)
 }
 
-/** How many processes serve the data makes no difference to it. */
+/** The data does not depend on the number of worker processes. */
 function anyWorkers(env: Env): Env {
   return { ...env, WORKERS: undefined, WORKERS_FILE: undefined }
 }
 
 /**
- * What a backup keeps: the services that are named, or else all that have data. One that was never
- * started here is left out. One that has lost its data is not: what the last backup had, and what
- * lies outside of the data folder because a setting says so, has to be there.
+ * What a backup keeps: the named services, or else all that have data. A service that was never started here is
+ * left out. A service that has lost its data is an error: data that was in the last backup, or that a setting
+ * places outside the data folder, must exist.
  */
 export async function dataToKeep(
   env: Env,
@@ -62,7 +62,7 @@ function isElsewhere({ database, root }: ServiceData, dataFolder: string): boole
   return root !== undefined && !isBelow(root)
 }
 
-/** Of the services in an archive, those that these settings run; others need no settings. */
+/** Prepares only the services in the archive, so that the others need no valid settings. */
 async function prepareNamed(env: Env, names: string[]): Promise<Prepared[]> {
   const only = services.filter(({ name }) => names.includes(name))
   return only.length === 0 ? [] : (await prepareStack(anyWorkers(env), only)).prepared
@@ -70,7 +70,7 @@ async function prepareNamed(env: Env, names: string[]): Promise<Prepared[]> {
 
 const ANSWER_MS = 1_000
 
-/** For a restore. A folder of files has no lock, so each service itself is asked whether it runs. */
+/** For a restore. A folder of files has no lock, so ask each service over HTTP whether it is running. */
 export async function dataOfStopped(env: Env, names: string[]): Promise<ServiceData[]> {
   const prepared = await prepareNamed(env, names)
   const answers = await Promise.all(prepared.map(isAnswering))
@@ -89,8 +89,8 @@ async function isAnswering({ service: { config } }: Prepared): Promise<boolean> 
 }
 
 /**
- * Services as these settings make them, with everything below `folder`. What they would call or send
- * belongs to those that are in use, so here they do neither.
+ * The services of these settings with all their data below `folder`. They make no outgoing calls and deliver
+ * nothing: that is up to the services in use.
  */
 export async function scratchIn(env: Env, folder: string, names: string[]): Promise<Scratch> {
   const prepared = await prepareNamed(env, names)
@@ -98,7 +98,7 @@ export async function scratchIn(env: Env, folder: string, names: string[]): Prom
   return {
     services: scratch.map(({ data }) => data),
     start: async () => {
-      // The sandbox provider has no part in the proof: it stands in for one that has its own data.
+      // The sandbox provider is not verified: it stands in for a provider, which keeps its own data.
       const started = scratch.filter(({ entry: { name } }) => name !== 'provider-sandbox')
       for (const { entry, config, create } of started) {
         const server = await create()

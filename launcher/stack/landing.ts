@@ -44,7 +44,7 @@ export function createLanding(
 
 const CATALOG_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
 
-/** RFC 9727: where programs find the documents. The sandbox has the provider's interface and none of its own. */
+/** RFC 9727: where programs find the API documents. The sandbox mimics the provider's API and has none of its own. */
 function apiCatalog(services: RunningService[]) {
   const own = services.filter(({ entry }) => entry.name !== 'provider-sandbox')
   return {

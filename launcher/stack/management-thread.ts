@@ -1,7 +1,7 @@
 /**
- * The port for operators. It has a thread of its own, so that health is answered while the services are
- * busy; all else it hands on, as it comes, to the thread that they run in. It loads nothing but sockets:
- * with a web server of its own the thread would take six times the memory.
+ * The management port. It runs in its own thread, so that health probes are answered while the services are
+ * busy; it forwards everything else unchanged to the main thread. It uses plain sockets: with a web server the
+ * thread would take six times the memory.
  */
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
@@ -11,12 +11,12 @@ import type { Front, FrontMessage, FrontReply } from './management.ts'
 
 const { addresses, port } = workerData as Front
 const services = parentPort as MessagePort
-const tell = (message: FrontMessage) => services.postMessage(message)
+const post = (message: FrontMessage) => services.postMessage(message)
 
 const ANSWER_MS = 300
-const HUNG_MS = 10_000
-/** Longer than any load takes: what is not alive is killed. */
-const LIFELESS_MS = 60_000
+const READINESS_MS = 10_000
+/** Longer than any load lasts, because a process that fails its liveness probe is killed. */
+const LIVENESS_MS = 60_000
 
 const UP: Health = { status: 'UP' }
 const TOO_SLOW: Health = { status: 'DOWN', reason: 'The services did not answer in time.' }
@@ -33,9 +33,9 @@ services.on('message', (reply: FrontReply) => {
   asked = undefined
 })
 
-/** As they say; as they last said, if they are slow; down if they have said nothing for long. */
+/** The services' answer; their last one if they are slow; down if they have not answered for `longestMs`. */
 async function healthOfServices(longestMs: number): Promise<Health> {
-  if (!asked) tell('asks for health')
+  if (!asked) post('asks for health')
   asked ??= { since: performance.now(), answer: Promise.withResolvers() }
   const { since, answer } = asked
   const { promise: late, resolve } = Promise.withResolvers<Health>()
@@ -53,20 +53,20 @@ const PROBE_START = 'GET /actuator/health'
 const MOST_HEAD_BYTES = 16_384
 const HEAD_MS = 10_000
 
-/** Looks at the first request of a connection. What is no probe is for the services to understand. */
+/** Inspects the first request of a connection. Anything but a probe is left to the main thread to parse. */
 function accept(socket: Socket): void {
   let head = Buffer.alloc(0)
   socket.on('error', () => socket.destroy())
   socket.setTimeout(HEAD_MS, () => socket.destroy())
-  socket.on('data', function look(chunk: Buffer) {
+  socket.on('data', function inspect(chunk: Buffer) {
     head = Buffer.concat([head, chunk])
     const text = head.toString('latin1')
     const mayBeProbe = PROBE_START.startsWith(text.slice(0, PROBE_START.length))
     if (mayBeProbe && !text.includes('\r\n\r\n') && head.length < MOST_HEAD_BYTES) return
-    socket.off('data', look)
+    socket.off('data', inspect)
     const probe = PROBE.exec(text)
-    if (probe) void answer(socket, probe[1] === '/liveness', idOf(text))
-    else void handOn(socket.pause(), head)
+    if (probe) void answer(socket, probe[1] === '/liveness', requestIdOf(text))
+    else void forward(socket.pause(), head)
   })
 }
 
@@ -74,15 +74,15 @@ const REQUEST_ID = /^x-request-id: *([A-Za-z0-9._-]{1,128})\r$/im
 const STARTED = Date.now().toString(36)
 let count = 0
 
-/** The one that was given, where it is well-formed; a new one otherwise. */
-function idOf(head: string): string {
+/** The client's request id if it is well-formed, otherwise a new one. */
+function requestIdOf(head: string): string {
   count += 1
   return REQUEST_ID.exec(head)?.[1] ?? `probe-${STARTED}-${count}`
 }
 
-async function answer(socket: Socket, asksForLife: boolean, id: string): Promise<void> {
-  const health = await healthOfServices(asksForLife ? LIFELESS_MS : HUNG_MS)
-  const isUp = health.status === 'UP' || (asksForLife && health !== TOO_SLOW)
+async function answer(socket: Socket, isLiveness: boolean, id: string): Promise<void> {
+  const health = await healthOfServices(isLiveness ? LIVENESS_MS : READINESS_MS)
+  const isUp = health.status === 'UP' || (isLiveness && health !== TOO_SLOW)
   const body = JSON.stringify(isUp ? UP : health)
   const lines = [
     `HTTP/1.1 ${isUp ? '200 OK' : '503 Service Unavailable'}`,
@@ -97,8 +97,8 @@ async function answer(socket: Socket, asksForLife: boolean, id: string): Promise
   socket.resume().end(`${lines.join('\r\n')}\r\n\r\n${body}`)
 }
 
-async function handOn(socket: Socket, head: Buffer): Promise<void> {
-  if (!server) tell('needs the server')
+async function forward(socket: Socket, head: Buffer): Promise<void> {
+  if (!server) post('needs the server')
   server ??= Promise.withResolvers()
   const inner = connect({ port: await server.promise, host: '127.0.0.1', allowHalfOpen: true })
   socket.setTimeout(0)
@@ -108,17 +108,17 @@ async function handOn(socket: Socket, head: Buffer): Promise<void> {
   socket.pipe(inner).pipe(socket)
 }
 
-/** A name may list an address that is switched off, as IPv6 often is. */
-const DISPENSABLE = ['EADDRNOTAVAIL', 'EAFNOSUPPORT']
+/** A host name may resolve to an address family that is disabled, as IPv6 often is. */
+const IGNORED_CODES = ['EADDRNOTAVAIL', 'EAFNOSUPPORT']
 
 try {
   for (const [index, host] of addresses.entries()) {
     const listener = createServer({ allowHalfOpen: true, noDelay: true }, accept)
     await once(listener.listen(port, host), 'listening').catch((error) => {
-      if (index === 0 || !DISPENSABLE.includes(error.code)) throw error
+      if (index === 0 || !IGNORED_CODES.includes(error.code)) throw error
     })
   }
-  tell('listening')
+  post('listening')
 } catch (error) {
-  tell({ code: (error as NodeJS.ErrnoException).code ?? '' })
+  post({ code: (error as NodeJS.ErrnoException).code ?? '' })
 }

@@ -1,4 +1,4 @@
-/** What operators ask of everything in this process: metrics and health, apart from the public ports. */
+/** Metrics and health of this process for operators, separate from the public ports. */
 import { timingSafeEqual } from 'node:crypto'
 import { getCompileCacheDir } from 'node:module'
 import type { AddressInfo } from 'node:net'
@@ -32,11 +32,11 @@ import type { ManagementConfig } from '../config.ts'
 import { healthRoutes } from './health/health.routes.ts'
 import { type History, keepHistory, type ReadMetrics } from './health/history.ts'
 
-/** What the listener shows. */
+/** What the listener reports. */
 export type Watched = {
   metrics: ReadMetrics
   readiness(): Promise<Health>
-  /** Of these metrics, unless there is one already. */
+  /** Recorded from `metrics` if absent. */
   history?: History
 }
 
@@ -46,7 +46,7 @@ export function watch(services: Measured[], history?: History): Watched {
   return { metrics: metricsOf(services), readiness: () => readinessOf(services), history }
 }
 
-/** Reads the metrics of all services of this process, and of the process itself. */
+/** Reads the metrics of all services in this process, and of the process itself. */
 export function metricsOf(services: Measured[]): ReadMetrics {
   const process = watchProcess(VERSION, systemClock)
   const ofServices = serviceMetricsOf(services)
@@ -65,7 +65,7 @@ async function readyFamily(services: Measured[]): Promise<Family> {
   return { name: 'plinth_ready', help, type: 'gauge', samples: await Promise.all(samples) }
 }
 
-/** Without those of the process, whose event loop is watched only for who asks for it. */
+/** Without the process metrics: the event loop is monitored only where they are served. */
 export function serviceMetricsOf(services: Measured[]): ReadMetrics {
   return async () => {
     const each = services.map(async ({ name, server }) =>
@@ -75,7 +75,7 @@ export function serviceMetricsOf(services: Measured[]): ReadMetrics {
   }
 }
 
-/** Up when all of them are. */
+/** Up when all services are. */
 async function readinessOf(services: Measured[]): Promise<Health> {
   const all = services.map(async ({ name, server }) => ({ name, ...(await server.readiness()) }))
   const down = (await Promise.all(all)).find(({ status }) => status === 'DOWN')
@@ -84,18 +84,17 @@ async function readinessOf(services: Measured[]): Promise<Health> {
   return { status: 'DOWN', reason: `${name}: ${reason}` }
 }
 
-/** What the thread at the port for operators must know. */
+/** Where the thread of the management port listens. */
 export type Front = { addresses: string[]; port: number }
 
-/** What it says; a code is the reason why it cannot listen. */
+/** Messages from the thread; `code` is the error code if it cannot listen. */
 export type FrontMessage = 'listening' | 'asks for health' | 'needs the server' | { code: string }
 
 export type FrontReply = Health | { port: number }
 
 /**
- * Starts the listener; none without a port in the settings. Its port has a thread of its own, which
- * answers probes and hands the rest on to a server at a port that only this machine can reach. That
- * one listens when it is first needed.
+ * Starts the listener, if a port is configured. The port has its own thread, which answers probes and forwards
+ * the rest to a server on a loopback port. That server starts listening when it is first needed.
  */
 export async function startManagement(
   config: ManagementConfig | undefined,
@@ -127,21 +126,21 @@ export async function startManagement(
   }
 }
 
-type Behind = {
+type Backend = {
   readiness(): Promise<Health>
-  /** Resolves to its port. */
+  /** Resolves to the port of the server. */
   openServer(): Promise<number>
   log: Logger
 }
 
-/** Resolves when it listens. */
-async function startThread(front: Front, { readiness, openServer, log }: Behind): Promise<Worker> {
+/** Resolves when the thread is listening. */
+async function startThread(front: Front, { readiness, openServer, log }: Backend): Promise<Worker> {
   const cache = getCompileCacheDir()
   const thread = new Worker(new URL('./management-thread.ts', import.meta.url), {
     workerData: front,
-    // It needs next to nothing: with the default sizes it takes another 4 MB.
+    // It needs very little memory: the default sizes would cost another 4 MB.
     resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 },
-    // Without it the thread loads Node's TypeScript compiler, at 17 MB.
+    // Without the cache the thread loads Node's TypeScript compiler, which costs 17 MB.
     env: cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) },
   })
   const { promise: listens, resolve, reject } = Promise.withResolvers<void>()

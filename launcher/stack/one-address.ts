@@ -13,8 +13,8 @@ import { inherited, isSet, type SuiteConfig } from '../config.ts'
 import { prefixOf, type RunningService, type ServiceEntry } from '../services.ts'
 
 /**
- * Public addresses follow that of the suite where it has one; whom to believe and how long to drain
- * follow as well.
+ * Services inherit their public address from the suite, if it has one, and also its trusted proxies, allowed hosts
+ * and drain time.
  */
 export function withSuiteAddress(env: Env, config: SuiteConfig): Env {
   const following = inherited(env, ({ path }) => ({
@@ -26,7 +26,7 @@ export function withSuiteAddress(env: Env, config: SuiteConfig): Env {
   return withPasskeyOrigins(following, config)
 }
 
-/** Without settings of their own, passkeys work at the address of identity and at that of the suite. */
+/** Unless configured otherwise, passkeys work both at identity's address and at the suite's. */
 function withPasskeyOrigins(env: Env, { publicUrl, identityUrl }: SuiteConfig): Env {
   const given = ['IDENTITY_PUBLIC_URL', 'IDENTITY_PASSKEY_ORIGINS', 'IDENTITY_PASSKEY_RP_ID']
   const urls = [new URL(identityUrl), new URL(publicUrl)]
@@ -36,9 +36,9 @@ function withPasskeyOrigins(env: Env, { publicUrl, identityUrl }: SuiteConfig): 
 }
 
 /**
- * One sign-in: the full edition of storage takes the tokens of identity, and payments where it is to
- * take those of an issuer and none is named. Storage in production only with a key to ask whether an
- * administrator still is one. A blank setting asks for it not to.
+ * Single sign-on: the full edition of storage accepts identity's tokens, and so does payments if it requires an
+ * issuer and none is set. In production, storage does so only if it has a key for asking whether an administrator
+ * still is one. A blank setting turns this off.
  */
 export function withIdentityTokens(env: Env, { production, identityUrl }: SuiteConfig): Env {
   const [name, required] = ['STORAGE_FULL_TRUSTED_ISSUER', 'PAYMENTS_REQUIRE_ISSUER']
@@ -54,7 +54,7 @@ export function withIdentityTokens(env: Env, { production, identityUrl }: SuiteC
   }
 }
 
-/** The services that take tokens of identity get a key to ask it with, and identity knows it. */
+/** Generates an introspection key for identity and the services that accept its tokens. */
 export function withIssuerKey(env: Env, { production, dataFolder }: SuiteConfig): Env {
   const known = 'IDENTITY_INTROSPECTION_KEY'
   if (production || isSet(env, known)) return env
@@ -68,12 +68,12 @@ export function withIssuerKey(env: Env, { production, dataFolder }: SuiteConfig)
   return { ...env, ...Object.fromEntries([known, ...asking].map((name) => [name, key])) }
 }
 
-/** Whether a service goes by the address of the suite and not by one of its own. */
+/** Whether a service uses the address of the suite instead of its own. */
 export function isAtSuite(env: Env, entry: ServiceEntry): boolean {
   return !isSet(env, `${prefixOf(entry)}PUBLIC_URL`)
 }
 
-/** Serves every service below the landing page, and tells their consoles of each other. */
+/** Serves every service below the landing page, and links their consoles to each other. */
 export function mountServices(
   landing: Server,
   config: SuiteConfig,
@@ -90,7 +90,7 @@ export function mountServices(
     }
 }
 
-/** Consoles at the address of the suite stay there; those at a port lead to ports. */
+/** A console opened at the suite's address links to consoles there; one opened at a port links to ports. */
 function suiteLinks(hostPath: string | undefined, config: SuiteConfig, running: RunningService[]) {
   const consoles = running.map((service) => ({
     name: service.entry.name,
@@ -100,7 +100,7 @@ function suiteLinks(hostPath: string | undefined, config: SuiteConfig, running: 
   return { home: `${hostPath ?? config.publicUrl}/`, consoles }
 }
 
-/** `suite` is the address of the suite, or undefined for a client that did not come by it. */
+/** `suite` is the address of the suite, or undefined if the client did not use it. */
 export function consoleUrlAt(suite: string | undefined, service: RunningService): string {
   const { entry, publicUrl, atSuite } = service
   const base = suite !== undefined && atSuite ? suite + entry.path : publicUrl

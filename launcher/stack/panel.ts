@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import type { Stack } from './stack.ts'
 
-/** What a person at a terminal needs to know. */
+/** The startup summary for a terminal. */
 export function panelOf(stack: Stack, startedInMs: number): string {
   const lines: [label: string, text: string][] = [
     ['Start here', stack.config.publicUrl],

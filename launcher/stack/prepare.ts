@@ -12,7 +12,7 @@ import { withSandboxKeys } from './sandbox-keys.ts'
 
 export type Prepared = { entry: ServiceEntry; service: PreparedService; atSuite: boolean }
 
-/** Reads all settings before anything starts; the faults of all services are reported together. */
+/** Reads all settings before anything starts, and reports the faults of all services together. */
 export async function prepareStack(
   given: Env,
   only: ServiceEntry[] = [],
@@ -48,7 +48,7 @@ function planFor(given: Env, config: SuiteConfig, entries: ServiceEntry[]): Plan
   if (!config.sandbox)
     return { env, entries: entries.filter(({ name }) => name !== 'provider-sandbox') }
   const connected = withSandboxKeys(env, config)
-  // In production SUITE_SANDBOX=on names the sandbox; it need not be allowed a second time.
+  // In production the operator had to set SUITE_SANDBOX=on, so do not ask for a second permission.
   return { env: { ...connected, SANDBOX_ALLOW_PRODUCTION: 'true' }, entries }
 }
 
@@ -65,7 +65,7 @@ async function collectFaults<T>(
   }
 }
 
-/** Each service reports a fault in a setting that all of them read. */
+/** Every service reports the faults of the settings they share. */
 function distinct(faults: SettingsError['faults']): SettingsError['faults'] {
   return [...new Map(faults.map((fault) => [fault.name, fault])).values()]
 }

@@ -11,7 +11,7 @@ function planIn(t: TestContext) {
   return { dataFolder, sandboxUrl: 'http://localhost:8085', paymentsUrl: 'http://localhost:8084' }
 }
 
-test('payments and the sandbox get the address and keys of each other', (t) => {
+test("payments and the sandbox get each other's address and keys", (t) => {
   const env = withSandboxKeys({}, planIn(t))
 
   assert.match(env.PROVIDER_SECRET_KEY ?? '', /^sk_test_[0-9a-f]{32}$/)

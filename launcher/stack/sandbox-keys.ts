@@ -6,7 +6,7 @@ type SandboxPlan = { dataFolder: string; sandboxUrl: string; paymentsUrl: string
 
 /**
  * Gives payments and the sandbox provider each other's address and keys, unless a provider is
- * configured. A blank setting counts as configured: it asks for a service without a provider.
+ * configured. A blank setting counts as configured: it means that payments runs without a provider.
  */
 export function withSandboxKeys(env: Env, plan: SandboxPlan): Env {
   const names = ['PROVIDER_SECRET_KEY', 'PROVIDER_WEBHOOK_SECRET', 'PROVIDER_API_BASE']

@@ -20,18 +20,18 @@ export type Stack = {
   config: SuiteConfig
   landingUrl: string
   services: RunningService[]
-  /** After the drain time of each service. */
+  /** Drains each service first. */
   close(): Promise<void>
 }
 
 type Choice = { env?: Env; only?: ServiceEntry[] }
 
-/** Starts every service, or some, and the landing page in this process, or nothing at all. */
+/** Starts all services (or only some) and the landing page in this process; if one fails, none is left running. */
 export async function startStack({ env = process.env, only }: Choice = {}): Promise<Stack> {
   const { config, prepared } = await prepareStack(env, only)
   const management = loadManagement(env)
   const backups = loadBackups(env)
-  /** Each with its drain time. */
+  /** Drain time in seconds, by server. */
   const opened = new Map<Server, number>()
   let landing: Server | undefined
   let landingClosed: Promise<void> | undefined
@@ -43,7 +43,7 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
     await Promise.all([landingClosed, ...closed])
   }
   try {
-    // Before a service closes its database, the requests that came by the landing page are over.
+    // A service must not close its database before requests via the landing page have finished.
     const running = await startAll(prepared, opened, () => landingClosed)
     const measured = running.map(({ entry, server }) => ({ name: entry.name, server }))
     const shown = isPrivate(config)
@@ -57,7 +57,7 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
     measured.push({ name: 'landing', server: landing })
     const landingUrl = await listen(landing, { ...config, portSetting: 'SUITE_PORT' })
     const operators = await startManagement(management, () => watch(measured, history))
-    // Closed last: what happens while the others finish can still be seen.
+    // Closed last, so that operators can watch the shutdown.
     const closeAll = async () => {
       await close({ isServing: true })
       await operators?.close()
@@ -71,7 +71,7 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
 
 type Scheduled = { env: Env; backups: BackupConfig; prepared: Prepared[]; logLevel: string }
 
-/** Until the landing page closes. Loads nothing where BACKUP_AT is not set. */
+/** Runs until the landing page closes. Loads no code if BACKUP_AT is not set. */
 async function scheduleBackups(
   landing: Server,
   { env, backups, prepared, logLevel }: Scheduled,
@@ -84,7 +84,7 @@ async function scheduleBackups(
   landing.onClose(() => schedule?.stop())
 }
 
-/** What others can reach has no Health page: there it is on the management listener. */
+/** A suite that other machines can reach shows the Health page on the management listener only. */
 function isPrivate({ production, host, publicUrl }: SuiteConfig): boolean {
   return !production && isLoopback(host) && isLoopback(new URL(publicUrl).hostname)
 }

@@ -25,7 +25,7 @@ const HOUR_MS = 3_600_000
 const only = services.filter(({ name }) => name === 'identity')
 const log = createLogger('test', 'silent')
 
-/** Identity, running, and a clock that stands at half past two. */
+/** Starts identity, with the clock at 02:30. */
 async function startSuite(t: TestContext, engine: TestEngine) {
   const { env, folder } = await testEnv(t, { NODE_ENV: 'test', BACKUP_AT: '02:30' })
   if (engine.name === 'postgres') env.IDENTITY_DATABASE_URL = await engine.freshUrl(t)
@@ -64,7 +64,7 @@ async function startSuite(t: TestContext, engine: TestEngine) {
 
 for (const engine of engines)
   describe(`backups on a schedule, on ${engine.name}`, { skip: engine.skip }, () => {
-    test('of two nodes one makes the backup of the day, and pings for it', async (t) => {
+    test('one of two nodes makes the daily backup and sends a ping', async (t) => {
       const { startNode, pass } = await startSuite(t, engine)
       const monitor = await startMonitor(t)
       const settings = {
@@ -100,7 +100,7 @@ async function startMonitor(t: TestContext) {
   return { pings, url: `http://127.0.0.1:${port}/ping?of=plinth` }
 }
 
-test('a backup that fails says why, and is tried again after an hour', async (t) => {
+test('a failed backup records the reason and is retried after an hour', async (t) => {
   const { startNode, pass } = await startSuite(t, sqlite)
   const monitor = await startMonitor(t)
   const ping = { BACKUP_PING_URL: monitor.url }
@@ -131,7 +131,7 @@ test('a backup that fails says why, and is tried again after an hour', async (t)
   assert.equal((await backupHealth(node.config, later(27))).status, 'DOWN')
 })
 
-test('a proof that fails leaves one archive, however often it is tried', async (t) => {
+test('repeated failed verifications leave only one archive', async (t) => {
   const { env } = await testEnv(t, { NODE_ENV: 'test', BACKUP_KEEP: '2' })
   mkdirSync(env.SUITE_DATA as string)
   await (await startStack({ env, only })).close()
@@ -158,14 +158,14 @@ test('a proof that fails leaves one archive, however often it is tried', async (
   assert.deepEqual(archives(), ['0205', '0206'])
 })
 
-test('an archive is proved with settings of production, and the proof calls and sends nothing', async (t) => {
+test('verification with production settings makes no outgoing calls', async (t) => {
   const { env, folder } = await testEnv(t, { NODE_ENV: 'test' })
   for (const name of ['IDENTITY', 'STORAGE_FULL', 'PAYMENTS'])
     env[`${name}_MASTER_KEY`] = randomBytes(32).toString('base64')
-  const webhook = await startNoticing(t)
-  const issuer = await startNoticing(t)
-  const provider = await startNoticing(t)
-  const smtp = await startNoticing(t)
+  const webhook = await startCounting(t)
+  const issuer = await startCounting(t)
+  const provider = await startCounting(t)
+  const smtp = await startCounting(t)
   mkdirSync(env.SUITE_DATA as string)
   const stack = await startStack({ env })
   t.after(() => stack.close())
@@ -218,8 +218,8 @@ test('an archive is proved with settings of production, and the proof calls and 
   assert.deepEqual([scratch.length, delivering], [4, []])
 })
 
-/** A server that counts who connects, and hangs up. */
-async function startNoticing(t: TestContext) {
+/** A server that counts connections and closes them. */
+async function startCounting(t: TestContext) {
   let count = 0
   const server = createTcpServer((socket) => {
     count += 1
@@ -230,7 +230,7 @@ async function startNoticing(t: TestContext) {
   return { port: (server.address() as AddressInfo).port, connections: () => count }
 }
 
-test('a time or an address that is none is reported with the other faults', () => {
+test('an invalid time or ping address is refused', () => {
   for (const at of ['2:30', '24:00', '02:60', 'daily'])
     assert.throws(() => loadBackups({ BACKUP_AT: at }), /BACKUP_AT/)
   for (const url of ['hc-ping.example', 'ftp://hc-ping.example'])

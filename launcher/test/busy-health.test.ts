@@ -21,7 +21,7 @@ test(`health is answered in under a second while ${CONNECTIONS} connections are 
     await Promise.all(Array.from({ length: 50 }, () => upload(service, token)))
   const load = await keepBusy(t, service, token)
 
-  // Nothing has asked for the health before.
+  // These are the first health requests, so no earlier answer is cached.
   const waits: number[] = []
   for (let round = 0; round < ROUNDS; round++)
     for (const kind of KINDS) waits.push(await timed(`${operators}/actuator/health${kind}`))
@@ -60,7 +60,7 @@ async function upload(service: string, token: string): Promise<void> {
   assert.equal(reply.status, 201, await reply.text())
 }
 
-/** Returns once all are connected. */
+/** Returns once all connections are open. */
 async function keepBusy(t: TestContext, service: string, token: string) {
   const script = join(import.meta.dirname, 'keep-busy.ts')
   const child = spawn(process.execPath, [script, service, token, String(CONNECTIONS)], {
@@ -75,7 +75,7 @@ async function keepBusy(t: TestContext, service: string, token: string) {
   return { answered: () => answered }
 }
 
-/** How long the answer took, in milliseconds; fails when it is not 200 or does not come. */
+/** The response time in milliseconds; fails on a status other than 200 or on a timeout. */
 async function timed(url: string): Promise<number> {
   const begun = performance.now()
   const signal = AbortSignal.timeout(PATIENCE_MS)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { checkReplies } from '@plinth/kit/testing'
 import { type ServiceEntry, services } from '../services.ts'
 
-/** The services for `startStack`; the test fails if a reply is not what the API document says. */
+/** The services for `startStack`; the test fails if a reply does not match the API document. */
 export function checkedServices(t: { after(work: () => Promise<void>): void }): ServiceEntry[] {
   const faults: (() => string[])[] = []
   t.after(async () => {

@@ -19,7 +19,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: connections })
 const authorization = `Bearer ${token}`
 let connected = 0
 
-/** Each connection asks for the whole list again and again, every fifth sends a megabyte. */
+/** Each connection repeatedly fetches the whole list; every fifth uploads a megabyte instead. */
 function send(sends: boolean): void {
   const asked = sends
     ? request(`${baseUrl}/file`, { method: 'POST', agent, headers: { authorization, ...FORM } })

@@ -23,7 +23,7 @@ describe('the landing page', () => {
     assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/)
   })
 
-  test('links to a console of every service that answers', async (t) => {
+  test('links to a working console for every service', async (t) => {
     const { landing } = await start(t)
 
     const { body } = await landing.get('/api/services')
@@ -32,7 +32,7 @@ describe('the landing page', () => {
       assert.equal((await fetch(consoleUrl)).status, 200, name)
   })
 
-  test('lists addresses that lead a browser to a console and tell a program what is there', async (t) => {
+  test('lists addresses that redirect a browser to a console and give a program an index', async (t) => {
     const { landing } = await start(t)
 
     const { body } = await landing.get('/api/services')
@@ -44,7 +44,7 @@ describe('the landing page', () => {
     }
   })
 
-  test('tells programs where the API document of each service is', async (t) => {
+  test('has an API catalog with the API document of each service', async (t) => {
     const { landing } = await start(t)
 
     const { body, headers } = await landing.get('/.well-known/api-catalog')
@@ -78,7 +78,7 @@ describe('the landing page', () => {
     )
   })
 
-  test('answers the probes of a cluster: not ready from the signal on, while it still serves', async (t) => {
+  test('answers Kubernetes probes: while draining it is not ready but still serves', async (t) => {
     const { landing, stack } = await start(t, { SUITE_DRAIN_SECONDS: '1' })
     const manifest = readFileSync(`${import.meta.dirname}/../../deploy/kubernetes.yaml`, 'utf8')
     const probes = [...manifest.matchAll(/(\w+)Probe:\n\s+httpGet: \{ path: (\S+), port: http \}/g)]
@@ -101,7 +101,7 @@ describe('the landing page', () => {
     assert.equal(page.status, 200)
   })
 
-  test('a service with a drain time of its own is served for that long', async (t) => {
+  test('keeps serving a service for its own drain time', async (t) => {
     const { stack } = await start(t, { PAYMENTS_DRAIN_SECONDS: '2' })
     const urlOf = (name: string) =>
       stack.services.find(({ entry }) => entry.name === name)?.url ?? ''
@@ -120,7 +120,7 @@ describe('the landing page', () => {
     assert.equal(await isGone('payments'), true)
   })
 
-  test('has the Health page and its figures, but not where others can reach it', async (t) => {
+  test('has the Health page and its data, unless other machines can reach it', async (t) => {
     const { landing } = await start(t)
     const { landing: reachable } = await start(t, { SUITE_PUBLIC_URL: 'https://app.example' })
 

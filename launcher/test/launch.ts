@@ -8,7 +8,7 @@ const MAIN = join(import.meta.dirname, '../../cli/main.js')
 const PATIENCE_MS = 60_000
 
 type TestScope = { after(work: () => void): void }
-/** `detached` gives it a process group of its own, as a terminal does. */
+/** `detached` gives the process its own process group, as a terminal does. */
 type Launch = { env: Record<string, string>; folder: string; args?: string[]; detached?: boolean }
 
 /** Runs the launcher as `npm start` does, in `folder`; killed when the test ends. */
@@ -26,7 +26,7 @@ export function launch(t: TestScope, options: Launch): ChildProcess {
   return child
 }
 
-/** Waits for `count` lines that match and returns the last; fails when the process ends before. */
+/** Waits for `count` matching lines and returns the last; fails if the process ends first. */
 export async function lineOf(
   child: ChildProcess,
   pattern: RegExp,
@@ -57,7 +57,7 @@ export async function endOf(
   return { exitCode, signal }
 }
 
-/** Waits for the end of a process that should not have started. */
+/** Waits for a process that should fail to start, and returns its stderr. */
 export async function failureOf(
   child: ChildProcess,
 ): Promise<{ exitCode: number | null; errors: string }> {

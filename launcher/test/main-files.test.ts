@@ -9,12 +9,12 @@ import { services } from '../services.ts'
 
 for (const { name, portSetting } of services)
   describe(`node services/${name}/src/main.ts`, () => {
-    test('reads .env in the working directory, and ends with 78 when a setting in it is faulty', async (t) => {
+    test('reads .env in the working directory, and exits 78 if a setting in it is invalid', async (t) => {
       const cwd = mkdtempSync(join(tmpdir(), 'plinth-main-'))
       t.after(() => rmSync(cwd, { recursive: true, force: true }))
       writeFileSync(join(cwd, '.env'), `${portSetting}=nonsense\n`)
       const main = join(import.meta.dirname, `../../services/${name}/src/main.ts`)
-      // The timeout is for a service that starts after all: it would run for ever.
+      // A service that starts after all would run forever, hence the timeout.
       const options = { cwd, env: { PATH: process.env.PATH }, timeout: 60_000 }
 
       const failure = await promisify(execFile)(process.execPath, [main], options).catch(

@@ -32,7 +32,7 @@ const seriesValue = (text: string, series: string) =>
   )
 
 describe('the management listener', () => {
-  test('has the metrics of every service, and the public ports have none', async (t) => {
+  test('serves the metrics of every service, and the public ports serve none', async (t) => {
     const [port] = await freePorts(1)
     const { env } = await testEnv(t, { SUITE_MANAGEMENT_PORT: String(port) })
     const stack = await startStack({ env, only: checkedServices(t) })
@@ -55,7 +55,7 @@ describe('the management listener', () => {
       assert.equal((await fetch(`${url}/actuator/prometheus`)).status, 404, url)
   })
 
-  test('has the health of every service, in a thread of its own', async (t) => {
+  test('reports the readiness of every service, separately from liveness', async (t) => {
     const [port] = await freePorts(1)
     const { env } = await testEnv(t, { SUITE_MANAGEMENT_PORT: String(port) })
     const stack = await startStack({ env, only: checkedServices(t) })
@@ -75,7 +75,7 @@ describe('the management listener', () => {
     assert.deepEqual(await health('/liveness'), [200, { status: 'UP' }])
   })
 
-  test('answers under no name but its own, and every reply has the headers of the others', async (t) => {
+  test('refuses foreign host names, and sends the usual headers with every reply', async (t) => {
     const [port = 0] = await freePorts(1)
     const { env } = await testEnv(t, { SUITE_MANAGEMENT_PORT: String(port) })
     const stack = await startStack({ env, only: checkedServices(t) })
@@ -87,7 +87,7 @@ describe('the management listener', () => {
       return reply
     }
 
-    // What a page of a stranger's site would send that points its own name at this machine.
+    // DNS rebinding: a foreign site points its own host name at this machine.
     assert.equal((await get('/actuator/prometheus', 'evil.example')).statusCode, 421)
     for (const path of ['/actuator/prometheus', '/actuator/health/liveness']) {
       const { statusCode, headers } = await get(path, `localhost:${port}`)
@@ -98,7 +98,7 @@ describe('the management listener', () => {
     }
   })
 
-  test('says in one sentence that its port is in use', async (t) => {
+  test('reports in one line that its port is in use', async (t) => {
     const { env } = await testEnv(t)
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
@@ -111,11 +111,11 @@ describe('the management listener', () => {
     await assert.rejects(start, new StartError(message))
   })
 
-  test('is not there unless a port is set', () => {
+  test('does not exist unless a port is set', () => {
     assert.equal(loadManagement({}), undefined)
   })
 
-  test('needs a token beyond loopback, and takes no other', async (t) => {
+  test('requires the configured token beyond loopback', async (t) => {
     const [port] = await freePorts(1)
     const wide = { SUITE_MANAGEMENT_PORT: String(port), SUITE_MANAGEMENT_HOST: '0.0.0.0' }
     assert.throws(() => loadManagement(wide), /METRICS_TOKEN/)
@@ -133,7 +133,7 @@ describe('the management listener', () => {
     assert.deepEqual([known.status, await known.json()], [200, { status: 'UNKNOWN', details: {} }])
   })
 
-  test('adds up what several processes count, and keeps what a dead one counted', {
+  test('sums the counters of all processes, including those of a dead one', {
     skip,
   }, async (t) => {
     const [port] = await freePorts(1)

@@ -6,7 +6,7 @@ import { services } from '../services.ts'
 import { endOf, failureOf, launch, lineOf } from './launch.ts'
 import { testEnv } from './test-env.ts'
 
-test('npm start, from the first to the second', async (t) => {
+test('npm start, and npm start again', async (t) => {
   const { env, folder } = await testEnv(t, { LOG_LEVEL: 'info' })
   const child = launch(t, { env, folder })
   const printed: string[] = []
@@ -14,7 +14,7 @@ test('npm start, from the first to the second', async (t) => {
   const line = JSON.parse(await lineOf(child, /"msg":"started"/))
   const keys = () => textOf(`${line.services.identity}/.well-known/jwks.json`)
 
-  await t.test('prints one JSON line, which says where everything is and what is on', () => {
+  await t.test('prints one JSON line with all addresses and development conveniences', () => {
     assert.equal(printed.join('').trim().split('\n').length, 1, printed.join(''))
     assert.deepEqual(
       Object.keys(line.services),
@@ -23,12 +23,12 @@ test('npm start, from the first to the second', async (t) => {
     assert.match(line.announcements.join(' '), /demo accounts.*development key/)
   })
 
-  await t.test('all of it is healthy', async () => {
+  await t.test('everything is healthy', async () => {
     for (const url of [line.landing, ...Object.values(line.services)])
       assert.equal((await fetch(`${url}/actuator/health`)).status, 200, url)
   })
 
-  await t.test('announces logins that work, on the landing page and not in that line', async () => {
+  await t.test('the landing page shows working logins; the JSON line contains none', async () => {
     const [identity] = JSON.parse(await textOf(`${line.landing}/api/services`))
 
     assert.equal(identity.healthy, true)
@@ -42,7 +42,7 @@ test('npm start, from the first to the second', async (t) => {
     }
   })
 
-  await t.test('a port in use is named together with the setting that moves it', async () => {
+  await t.test('the error for a port in use names the port and its setting', async () => {
     const { env: second } = await testEnv(t, { IDENTITY_PORT: env.IDENTITY_PORT ?? '' })
 
     const { exitCode, errors } = await failureOf(launch(t, { env: second, folder }))
@@ -53,14 +53,14 @@ test('npm start, from the first to the second', async (t) => {
   })
 
   const before = await keys()
-  await t.test('SIGTERM closes everything and ends with 0', async () => {
+  await t.test('SIGTERM closes everything and exits 0', async () => {
     child.kill('SIGTERM')
 
     assert.equal((await endOf(child)).exitCode, 0)
   })
 
   await t.test(
-    'the next keeps data and secrets, and reads .env, but what is set outside wins',
+    'the second start keeps data and secrets, and reads .env below the environment',
     async () => {
       const { IDENTITY_PORT, ...others } = env
       writeFileSync(join(folder, '.env'), `IDENTITY_PORT=${IDENTITY_PORT}\nSUITE_PORT=1\n`)
@@ -76,7 +76,7 @@ test('npm start, from the first to the second', async (t) => {
 })
 
 describe('npm start', () => {
-  test('a data folder that cannot be created is named together with its setting', async (t) => {
+  test('the error for a data folder that cannot be created names its setting', async (t) => {
     const { env, folder } = await testEnv(t)
     const file = join(folder, 'file')
     writeFileSync(file, '')
@@ -99,7 +99,7 @@ describe('npm start', () => {
     assert.match(errors, /SUITE_SANDBOX/)
   })
 
-  test('WORKERS without a service is refused with the right command', async (t) => {
+  test('WORKERS without a service is refused, and the error shows the right command', async (t) => {
     const { env, folder } = await testEnv(t, { WORKERS: '2' })
 
     const { exitCode, errors } = await failureOf(launch(t, { env, folder }))

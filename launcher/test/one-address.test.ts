@@ -15,7 +15,7 @@ import { testEnv } from './test-env.ts'
 const SUITE = 'https://app.example'
 
 describe('the address of the suite', () => {
-  test('has every service below its path, and the ports answer as before', async (t) => {
+  test('serves every service below its path, and the ports still work', async (t) => {
     const { stack, suite } = await start(t)
 
     for (const { entry, url } of stack.services) {
@@ -28,7 +28,7 @@ describe('the address of the suite', () => {
     }
   })
 
-  test('has cookies, redirects and problems with that path', async (t) => {
+  test('adds the path to cookies, redirects and problems', async (t) => {
     const { suite } = await start(t)
 
     const csrf = await suite.get('/identity/webauthn/csrf')
@@ -40,7 +40,7 @@ describe('the address of the suite', () => {
     assert.equal(refused.body.instance, '/identity/api/users/me')
   })
 
-  test('tells the consoles of each other: there at that address, at a port with ports', async (t) => {
+  test('consoles there link to each other by path, and consoles at ports by port', async (t) => {
     const { stack, suite } = await start(t)
     const [identity] = stack.services
 
@@ -53,7 +53,7 @@ describe('the address of the suite', () => {
     assert.equal(atPort.consoles[0].href, `${identity?.publicUrl}/api-test/`)
   })
 
-  test('is what public addresses follow, unless a service has its own', async (t) => {
+  test('is the base of all public addresses, unless a service sets its own', async (t) => {
     const { env } = await testEnv(t, {
       SUITE_PUBLIC_URL: `${SUITE}/`,
       SUITE_TRUSTED_PROXIES: '10.0.0.0/8',
@@ -75,7 +75,7 @@ describe('the address of the suite', () => {
     assert.deepEqual(payments?.trustedProxies, ['192.0.2.1'])
   })
 
-  test('is the issuer and the domain of passkeys, found where RFC 8414 looks', async (t) => {
+  test('is the issuer, with metadata where RFC 8414 expects it', async (t) => {
     const { suite } = await start(t, { SUITE_PUBLIC_URL: SUITE })
 
     const { body } = await suite.get('/.well-known/oauth-authorization-server/identity')
@@ -85,7 +85,7 @@ describe('the address of the suite', () => {
     assert.equal((await suite.get('/identity/.well-known/jwks.json')).status, 200)
   })
 
-  test('lets storage take the tokens of identity, in production only with a key', async (t) => {
+  test('lets storage accept the tokens of identity, in production only with a key', async (t) => {
     const { suite } = await start(t)
     const credentials = { username: 'user', password: 'password123123' }
     const { accessToken: token } = (await suite.post('/identity/api/auth/login', credentials)).body
@@ -96,7 +96,7 @@ describe('the address of the suite', () => {
       await suite.post('/identity/api/auth/login', { ...credentials, username: 'admin' })
     ).body.accessToken
     assert.equal((await suite.get('/storage/api/storage/status', { token: admin })).status, 200)
-    // Storage asked identity with a key that `npm start` gave to both.
+    // Storage called identity with the key that `npm start` gave to both.
     const { body: keys } = await suite.get('/identity/api/service-keys', { token: admin })
     assert.deepEqual(
       keys.map((key: { scopes: string[] }) => key.scopes),
@@ -115,7 +115,7 @@ describe('the address of the suite', () => {
     assert.equal(trusting(blank), '')
   })
 
-  test('makes services careful where others can reach it', async (t) => {
+  test('makes services refuse unsafe settings when other machines can reach it', async (t) => {
     const { env } = await testEnv(t, { SUITE_HOST: '0.0.0.0' })
 
     await assert.rejects(prepareStack(env), (error: SettingsError) => {
@@ -131,7 +131,7 @@ describe('the address of the suite', () => {
     })
   })
 
-  test('finishes a request that it handed on before the service closes', async (t) => {
+  test('finishes a forwarded request before the service closes', async (t) => {
     const { stack, suite } = await start(t)
     const credentials = { username: 'user', password: 'password123123' }
     const { accessToken: token } = (await suite.post('/storage/api/auth/login', credentials)).body
@@ -141,10 +141,12 @@ describe('the address of the suite', () => {
     const request = { token, headers, body: body.readable }
     const storage = stack.services.find(({ entry }) => entry.name === 'storage-full')
     assert.ok(storage)
-    const handedOn = once(storage.server.server, 'request', { signal: AbortSignal.timeout(10_000) })
+    const forwarded = once(storage.server.server, 'request', {
+      signal: AbortSignal.timeout(10_000),
+    })
     const reply = suite.request('POST', '/storage/file', request)
     await upload.write(encoded(PART))
-    await handedOn
+    await forwarded
 
     const closed = stack.close()
     await until(

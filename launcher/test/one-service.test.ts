@@ -6,7 +6,7 @@ import { startIdentity, workersOf } from './start-identity.ts'
 import { testEnv } from './test-env.ts'
 
 describe('npm start -- identity', () => {
-  test('runs that service alone and needs no setting of another', async (t) => {
+  test('runs that service alone and ignores the settings of the others', async (t) => {
     const { baseUrl, env } = await startIdentity(t, { PAYMENTS_PORT: 'nonsense' })
 
     const health = await fetch(`${baseUrl}/actuator/health`)
@@ -15,7 +15,7 @@ describe('npm start -- identity', () => {
     await assert.rejects(fetch(`http://localhost:${env.STORAGE_KEY_PORT}`))
   })
 
-  test('says that it makes no backups by itself', async (t) => {
+  test('warns that it makes no scheduled backups', async (t) => {
     const { env, folder } = await testEnv(t, { LOG_LEVEL: 'warn', BACKUP_AT: '02:00' })
 
     const line = await lineOf(launch(t, { env, folder, args: ['identity'] }), /BACKUP_AT/)
@@ -23,7 +23,7 @@ describe('npm start -- identity', () => {
     assert.match(JSON.parse(line).msg, /^BACKUP_AT is ignored: /)
   })
 
-  test('an unknown name is answered with the known ones', async (t) => {
+  test('lists the known services for an unknown name', async (t) => {
     const { env, folder } = await testEnv(t)
 
     const { errors } = await failureOf(launch(t, { env, folder, args: ['idntity'] }))
@@ -43,7 +43,7 @@ describe('WORKERS=2 npm start -- identity', { skip: process.platform !== 'linux'
   })
 
   for (const engine of engines)
-    test(`both know a session, on ${engine.name}`, { skip: engine.skip }, async (t) => {
+    test(`both processes know a session, on ${engine.name}`, { skip: engine.skip }, async (t) => {
       const IDENTITY_DATABASE_URL = await engine.freshUrl(t)
       const { baseUrl } = await startIdentity(t, { WORKERS: '2', IDENTITY_DATABASE_URL })
       const api = apiFor(baseUrl)
@@ -56,7 +56,7 @@ describe('WORKERS=2 npm start -- identity', { skip: process.platform !== 'linux'
       assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
     })
 
-  test('replaces one that dies while the other answers', async (t) => {
+  test('replaces a worker that dies while the other answers', async (t) => {
     const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' })
     const [victim] = await workersOf(child, 2)
 
@@ -66,7 +66,7 @@ describe('WORKERS=2 npm start -- identity', { skip: process.platform !== 'linux'
     assert.equal((await fetch(`${baseUrl}/actuator/health`)).status, 200)
   })
 
-  test('SIGTERM drains all of them and ends with 0', async (t) => {
+  test('SIGTERM drains all workers and exits 0', async (t) => {
     const { child } = await startIdentity(t, { WORKERS: '2' })
     const workers = await workersOf(child, 2)
 
@@ -76,7 +76,7 @@ describe('WORKERS=2 npm start -- identity', { skip: process.platform !== 'linux'
     for (const pid of workers) assert.throws(() => process.kill(pid, 0), /ESRCH/)
   })
 
-  test('a fault in the settings ends everything with 78, once', async (t) => {
+  test('an invalid setting is reported once and exits 78', async (t) => {
     const { env, folder } = await testEnv(t, { WORKERS: '2', IDENTITY_PORT: 'eighty' })
 
     const { exitCode, errors } = await failureOf(launch(t, { env, folder, args: ['identity'] }))

@@ -21,7 +21,7 @@ const PRODUCTION = {
 }
 
 describe('the panel of npm start', () => {
-  test('lists addresses, logins, the data folder and what is on for development', async (t) => {
+  test('lists addresses, logins, the data folder and development conveniences', async (t) => {
     const { env, panel } = await start(t, {})
 
     for (const setting of Object.keys(env).filter((name) => name.endsWith('_PORT')))
@@ -32,7 +32,7 @@ describe('the panel of npm start', () => {
     assert.match(panel, /For development +demo accounts, a known API key, a payment provider/)
   })
 
-  test('names the public addresses', async (t) => {
+  test('shows the public addresses', async (t) => {
     const { panel } = await start(t, {
       SUITE_PUBLIC_URL: 'https://plinth.example',
       IDENTITY_PUBLIC_URL: 'https://id.plinth.example',
@@ -42,13 +42,13 @@ describe('the panel of npm start', () => {
     assert.match(panel, /Identity +https:\/\/id\.plinth\.example$/m)
   })
 
-  test('in production names no login, no key and no convenience', async (t) => {
+  test('in production shows no login, key or convenience', async (t) => {
     const { panel } = await start(t, PRODUCTION)
 
     assert.doesNotMatch(panel, /Sign in|X-API-KEY|development|Sandbox/)
   })
 
-  test('in production nothing starts on the defaults, and every fault is reported at once', async (t) => {
+  test('in production the defaults are refused, with all faults reported together', async (t) => {
     const { env } = await testEnv(t, { NODE_ENV: 'production' })
 
     const names = [

@@ -4,11 +4,11 @@ import { startStack } from '../stack/stack.ts'
 import { checkedServices } from './checked-services.ts'
 import { testEnv } from './test-env.ts'
 
-// All of 127.0.0.0/8 is this machine there.
+// On Linux all of 127.0.0.0/8 is loopback.
 const isLinux = process.platform === 'linux'
 
 describe('payments under npm start', () => {
-  test('has the sandbox for a provider when none is configured', async (t) => {
+  test('uses the sandbox as its provider when none is configured', async (t) => {
     const { payments } = await start(t, {})
 
     const reply = await checkOut(payments)
@@ -17,7 +17,7 @@ describe('payments under npm start', () => {
     assert.match(reply.body.checkoutUrl, /^http:\/\/localhost:\d+\//)
   })
 
-  test('finds it at the address it has been given', { skip: !isLinux }, async (t) => {
+  test('finds the sandbox at its configured address', { skip: !isLinux }, async (t) => {
     const { payments } = await start(t, { SANDBOX_HOST: '127.0.0.2' })
 
     const reply = await checkOut(payments)
@@ -26,7 +26,7 @@ describe('payments under npm start', () => {
     assert.match(reply.body.checkoutUrl, /^http:\/\/127\.0\.0\.2:\d+\//)
   })
 
-  test('is not configured with SUITE_SANDBOX=off, and there is no sandbox', async (t) => {
+  test('has no provider with SUITE_SANDBOX=off, and no sandbox runs', async (t) => {
     const { payments, names } = await start(t, { SUITE_SANDBOX: 'off' })
 
     const reply = await checkOut(payments)
@@ -35,7 +35,7 @@ describe('payments under npm start', () => {
     assert.ok(!names.includes('provider-sandbox'))
   })
 
-  test('is not configured when the keys are blank', async (t) => {
+  test('has no provider when the keys are blank', async (t) => {
     const { payments } = await start(t, { PROVIDER_SECRET_KEY: '', PROVIDER_WEBHOOK_SECRET: '' })
 
     const reply = await checkOut(payments)

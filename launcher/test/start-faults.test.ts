@@ -19,11 +19,11 @@ const FAULTS: Record<string, Fault> = {
     prepare: (data) => writeFileSync(data, ''),
     says: /The folder .*data cannot be used: .* Choose another with SUITE_DATA/,
   },
-  'a data folder where nothing can be made': {
+  'a data folder that cannot be created': {
     env: { SUITE_DATA: '/proc/plinth' },
     says: /The folder \/proc\/plinth cannot be used: .* Choose another with SUITE_DATA/,
   },
-  'a database file that is something else': {
+  'a database file that is not a database': {
     prepare: (data) => {
       mkdirSync(data)
       writeFileSync(join(data, 'identity.db'), 'not a database'.repeat(100))
@@ -39,7 +39,7 @@ const FAULTS: Record<string, Fault> = {
     },
     says: /The database file .*identity\.db cannot be used: /,
   },
-  'a database server that is not there': {
+  'a database server that does not answer': {
     env: { IDENTITY_DATABASE_URL: 'postgres://shop:secret@127.0.0.1:1/shop' },
     says: /The database "shop" at 127\.0\.0\.1:1 cannot be used: .*ECONNREFUSED/,
   },
@@ -72,7 +72,7 @@ const FAULTS: Record<string, Fault> = {
   },
 }
 
-describe('what keeps a service from starting is one sentence, without a stack:', () => {
+describe('a failed start is reported in one line, without a stack trace:', () => {
   for (const [name, { service = 'identity', env: given = {}, prepare, says }] of Object.entries(
     FAULTS,
   ))
@@ -89,7 +89,7 @@ describe('what keeps a service from starting is one sentence, without a stack:',
       assert.doesNotMatch(errors, /secret/)
     })
 
-  test('and LOG_LEVEL=debug shows the stack of what was not foreseen', async (t) => {
+  test('LOG_LEVEL=debug adds the stack trace of an unexpected error', async (t) => {
     const { env, folder } = await testEnv(t, { LOG_LEVEL: 'debug' })
     mkdirSync(join(folder, '.env'))
 
@@ -102,7 +102,7 @@ describe('what keeps a service from starting is one sentence, without a stack:',
 
 describe('--help', () => {
   for (const args of [['--help'], ['-h'], ['identity', '--help']])
-    test(`npm start -- ${args.join(' ')} shows what can be run, and runs nothing`, async (t) => {
+    test(`npm start -- ${args.join(' ')} lists the services and starts none`, async (t) => {
       const { env, folder } = await testEnv(t, { IDENTITY_PORT: 'nonsense' })
       const child = launch(t, { env, folder, args })
 

@@ -18,7 +18,7 @@ const CONVENIENCES = {
   SUITE_SANDBOX: 'SANDBOX_HOST',
 }
 
-/** The settings that are refused; nothing is started either way. */
+/** The names of the refused settings; never starts anything. */
 async function refused(t: TestContext, overrides: Env): Promise<string[]> {
   const { env } = await testEnv(t)
   return faultsOf(() => prepareStack({ ...env, ...overrides }))
@@ -45,7 +45,7 @@ describe('NODE_ENV', () => {
       assert.deepEqual(await refused(t, { NODE_ENV: word }), [])
     })
 
-  test('a word that is unknown makes no key and ends with 78', async (t) => {
+  test('an unknown value exits 78 and generates no key', async (t) => {
     const { env, folder } = await testEnv(t, { NODE_ENV: 'prod' })
 
     const { exitCode, errors } = await failureOf(launch(t, { env, folder, args: ['identity'] }))
@@ -58,12 +58,12 @@ describe('NODE_ENV', () => {
 
 describe('beyond this machine', () => {
   for (const [convenience, host] of Object.entries(CONVENIENCES)) {
-    test(`${host} is refused as long as ${convenience} is not mentioned`, async (t) => {
+    test(`${host} is refused unless ${convenience} is set`, async (t) => {
       assert.ok((await refused(t, { [host]: EVERYWHERE })).includes(convenience))
       assert.ok((await refused(t, { [host]: '192.0.2.1' })).includes(convenience))
     })
 
-    test(`${convenience} may be switched on by name`, async (t) => {
+    test(`${convenience} may be switched on explicitly`, async (t) => {
       const named = { [host]: EVERYWHERE, [convenience]: 'true' }
 
       assert.ok(!(await refused(t, named)).includes(convenience))
@@ -71,14 +71,14 @@ describe('beyond this machine', () => {
   }
 
   for (const host of ['localhost', '127.0.0.1', '127.0.0.2', '::1'])
-    test(`${host} is this machine, where all of them are on`, async (t) => {
+    test(`${host} counts as this machine, where all of them are allowed`, async (t) => {
       const hosts = Object.values(CONVENIENCES).map((name) => [name, host])
 
       assert.deepEqual(await refused(t, Object.fromEntries(hosts)), [])
     })
 
   for (const service of ['IDENTITY', 'STORAGE_FULL', 'PAYMENTS'])
-    test(`no key is made for ${service}_HOST; ${service}_MASTER_KEY has to be set`, async (t) => {
+    test(`${service}_HOST requires ${service}_MASTER_KEY; no key is generated`, async (t) => {
       const wide = { [`${service}_HOST`]: EVERYWHERE }
       const name = `${service}_MASTER_KEY`
 
@@ -87,14 +87,14 @@ describe('beyond this machine', () => {
       assert.ok(!(await refused(t, { ...wide, [name]: key })).includes(name))
     })
 
-  test('payments are not open to all unless PAYMENTS_ACCESS says so', async (t) => {
+  test('PAYMENTS_HOST requires PAYMENTS_ACCESS, which may be open', async (t) => {
     const host = { PAYMENTS_HOST: EVERYWHERE }
 
     assert.ok((await refused(t, host)).includes('PAYMENTS_ACCESS'))
     assert.ok(!(await refused(t, { ...host, PAYMENTS_ACCESS: 'open' })).includes('PAYMENTS_ACCESS'))
   })
 
-  test('the sandbox by itself is refused, too', async () => {
+  test('the sandbox on its own is refused as well', async () => {
     const sandbox = services.find(({ name }) => name === 'provider-sandbox')
 
     const faults = await faultsOf(async () => sandbox?.prepare({ SANDBOX_HOST: EVERYWHERE }))
@@ -102,7 +102,7 @@ describe('beyond this machine', () => {
     assert.deepEqual(faults, ['SANDBOX_ALLOW_PRODUCTION'])
   })
 
-  test('a key of our own needs no word about the development key', async (t) => {
+  test('with an API key the development key need not be mentioned', async (t) => {
     const STORAGE_KEY_API_KEY = randomBytes(15).toString('base64')
 
     assert.deepEqual(await refused(t, { STORAGE_KEY_HOST: EVERYWHERE, STORAGE_KEY_API_KEY }), [])
@@ -121,21 +121,21 @@ describe('secrets that can be guessed', () => {
     return { IDENTITY_MASTER_KEY: key, STORAGE_FULL_MASTER_KEY: key }
   }
 
-  test('an API key has 20 characters', async (t) => {
+  test('an API key needs at least 20 characters', async (t) => {
     const key = (length: number) => ({ STORAGE_KEY_API_KEY: 'k'.repeat(length) })
 
     assert.deepEqual(await refused(t, key(19)), ['STORAGE_KEY_API_KEY'])
     assert.deepEqual(await refused(t, key(20)), [])
   })
 
-  test('a webhook secret has 16 characters', async (t) => {
+  test('a webhook secret needs at least 16 characters', async (t) => {
     const [, ...names] = Object.keys(webhookOf(''))
 
     assert.deepEqual((await refused(t, webhookOf('s'.repeat(15)))).sort(), names.sort())
     assert.deepEqual(await refused(t, webhookOf('s'.repeat(16))), [])
   })
 
-  test('a master key is neither one byte over and over nor a repeated word', async (t) => {
+  test('a master key may not be a repeated byte or a repeated word', async (t) => {
     const names = ['IDENTITY_MASTER_KEY', 'STORAGE_FULL_MASTER_KEY']
 
     for (const bytes of [Buffer.alloc(32), Buffer.alloc(32, 7), Buffer.alloc(32, 'changeme')])
@@ -144,7 +144,7 @@ describe('secrets that can be guessed', () => {
   })
 })
 
-describe('services that are believed', () => {
+describe('trusted services', () => {
   const PLAIN = 'http://identity.internal:8081'
   const settings = {
     STORAGE_FULL_TRUSTED_ISSUER: PLAIN,
@@ -157,7 +157,7 @@ describe('services that are believed', () => {
       assert.deepEqual(await refused(t, { [name]: url }), [name])
     })
 
-    test(`${name} may be https, this machine, or a host that is named`, async (t) => {
+    test(`${name} may use https, this machine, or a host in SUITE_PLAIN_HTTP_HOSTS`, async (t) => {
       const named = { [name]: url, SUITE_PLAIN_HTTP_HOSTS: 'identity.internal' }
 
       for (const good of [named, { [name]: 'https://a.example' }, { [name]: 'http://[::1]:9' }])

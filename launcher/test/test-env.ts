@@ -13,7 +13,7 @@ const CHEAP_PASSWORDS = {
   STORAGE_FULL_PASSWORD_PASSES: '1',
 }
 
-/** Settings for a stack of its own: free ports and a temporary data folder. */
+/** Settings for an isolated stack: free ports and a temporary data folder. */
 export async function testEnv(t: TestScope, overrides: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-stack-'))
   t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }))

@@ -20,7 +20,7 @@ export async function beginLogin(baseUrl: string): Promise<UnfinishedLogin> {
   const answered = once(call, 'response', {
     signal: AbortSignal.timeout(PATIENCE_MS),
   }) as Promise<[IncomingMessage]>
-  answered.catch(() => {}) // It may be cut before `finish` awaits it.
+  answered.catch(() => {}) // The connection may be cut before `finish` awaits the reply.
   call.flushHeaders()
   await once(call, 'continue', { signal: AbortSignal.timeout(PATIENCE_MS) })
   const finish = async () => {

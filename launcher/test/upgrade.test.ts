@@ -15,7 +15,7 @@ import { checkedServices } from './checked-services.ts'
 import { failureOf, launch } from './launch.ts'
 import { testEnv } from './test-env.ts'
 
-/** `data`, as 1.0.0 left it, and `expected.json`, what its API said about it. */
+/** Holds `data`, the folder that 1.0.0 left, and `expected.json`, what its API said about it. */
 const DATA_OF_1_0 = join(import.meta.dirname, 'data-1.0.tar.gz')
 
 async function dataOfOneZero(t: TestContext) {
@@ -34,7 +34,7 @@ async function startOnDataOfOneZero(t: TestContext) {
   return { folder, expected, urlOf }
 }
 
-test('everything in a data folder of 1.0 is readable today', async (t) => {
+test('everything in a data folder of 1.0 is still readable', async (t) => {
   const { folder, expected, urlOf } = await startOnDataOfOneZero(t)
 
   await t.test('users log in with their password and their passkey', async () => {
@@ -47,7 +47,7 @@ test('everything in a data folder of 1.0 is readable today', async (t) => {
     assert.equal(reply.status, 200, JSON.stringify(reply.body))
   })
 
-  await t.test('files have their bytes, and sealed settings are open', async () => {
+  await t.test('files have their content, and sealed settings can be opened', async () => {
     const storage = storageClient(urlOf('storage-full'))
     await storage.logIn('grace', expected.password)
     const files = await storage.files()
@@ -65,14 +65,14 @@ test('everything in a data folder of 1.0 is readable today', async (t) => {
     assert.deepEqual([object.bucket, object.secretKeyPresent], ['files', true])
   })
 
-  await t.test('the key-protected edition has its file', async () => {
+  await t.test('the key-protected edition still has its file', async () => {
     const storage = storageKeyClient(urlOf('storage-key'), 'storage-local-dev-key')
     const bytes = await (await storage.download(expected.keyFile)).bytes()
     const { checksumSha256 } = expected.files[0]
     assert.equal(createHash('sha256').update(bytes).digest('hex'), checksumSha256)
   })
 
-  await t.test('payments have their state, their refund and their timeline', async () => {
+  await t.test('payments still have their state, refund and timeline', async () => {
     const payments = paymentsClient(urlOf('payments'))
     const [refunded, open] = expected.payments
     assert.partialDeepStrictEqual(await payments.payment(refunded.id), refunded)
@@ -86,7 +86,7 @@ test('everything in a data folder of 1.0 is readable today', async (t) => {
     assert.deepEqual(kinds.slice(0, 2), ['checkout requested', 'session created'])
   })
 
-  await t.test('each database that changed has a copy of what it was', () => {
+  await t.test('each migrated database has a copy from before', () => {
     const copies = readdirSync(join(folder, 'data')).filter((name) => /\.before-/.test(name))
     assert.deepEqual(
       copies.sort(),
@@ -95,7 +95,7 @@ test('everything in a data folder of 1.0 is readable today', async (t) => {
   })
 })
 
-test('data of a newer version is refused, and both versions are named', async (t) => {
+test('data of a newer version is refused with an error that names both versions', async (t) => {
   const { env, folder } = await dataOfOneZero(t)
   const identity = new SqliteDatabase(join(folder, 'data/identity.db'))
   identity.exec(`alter table schema_migrations add column version varchar(40);

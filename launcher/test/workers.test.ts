@@ -12,7 +12,7 @@ import { beginLogin } from './unfinished-login.ts'
 const skip = process.platform !== 'linux'
 
 describe('a request in flight in one of several processes', { skip }, () => {
-  test('is answered after a Ctrl-C that reaches all of them, and the primary twice through npm', async (t) => {
+  test('is answered after a Ctrl-C that signals every process, and the primary twice via npm', async (t) => {
     const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' }, true)
     const allEnded = endOf(child)
     const login = await beginLogin(baseUrl)
@@ -26,7 +26,7 @@ describe('a request in flight in one of several processes', { skip }, () => {
     assert.deepEqual(await allEnded, { exitCode: 0, signal: null })
   })
 
-  test('is answered after a SIGTERM to each of them', async (t) => {
+  test('is answered after a SIGTERM to every process', async (t) => {
     const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' })
     const allEnded = endOf(child)
     const login = await beginLogin(baseUrl)
@@ -52,7 +52,7 @@ describe('a request in flight in one of several processes', { skip }, () => {
     await allEnded
   })
 
-  test('is cut by a second signal', async (t) => {
+  test('is aborted by a second signal', async (t) => {
     const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' })
     const allEnded = endOf(child)
     const login = await beginLogin(baseUrl)
@@ -66,8 +66,8 @@ describe('a request in flight in one of several processes', { skip }, () => {
   })
 })
 
-describe('a process that cannot be replaced at once', { skip }, () => {
-  test('is tried again later, and the other one answers meanwhile', async (t) => {
+describe('a worker that cannot be replaced immediately', { skip }, () => {
+  test('is retried later, and the other one answers meanwhile', async (t) => {
     const { child, baseUrl, folder } = await startIdentity(t, { WORKERS: '2' })
     const [victim = 0] = await workersOf(child, 2)
     const endedTwice = lineOf(child, /worker replaced/, 2, child.stderr)
@@ -83,7 +83,7 @@ describe('a process that cannot be replaced at once', { skip }, () => {
   })
 })
 
-/** Returns when every worker has been told to close. */
+/** Returns when the port is closed: every worker has been told to close. */
 async function portIsClosed(baseUrl: string): Promise<void> {
   const isRefused = async () => {
     const socket = connect(Number(new URL(baseUrl).port), 'localhost')
@@ -97,7 +97,7 @@ async function portIsClosed(baseUrl: string): Promise<void> {
   await until(isRefused, (refused) => refused, 10)
 }
 
-/** An orphan that has ended stays listed as a zombie where no init process collects it. */
+/** Without an init process to reap it, an orphan that has exited remains as a zombie. */
 async function oneEnded(pids: number[]): Promise<void> {
   const hasEnded = (pid: number) => {
     try {

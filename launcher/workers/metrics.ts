@@ -1,4 +1,4 @@
-/** The metrics of several processes as one: the primary's side, then the worker's. */
+/** Merges the metrics of several processes: the primary's side, then the worker's. */
 import type { Worker } from 'node:cluster'
 import { type Family, labelled, merged } from '@plinth/kit'
 import type { ReadMetrics } from '../stack/health/history.ts'
@@ -9,13 +9,12 @@ type Answer = { metrics: Family[]; wanted: number }
 const ANSWER_MS = 1_000
 
 /**
- * Adds up what the workers counted. A worker that is gone stays in the sum with what it last said,
- * because a total that falls looks like a restart of everything. What one worker alone can tell
- * carries its number.
+ * Sums the counters of all workers. An exited worker's last counts stay in the sum, because a total that falls
+ * looks like a counter reset. Gauges are labelled with the number of their worker.
  */
 export class WorkerMetrics {
   readonly #alive = new Map<Worker, { slot: number; last: Family[] }>()
-  #ofTheGone: Family[] = []
+  #ofExited: Family[] = []
   #asked = 0
 
   add(worker: Worker): void {
@@ -29,7 +28,7 @@ export class WorkerMetrics {
     })
     worker.once('exit', () => {
       this.#alive.delete(worker)
-      this.#ofTheGone = merged([...this.#ofTheGone, ...totals(state.last)])
+      this.#ofExited = merged([...this.#ofExited, ...totals(state.last)])
     })
   }
 
@@ -39,10 +38,10 @@ export class WorkerMetrics {
       ...totals(last),
       ...labelled(gauges(last), { worker: String(slot) }),
     ])
-    return merged([...this.#ofTheGone, ...parts])
+    return merged([...this.#ofExited, ...parts])
   }
 
-  /** Resolves with the answer, or without one: a busy worker must not hold up the others' figures. */
+  /** Resolves when the worker has answered, or on a timeout: a busy worker must not delay the others' metrics. */
   async #ask(worker: Worker): Promise<void> {
     this.#asked += 1
     const wanted = this.#asked
@@ -68,7 +67,7 @@ export function answerWithMetrics(worker: Worker, read: () => ReadMetrics): void
     if (metricsWanted === undefined) return
     metrics ??= read()
     const answer = { metrics: await metrics(), wanted: metricsWanted } satisfies Answer
-    // The primary may have gone meanwhile.
+    // The primary may have exited in the meantime.
     worker.send(answer, () => {})
   })
 }

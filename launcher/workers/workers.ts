@@ -21,9 +21,9 @@ export async function runWorkers(
 ): Promise<void> {
   const workers = new Workers()
   closeOnSignals(() => workers.close())
-  // A second signal ends this process without waiting for the workers, so they must not outlive it.
+  // A second signal ends this process without waiting for the workers; they must not outlive it.
   process.once('exit', () => workers.kill())
-  // The first starts alone: it migrates the database, and a fault is reported once.
+  // The first worker starts alone: it migrates the database, and a fault is reported only once.
   await workers.fork()
   await startManagement(management, () => ({
     metrics: () => workers.metrics.read(),
@@ -41,8 +41,8 @@ class Workers {
   #failures = 0
 
   /**
-   * Resolves when the new worker listens. The worker says so itself: Node's own event comes with the
-   * first address, when the second may still turn out to be in use.
+   * Resolves when the new worker reports that it is listening. Node's own `listening` event fires for the first
+   * address, when the second may still turn out to be in use.
    */
   fork(): Promise<void> {
     const worker = cluster.fork()
@@ -66,8 +66,8 @@ class Workers {
   }
 
   /**
-   * If the very first worker cannot start, everything ends: another would fail the same way. Later
-   * the other workers still answer, and what the new one lacks, such as the database, may come back.
+   * If the very first worker cannot start, the primary exits: another worker would fail the same way. Later,
+   * other workers still answer, and whatever is missing, such as the database, may come back.
    */
   #replace(worker: Worker, code: number, listened: boolean): void {
     if (!this.#oneHasListened) process.exit(code || 1)
@@ -83,17 +83,17 @@ class Workers {
     return Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, LONGEST_PAUSE_MS)
   }
 
-  /** What they depend on, each of them says at the public port. */
+  /** Says nothing about dependencies: each worker reports those at the public port. */
   readiness(): Health {
     if (this.#closing) return { status: 'DOWN', reason: 'The service is stopping.' }
     if (this.#listening.size > 0) return { status: 'UP' }
-    return { status: 'DOWN', reason: 'No process listens.' }
+    return { status: 'DOWN', reason: 'No worker process is listening.' }
   }
 
   async close(): Promise<void> {
     this.#closing = true
     const ended = [...this.#running].map((worker) => once(worker, 'exit'))
-    // Sending fails for a worker that is already exiting, which is as good.
+    // Sending fails if the worker is already exiting, which is just as good.
     for (const worker of this.#running) worker.send(CLOSE, () => {})
     await Promise.all(ended)
   }
@@ -106,10 +106,9 @@ class Workers {
 type Close = () => Promise<void>
 
 /**
- * Makes a worker ignore signals and close when the primary says so or is gone. Ctrl-C and
- * supervisors signal every process, and a worker that counted both its own signal and the primary's
- * would take the second for "end at once". Returns a function that sets what closing means; until
- * then there is nothing to finish.
+ * Makes a worker ignore signals and close when the primary asks it to or is gone. Ctrl-C and supervisors signal
+ * every process, and a worker that counted both its own signal and the primary's would take the second as "exit
+ * immediately". Returns a function that sets how to close; until it is called there is nothing to finish.
  */
 export function followPrimary(worker: Worker): (close: Close) => void {
   let close: Close | undefined = async () => {}
@@ -123,12 +122,12 @@ export function followPrimary(worker: Worker): (close: Close) => void {
   process.on('SIGTERM', () => {}).on('SIGINT', () => {})
   process.on('message', (message) => message === CLOSE && stop())
   worker.once('disconnect', () => {
-    // Without this Node ends a worker that lost its primary at once, with the requests in flight.
+    // Otherwise Node immediately ends a worker that lost its primary, and with it the requests in flight.
     worker.exitedAfterDisconnect = true
     stop()
   })
-  return (whole) => {
-    if (close) close = whole
+  return (closeService) => {
+    if (close) close = closeService
   }
 }
 

@@ -27,8 +27,8 @@ const WEBHOOK_SECRET = 'whsec_of_the_measurement'
 const KEY = randomBytes(32).toString('base64')
 
 /**
- * The files whose code runs while a request is answered, counted by V8 and not by reading: `own`
- * are those of the service and of accounts, `kit` is what every request shares.
+ * The files whose code runs while a request is answered, according to V8 coverage. `kit` are the
+ * files of the kit, which all requests share; `own` are all others.
  */
 export async function requestFiles(): Promise<RequestFiles[]> {
   const folder = await mkdtemp(join(tmpdir(), 'plinth-house-'))
@@ -48,7 +48,7 @@ export async function requestFiles(): Promise<RequestFiles[]> {
   }
 }
 
-/** The services of one group end before the next starts: their timers would be counted there. */
+/** Stops the services of one group before the next starts, because their timers would be counted there. */
 async function alone<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
   const cleanups: (() => Promise<void> | void)[] = []
   try {
@@ -58,7 +58,7 @@ async function alone<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
   }
 }
 
-/** The first run loads what is loaded on first use, the second is counted. */
+/** The first run loads everything that is loaded on first use; the second run is counted. */
 function measurer(session: Session): Measured {
   return async (request, work, before) => {
     await work((await before?.()) as never)
@@ -80,7 +80,7 @@ async function started(scope: Scope, server: Promise<Server>): Promise<Api> {
   return (await listenForTest(scope, await server)).api
 }
 
-/** Events are delivered in the background, which is not part of a request. */
+/** Disables the delivery of events, which happens in the background and is not part of a request. */
 function silent<C extends { events: { delivers: boolean } }>(config: C): C {
   return { ...config, events: { ...config.events, delivers: false } }
 }
@@ -128,7 +128,7 @@ async function storageRequests(scope: Scope, folder: string, measured: Measured)
 }
 
 async function paymentRequests(scope: Scope, folder: string, measured: Measured) {
-  // In a process of its own, or its files would be counted as well.
+  // In a separate process, so that its files are not counted.
   const sandbox = await spawnService(scope, SANDBOX, {
     SANDBOX_PORT: '0',
     SANDBOX_DATABASE_URL: 'sqlite::memory:',

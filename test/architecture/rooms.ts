@@ -2,8 +2,8 @@ import { dirname } from 'node:path/posix'
 import { type Code, type Rule, resolve } from './source.ts'
 
 /**
- * The rooms of each package, lowest first. A file imports from its own room and from those before
- * it, type imports included.
+ * The rooms of each package, lowest first. A file imports only from its own room and from those
+ * before it, type imports included.
  */
 export const LAYERS: Record<string, string[]> = {
   kit: [
@@ -102,8 +102,8 @@ export const LAYERS: Record<string, string[]> = {
   ],
 }
 
-/** Rooms next to each other that must not import each other either way. */
-const STRANGERS: Record<string, [string, string][]> = {
+/** Pairs of rooms that must not import each other in either direction. */
+const INDEPENDENT: Record<string, [string, string][]> = {
   payments: [
     ['refunds', 'checkout'],
     ['refunds', 'webhooks'],
@@ -113,10 +113,10 @@ const STRANGERS: Record<string, [string, string][]> = {
 }
 
 /**
- * The files of a room that other rooms may import. A room that is not listed is open to the rooms
- * above it. Routes are imported by the wiring alone, which is a rule of its own.
+ * The files of a room that other rooms may import. If a room is not listed, all its files are public.
+ * Only the wiring imports routes, which is a separate rule.
  */
-const FACES: Record<string, Record<string, RegExp>> = {
+const PUBLIC_FILES: Record<string, Record<string, RegExp>> = {
   payments: {
     provider: /^(provider|objects|failures|problems|idempotency-keys|reserved-calls)\.ts$/,
     webhooks: /^(receive|events|poll|parked-events)\.ts$/,
@@ -130,7 +130,7 @@ const FACES: Record<string, Record<string, RegExp>> = {
     upkeep: /^(jobs|moves|sweep|verify)\.ts$/,
   },
 }
-/** Reached by the wiring only, which chooses the implementation. */
+/** The wiring may import any file, because it chooses the implementations. */
 const WIRING = /^(app|host|main)\.ts$/
 
 const MOST_ENTRIES = 9
@@ -139,41 +139,41 @@ const WIDER: Record<string, string> = {}
 
 export const roomRules: Rule[] = [
   {
-    name: 'a room imports only the rooms below it',
+    name: 'a room imports only rooms below it',
     broken: (files) =>
       edges(files).flatMap(({ from, to, owner }) => {
         const layers = LAYERS[owner]
         if (!layers?.length || !from.room || !to.room) return []
         const [low, high] = [layers.indexOf(to.room), layers.indexOf(from.room)]
-        if (high < 0) return [`${from.path}: ${from.room} has no place among the layers`]
+        if (high < 0) return [`${from.path}: ${from.room} is not listed in LAYERS`]
         return low > high ? [`${from.path}: ${to.path}`] : []
       }),
   },
   {
-    name: 'rooms side by side do not import each other',
+    name: 'independent rooms do not import each other',
     broken: (files) =>
       edges(files)
         .filter(({ from, to, owner }) =>
-          STRANGERS[owner]?.some(
+          INDEPENDENT[owner]?.some(
             (pair) => pair.includes(from.room) && pair.includes(to.room) && from.room !== to.room,
           ),
         )
         .map(({ from, to }) => `${from.path}: ${to.path}`),
   },
   {
-    name: 'a room is entered by its face',
+    name: 'a room is imported only through its public files',
     broken: (files) =>
       edges(files)
         .filter(({ from, to, owner }) => {
-          const face = FACES[owner]?.[to.room]
-          if (!face || from.room === to.room || WIRING.test(from.rest)) return false
-          return !face.test(to.inside)
+          const publicFiles = PUBLIC_FILES[owner]?.[to.room]
+          if (!publicFiles || from.room === to.room || WIRING.test(from.rest)) return false
+          return !publicFiles.test(to.inside)
         })
         .map(({ from, to }) => `${from.path}: ${to.path}`),
   },
   {
-    name: 'no import circle, types included',
-    broken: (files) => cycles(files).map((circle) => circle.join(' → ')),
+    name: 'no import cycles, type imports included',
+    broken: (files) => cycles(files).map((cycle) => cycle.join(' → ')),
   },
   {
     name: 'a folder has at most nine entries',
@@ -197,7 +197,7 @@ export const roomRules: Rule[] = [
 ]
 
 const FEWEST_LINES = 20
-/** Entry points, faces, files with a fixed name or a thread of their own, and the schema. */
+/** Entry points, public entry files, files with a fixed name or their own thread, and the schema. */
 const STANDS_ALONE =
   /\/(main|index|app|host|config|problems|tables)\.ts$|\.routes\.ts$|\.repository\.ts$|-(thread|worker)\.ts$|\/migrations\//
 
@@ -235,35 +235,35 @@ function importersOf(files: Code[]): Map<string, string[]> {
   return importers
 }
 
-/** A shortest circle through each file that can reach itself, each circle once. */
+/** A shortest cycle through each file that can reach itself, each cycle once. */
 export function cycles(files: Code[]): string[][] {
   const graph = new Map(files.map((file) => [file.path, localImports(file)]))
-  const inCircle = new Set<string>()
+  const inCycle = new Set<string>()
   const found: string[][] = []
   for (const path of graph.keys()) {
-    const circle = inCircle.has(path) ? undefined : wayBack(graph, path)
-    if (!circle) continue
-    found.push(circle)
-    for (const member of circle) inCircle.add(member)
+    const cycle = inCycle.has(path) ? undefined : shortestCycle(graph, path)
+    if (!cycle) continue
+    found.push(cycle)
+    for (const member of cycle) inCycle.add(member)
   }
   return found
 }
 
-/** The shortest way from a file through its imports back to itself. */
-function wayBack(graph: Map<string, string[]>, start: string): string[] | undefined {
+/** The shortest path from a file through its imports back to itself (breadth-first search). */
+function shortestCycle(graph: Map<string, string[]>, start: string): string[] | undefined {
   const seen = new Set<string>()
-  const ways = [[start]]
-  for (const way of ways)
-    for (const next of graph.get(way.at(-1) as string) ?? []) {
-      if (next === start) return way
+  const paths = [[start]]
+  for (const path of paths)
+    for (const next of graph.get(path.at(-1) as string) ?? []) {
+      if (next === start) return path
       if (seen.has(next)) continue
       seen.add(next)
-      ways.push([...way, next])
+      paths.push([...path, next])
     }
   return undefined
 }
 
-/** What a reader sees in each folder: tests, `index` and the migrations are not counted. */
+/** The entries of each folder; tests, `index` and migrations are not counted. */
 export function folderEntries(paths: string[]): { folder: string; entries: string[] }[] {
   const folders = new Map<string, Set<string>>()
   for (const path of paths.filter((name) => !NOT_COUNTED.test(name)))

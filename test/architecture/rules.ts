@@ -1,6 +1,6 @@
 import { importedNames, matches, perFile, perSource, type Rule, resolve } from './source.ts'
 
-/** Who may import whom. An edge that is not listed here does not exist. */
+/** Which packages a package may import. An import that is not listed is not allowed. */
 const MAY_IMPORT: Record<string, string[]> = {
   kit: [],
   client: [],
@@ -21,19 +21,19 @@ const SQL_HOMES = /^packages\/kit\/|\.repository\.ts$|\/tables\.ts$|\/migrations
 const READS_ENVIRONMENT = /\/config\.ts$|^packages\/kit\/src\/http\/run\.ts$/
 const REQUEST_TYPES = /^(IncomingMessage|ServerResponse|Request|Reply)$/
 const LINES_PER_FILE = 250
-/** An import of ours that is still there when the types are stripped. */
-const CODE_OF_OURS = /^(import|export)(?! type\b)[^'=]*'@plinth\/.*|import\('@plinth\/.*/m
+/** An import of one of our packages that remains when the types are stripped. */
+const RUNTIME_IMPORT = /^(import|export)(?! type\b)[^'=]*'@plinth\/.*|import\('@plinth\/.*/m
 
 export const fileRules: Rule[] = [
-  perSource('packages import only the packages below them', ({ imports, owner }) =>
+  perSource('a package imports only packages below it', ({ imports, owner }) =>
     imports
       .filter((name) => name.startsWith('@plinth/'))
       .filter((name) => !MAY_IMPORT[owner]?.includes(name.split('/')[1] ?? '')),
   ),
-  perFile('the consoles take types from the client and run nothing of it', (file) =>
+  perFile('the consoles import only types, and only from the client', (file) =>
     file.path.startsWith('packages/console/')
       ? [
-          ...matches(file, CODE_OF_OURS),
+          ...matches(file, RUNTIME_IMPORT),
           ...file.imports.filter((name) => /^@plinth\/(?!client$)/.test(name)),
         ]
       : [],
@@ -44,13 +44,13 @@ export const fileRules: Rule[] = [
       (name) => name.startsWith('.') && !resolve(path, name).startsWith(`${home}/`),
     )
   }),
-  perSource('every imported package is declared by the package that imports it', (file) =>
+  perSource('every imported package is declared by its importer', (file) =>
     file.imports.map(packageName).filter((name) => name && !file.dependencies?.includes(name)),
   ),
-  perSource('a route does not reach past the rules into a repository', ({ path, imports }) =>
+  perSource('a route does not import a repository', ({ path, imports }) =>
     path.endsWith('.routes.ts') ? imports.filter((name) => SQL_HOMES.test(name)) : [],
   ),
-  perSource('only the wiring imports routes', ({ path, imports }) =>
+  perSource('only app.ts and host.ts import routes', ({ path, imports }) =>
     /\/(app|host)\.ts$/.test(path) ? [] : imports.filter((name) => name.endsWith('.routes.ts')),
   ),
   perSource('the web framework stays in kit', ({ owner, imports }) =>
@@ -63,10 +63,10 @@ export const fileRules: Rule[] = [
         ? []
         : imports.filter((name) => /^(kysely|pg|better-sqlite3)$/.test(name)),
   ),
-  perSource('no test support in what runs', ({ imports }) =>
+  perSource('production code imports no test support', ({ imports }) =>
     imports.filter((name) => /\/testing(\/|$)/.test(name)),
   ),
-  perSource('settings are a value: process.env is the default argument of loadConfig', (file) =>
+  perSource('process.env is used only as the default argument of loadConfig', (file) =>
     READS_ENVIRONMENT.test(file.path)
       ? matches(file, /process\.env(?!\s*[,)])/).filter(() => file.path.endsWith('/config.ts'))
       : matches(file, /process\.env\b/),
@@ -76,47 +76,49 @@ export const fileRules: Rule[] = [
       ? []
       : matches(file, /Date\.now\(|new Date\(\)|new Date\b(?!\()/),
   ),
-  perSource('no enums and no namespaces: sources run as they are', (file) => [
+  perSource('no enums and no namespaces: Node only strips types', (file) => [
     ...matches(file, /^\s*(export\s+)?(declare\s+)?(const\s+)?enum\s+\w+/m),
     ...matches(file, /^\s*(export\s+)?(declare\s+)?(namespace|module)\s+[\w.]+\s*\{/m),
   ]),
-  perSource('a package shows what it exports, by name', (file) => matches(file, /^\s*export \*/m)),
-  perSource('a source file is short enough to read', ({ path, source }) => {
+  perSource('a package exports by name, not with export *', (file) =>
+    matches(file, /^\s*export \*/m),
+  ),
+  perSource(`a source file has at most ${LINES_PER_FILE} lines`, ({ path, source }) => {
     if (!/\.tsx?$/.test(path)) return []
     const lines = source.split('\n').length - 1
     return lines > LINES_PER_FILE ? [`${lines} lines`] : []
   }),
-  perFile('a file name says what is in it', ({ path }) =>
+  perFile('a file name describes its content', ({ path }) =>
     path
       .split('/')
       .slice(2)
       .filter((part) => FORBIDDEN_NAME.test(part)),
   ),
-  perSource('a rule sees no request: request types are named in routes, app.ts and kit', (file) =>
+  perSource('request types are imported only by routes, app.ts and kit', (file) =>
     file.owner === 'kit' || /\.routes\.ts$|\/app\.ts$/.test(file.path)
       ? []
       : importedNames(file, /^(@plinth\/kit|node:http)$/)
           .filter(({ name }) => REQUEST_TYPES.test(name))
           .map(({ name }) => name),
   ),
-  perSource('a row does not leave its repository', (file) =>
+  perSource('row types are not used outside repositories, tables and migrations', (file) =>
     SQL_HOMES.test(file.path) ? [] : matches(file, /\b[A-Z]\w*Row\b/),
   ),
-  perSource('a repository imports tables, other repositories and types', (file) =>
+  perSource('a repository imports only tables, other repositories and types', (file) =>
     file.path.endsWith('.repository.ts') && file.owner !== 'kit'
       ? importedNames(file, /^\.(?!.*(\.repository|\/tables)\.ts$)/)
           .filter(({ isType }) => !isType)
           .map(({ from }) => from)
       : [],
   ),
-  perFile('end-to-end tests see the stack from outside', ({ path, imports }) =>
+  perFile('end-to-end tests import no code of services or packages', ({ path, imports }) =>
     path.startsWith('e2e/')
       ? imports.filter((name) => /^@plinth\/(?!client)|\/(packages|services)\//.test(name))
       : [],
   ),
 ]
 
-/** The npm package an import comes from; nothing for Node's own and for files of ours. */
+/** The npm package of an import; empty for Node's own modules and for relative imports. */
 function packageName(imported: string): string {
   if (/^(\.|node:)/.test(imported)) return ''
   return imported

@@ -1,10 +1,10 @@
 export type SourceFile = { path: string; source: string; dependencies?: string[] }
 
-/** A file as the rules see it: without comments, with what it imports. */
+/** A file as the rules see it: without comments, and with its imports. */
 export type Code = SourceFile & {
   imports: string[]
   owner: string
-  /** Not part of what runs: tests, test support, tools. */
+  /** Not production code: tests, test support and tools. */
   isTest: boolean
 }
 
@@ -23,7 +23,7 @@ export function perFile(name: string, broken: (file: Code) => string[]): Rule {
   }
 }
 
-/** A rule about what runs, not about its tests. */
+/** A rule about production code, not about tests. */
 export function perSource(name: string, broken: (file: Code) => string[]): Rule {
   return perFile(name, (file) => (file.isTest ? [] : broken(file)))
 }
@@ -69,7 +69,7 @@ export function read(file: SourceFile): Code {
   }
 }
 
-// Line breaks stay, so that the length of a file is still its length.
+// Keeps line breaks, so that line counts stay correct.
 function withoutComments(source: string): string {
   return source
     .replace(/^\s*\/\*[\s\S]*?\*\//gm, (comment) => comment.replace(/[^\n]/g, ''))

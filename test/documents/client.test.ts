@@ -15,7 +15,7 @@ const CLIENTS = {
   payments: paymentsClient(URL),
 }
 
-/** Pages for people, and what only the payment provider calls. */
+/** Pages for browsers, and the webhook that only the payment provider calls. */
 const NOT_FOR_CLIENTS = ['console', 'accountPages', 'reference', 'providerWebhook']
 
 describe('@plinth/client has a method for every operation in docs/openapi', () => {

@@ -14,7 +14,7 @@ type Operation = {
 }
 type File = { name: string; type: string }
 type Draft = { path: string; body?: unknown }
-/** As far as the page is needed here: its types are those of a browser. */
+/** The part of the page that is used here. Its own types need the DOM. */
 type ReferencePage = {
   api: { value: object }
   operationsOf(document: object): Operation[]
@@ -23,7 +23,7 @@ type ReferencePage = {
   clientSample(operation: Operation, draft: Draft): string
 }
 
-// What the page has of a browser when its modules load.
+// The browser globals that the page's modules need when they load.
 Object.assign(globalThis, {
   document: { documentElement: { dataset: { base: '..' } } },
   location: { href: 'http://localhost/reference/' },
@@ -37,9 +37,9 @@ const { api, operationsOf, bodyOf, draftOf, clientSample }: ReferencePage = {
 type Sent = { method: string; path: string; query: string[]; body: unknown }
 
 const FILE = { name: 'picture.png', type: 'image/png' }
-/** The samples of these do not use the client. */
+/** Operations whose samples do not use the client. */
 const WITHOUT_CLIENT = ['accountPages', 'console', 'providerWebhook', 'reference']
-/** The client sends what it knows itself, or less than can be sent. */
+/** The bodies that the client sends instead: it fills in what it knows, or omits optional members. */
 const SENT_INSTEAD: Record<string, object> = {
   refresh: { refreshToken: 'r' },
   logOut: { refreshToken: 'r' },
@@ -48,9 +48,9 @@ const SENT_INSTEAD: Record<string, object> = {
   revoke: { token: 'text' },
 }
 
-describe('the client code that the reference page copies', () => {
+describe('the client code samples of the reference page', () => {
   for (const service of ['identity', 'storage-full', 'storage-key', 'payments'])
-    test(`${service}: sends every operation as the document has it`, async () => {
+    test(`${service}: send every operation as documented`, async () => {
       const document = JSON.parse(readFileSync(join(FOLDER, `${service}.json`), 'utf8'))
       api.value = document
       const withoutClient: string[] = []
@@ -91,7 +91,7 @@ function expected(operation: Operation, draft: Draft): Sent {
   }
 }
 
-/** Runs a sample with clients that reach no network, and returns what they sent. */
+/** Runs a sample with clients that use no network, and returns the requests they sent. */
 async function run(code: string): Promise<Sent[]> {
   const sent: Sent[] = []
   const send = async (url: string | URL | Request, { method = 'GET', body }: RequestInit = {}) => {
@@ -108,7 +108,7 @@ async function run(code: string): Promise<Sent[]> {
     storageKeyClient: (url: string, key: string) => storageKeyClient(url, key, options),
     openAsBlob: async () => new Blob(['picture']),
   }
-  // What the reader would fill in.
+  // Fill in the placeholders.
   const program = code.replaceAll(/^import .*$/gm, '').replaceAll("'…'", "'secret'")
   const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor
   await new AsyncFunction(...Object.keys(given), program)(...Object.values(given))

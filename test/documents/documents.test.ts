@@ -7,11 +7,11 @@ import { constant, FILES, read } from './tree.ts'
 const README = read('README.md')
 
 describe('the README', () => {
-  test('is read in one go', () => {
+  test('has at most 120 lines', () => {
     assert.ok(README.split('\n').length <= 121)
   })
 
-  test('has the address of every service', async () => {
+  test('lists the address of every service', async () => {
     for (const { title, portSetting, consolePath } of services) {
       const port = new RegExp(`^# ${portSetting}=(\\d+)$`, 'm').exec(read('.env.example'))?.[1]
       const address = `http://localhost:${port}`
@@ -20,7 +20,7 @@ describe('the README', () => {
     }
   })
 
-  test('names the version of Node that is needed', () => {
+  test('states the required version of Node', () => {
     const { engines } = JSON.parse(read('package.json'))
     const oldest = constant('OLDEST_NODE')
 
@@ -59,7 +59,7 @@ describe('CI', () => {
 describe('the decisions', () => {
   const decisions = FILES.filter((file) => file.startsWith('docs/decisions/')).sort()
 
-  test('are numbered without a gap, in the name and in the title', () => {
+  test('are numbered without gaps, in file names and titles', () => {
     for (const [index, file] of decisions.entries()) {
       assert.ok(file.startsWith(`docs/decisions/${String(index + 1).padStart(4, '0')}-`), file)
       assert.match(read(file), new RegExp(`^# ${index + 1}\\. .+\n`), file)

@@ -20,11 +20,11 @@ const LISTED = [...read('.env.example').matchAll(/^# ([A-Z0-9_]+)=(.*)$/gm)].map
   ([, name = '', value = '']) => ({ name, value }),
 )
 
-// An address of the provider means that a stand-in is behind it, which changes other defaults.
-const HAS_EFFECT_WHEN_SET = 'PROVIDER_API_BASE'
+// Setting it to any address means that a stand-in for the provider is used, which changes other defaults.
+const CHANGES_OTHER_DEFAULTS = 'PROVIDER_API_BASE'
 
 describe('.env.example', () => {
-  test('lists every setting that is read, and nothing else', async () => {
+  test('lists exactly the settings that are read', async () => {
     const read = await namesRead()
 
     const names = LISTED.map(({ name }) => name)
@@ -36,7 +36,7 @@ describe('.env.example', () => {
   for (const { name, prepare } of services)
     test(`shows the defaults of ${name}`, async () => {
       const values = LISTED.filter(
-        ({ name, value }) => value !== '' && name !== HAS_EFFECT_WHEN_SET,
+        ({ name, value }) => value !== '' && name !== CHANGES_OTHER_DEFAULTS,
       ).map(({ name, value }) => [name, value.replace(/(^|:)data\b/, `$1${folder}`)])
 
       const listed = await prepare(Object.fromEntries(values))
@@ -45,7 +45,7 @@ describe('.env.example', () => {
     })
 })
 
-/** Asks every service for its settings, with nothing set and with everything set, and watches. */
+/** Records which settings the services read, once with nothing set and once with everything set. */
 async function namesRead(): Promise<Set<string>> {
   const names = new Set<string>()
   for (const value of [undefined, 'http://localhost:1'])
@@ -57,14 +57,14 @@ async function namesRead(): Promise<Set<string>> {
       ...services.map(({ prepare }) => prepare),
     ])
       try {
-        await load(watchedEnv(names, value))
+        await load(recordingEnv(names, value))
       } catch {
-        // A faulty value is a fault to the service; here only the names count.
+        // Invalid values do not matter here, only the names that are read.
       }
   return names
 }
 
-function watchedEnv(names: Set<string>, value: string | undefined): Env {
+function recordingEnv(names: Set<string>, value: string | undefined): Env {
   return new Proxy<Env>(
     {},
     {

@@ -8,12 +8,12 @@ const FILE_NAME = /^(?!\/)[\w@.*/<>-]+\.(ts|tsx|js|md|json|sh|py|css|yml)$/
 const FOLDER_NAME = /^([\w.-]+\/)+$|^(packages|services|docs|kit|accounts)(\/[\w-]+)+$/
 const SETTING = /\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b/g
 
-/** `packages/kit/src/http/page.ts` is also `kit/http/page.ts`. */
+/** Documents may write `kit/http/page.ts` for `packages/kit/src/http/page.ts`. */
 const short = (path: string) => path.replace(/^(packages|services)\//, '').replace('/src/', '/')
 const paths = new Set(FILES.flatMap((file) => tails(file).concat(tails(short(file)))))
 const sources = SOURCES.map(read).join('\n') + read('.env.example') + read('package.json')
 
-describe('what the documents name exists', () => {
+describe('names in the documents exist:', () => {
   test('files', () => {
     assert.deepEqual(
       missing(namesIn, (name) => !FILE_NAME.test(name) || isPath(name)),
@@ -26,7 +26,7 @@ describe('what the documents name exists', () => {
     assert.deepEqual(missing(namesIn, isThere), [])
   })
 
-  test('settings, and the codes of problems', () => {
+  test('settings and problem codes', () => {
     const isThere = (name: string) => sources.includes(name.replace(/_FILE$/, ''))
     assert.deepEqual(missing(found(SETTING), isThere), [])
   })
@@ -39,7 +39,7 @@ describe('what the documents name exists', () => {
     )
   })
 
-  test('services that npm start is told to run', () => {
+  test('services after npm start --', () => {
     const names = services.map(({ name }) => name)
     assert.deepEqual(
       missing(found(/npm start -- ([a-z-]+)/g), (name) => names.includes(name)),
@@ -47,7 +47,7 @@ describe('what the documents name exists', () => {
     )
   })
 
-  test('programs that node is told to run', () => {
+  test('programs after node', () => {
     const programs = found(/\bnode (?:--test )?([\w./-]+\.[jt]s)\b/g)
     assert.deepEqual(
       missing(programs, (path) => FILES.includes(path)),
@@ -55,13 +55,13 @@ describe('what the documents name exists', () => {
     )
   })
 
-  test('the targets of links', () => {
+  test('link targets', () => {
     const links = found(/\]\((?!https?:)([^)\s]+)\)/g)
-    assert.deepEqual(missing(links, leadsSomewhere), [])
+    assert.deepEqual(missing(links, isLinkTarget), [])
   })
 })
 
-/** `document: name` for every name that is not there. */
+/** `document: name` for every name that does not exist. */
 function missing(
   namesOf: (document: string) => string[],
   isThere: (name: string, document: string) => boolean,
@@ -77,14 +77,14 @@ function found(pattern: RegExp): (document: string) => string[] {
   return (document) => [...read(document).matchAll(pattern)].map(([all, name = all]) => name)
 }
 
-function leadsSomewhere(target: string, document: string): boolean {
+function isLinkTarget(target: string, document: string): boolean {
   const [name = '', anchor] = target.split('#')
   const path = name === '' ? document : join(dirname(document), name)
   if (!FILES.some((file) => file === path || file.startsWith(`${path}/`))) return false
   return anchor === undefined || anchorsOf(path).has(anchor)
 }
 
-/** All ends of a path, and of the folders it lies in: `a/b.ts` → a/b.ts, b.ts, a. */
+/** All parts of a path that a document may write for it or for its folders: `a/b.ts` → a, a/b.ts, b.ts. */
 function tails(path: string): string[] {
   const words = path.split('/')
   return words.flatMap((_, from) =>
@@ -92,7 +92,7 @@ function tails(path: string): string[] {
   )
 }
 
-/** `<noun>.routes.ts` and `*.test.ts` stand for any file of that kind. */
+/** `<noun>.routes.ts` and `*.test.ts` match any file of that kind. */
 function isPath(name: string): boolean {
   if (paths.has(name)) return true
   if (!/[*<]/.test(name)) return false

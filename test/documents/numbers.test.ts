@@ -9,7 +9,7 @@ const setting = (name: string) =>
   Number(new RegExp(`^# ${name}=(\\d+)`, 'm').exec(read('.env.example'))?.[1])
 const inSource = (file: string, pattern: RegExp) => Number(pattern.exec(read(file))?.[1])
 
-/** A number in a document, what it stands for, and the number in the code. */
+/** A number in a document, its unit, and the value in the code. */
 const CLAIMS: [document: string, text: RegExp, unit: number, value: () => number][] = [
   [decision('0011'), /Headers above (\d+) KB/, KB, () => constant('LONGEST_HEADER_BYTES')],
   [decision('0011'), /preambles above (\d+) KB/, KB, () => constant('LONGEST_PREAMBLE_BYTES')],

@@ -24,7 +24,7 @@ describe('docs/openapi', () => {
     documents = await openApiDocuments()
   })
 
-  test('is what the services say now; `node test/documents/openapi.ts` writes it', () => {
+  test('is up to date; `node test/documents/openapi.ts` updates it', () => {
     assert.deepEqual(
       readdirSync(FOLDER).sort(),
       Object.keys(documents)
@@ -35,7 +35,7 @@ describe('docs/openapi', () => {
       assert.equal(readFileSync(join(FOLDER, `${name}.json`), 'utf8'), text, name)
   })
 
-  test('downloads have the headers of ranges, and webhooks those of their signature', () => {
+  test('documents the range headers of downloads and the signature headers of webhooks', () => {
     const all = Object.values(documents).map((text): ApiDocument => JSON.parse(text))
     const gets = all.flatMap(({ paths }) => Object.values(paths).flatMap(({ get }) => get ?? []))
     const downloads = gets.filter(({ responses }) => '206' in responses)
@@ -55,7 +55,7 @@ describe('docs/openapi', () => {
       )
   })
 
-  test('every route has a name of its own, a summary, a known tag, security and replies', () => {
+  test('gives every route a unique operationId, a summary, a known tag, security and replies', () => {
     for (const [name, text] of Object.entries(documents)) {
       const { tags, paths }: ApiDocument = JSON.parse(text)
       const known = tags.map((tag) => tag.name)
@@ -65,7 +65,7 @@ describe('docs/openapi', () => {
           const at = `${name}: ${method} ${path}`
           const { operationId = '', summary = '', security, responses } = operation
           assert.match(operationId, /^[a-z][A-Za-z]+$/, at)
-          assert.ok(!seen.has(operationId), `${at}: ${operationId} has been used`)
+          assert.ok(!seen.has(operationId), `${at}: ${operationId} is used twice`)
           seen.add(operationId)
           assert.ok(summary.length > 3 && summary.length < 80, at)
           assert.ok(operation.tags?.length === 1 && known.includes(operation.tags[0] ?? ''), at)

@@ -7,22 +7,22 @@ const exclude = ['**/node_modules/**', '**/dist/**']
 
 export const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 
-/** Every file a document could name, from the root. */
+/** Every file that a document could name, relative to the root. */
 export const FILES = globSync(['*', '.*', `${FOLDERS}/**/*`], { cwd: ROOT, exclude })
 export const SOURCES = FILES.filter((file) => /\.(ts|tsx|js)$/.test(file))
 
-/** The changelog and superseded decisions name what is gone; the specification is not ours. */
+/** Without the changelog and superseded decisions, which name removed files, and the specification, which is not ours. */
 export const DOCUMENTS = FILES.filter((file) => file.endsWith('.md'))
   .filter((file) => file !== 'CHANGELOG.md' && !file.startsWith('docs/specs/'))
   .filter((file) => !/^\*\*Superseded/m.test(read(file)))
 
-/** What stands in backticks outside of code blocks. */
+/** The text in backticks outside code blocks. */
 export function namesIn(document: string): string[] {
   const prose = read(document).replace(/^```[\s\S]*?^```/gm, '')
   return [...prose.matchAll(/`([^`\n]+)`/g)].map(([, name = '']) => name)
 }
 
-/** The value of the one constant of this name, worked out: `2 * 1024` is 2048. */
+/** The value of the only constant with this name, evaluated: `2 * 1024` is 2048. */
 export function constant(name: string): number {
   const declared = new RegExp(`\\bconst ${name}\\b[^=]*= ([\\d_ *+.]+)$`, 'm')
   const found = SOURCES.flatMap((file) => declared.exec(read(file))?.[1] ?? [])

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { changedLines, type Mutation } from './mutations.ts'
 
-/** A file that must not be wrong, and the tests that would notice, in the order in which they run. */
+/** A file that must be correct, and the tests that should notice a fault, in the order in which they run. */
 export type CriticalFile = { file: string; tests: string[] }
 
 const kit = judgedIn('packages/kit/src', 'packages/kit/src')
@@ -11,7 +11,7 @@ const payments = judgedIn('services/payments/src', 'services/payments/test')
 const storage = judgedIn('services/storage-full/src', 'services/storage-full/test')
 const storageKey = judgedIn('services/storage-key/src', 'services/storage-key/test')
 
-/** What holds money, tokens, sessions, files, leases, webhooks and idempotency, and the guards. */
+/** Money, tokens, sessions, files, leases, webhooks, idempotency and guards. */
 export const CRITICAL: CriticalFile[] = [
   kit('database/leases/leases.ts', 'database/leases/leases'),
   kit(
@@ -202,31 +202,31 @@ export const CRITICAL: CriticalFile[] = [
   storageKey('files.ts', 'files', 'upload', 'names', 'races', 'trouble'),
 ]
 
-/** Faults that change nothing anyone could notice. They are not made. */
+/** Faults without an observable effect (equivalent mutants). They are skipped. */
 export const EQUIVALENT: { file: string; fault: string; line: string; why: string }[] = [
   {
     file: 'packages/kit/src/http/run.ts',
     fault: '1 → 2',
     line: 'server.server.keepAliveTimeout = 2',
-    why: 'Both are the shortest time: 0 would mean no limit.',
+    why: 'Either is short enough; only 0 would mean no limit.',
   },
   {
     file: 'services/payments/src/recovery/reconcile.ts',
     fault: '0 → 1',
     line: 'const delay = DELAYS_SECONDS[Math.min(checks, DELAYS_SECONDS.length - 1)] ?? 1',
-    why: 'The list always has the element: the default is for the compiler.',
+    why: 'The list always has the element; the default only satisfies the compiler.',
   },
   {
     file: 'services/payments/src/refunds/plan.ts',
     fault: '1 → 2',
     line: 'const entries = Object.entries(metadata).sort(([left], [right]) => (left < right ? -1 : 2))',
-    why: 'Of what a comparison returns only the sign counts.',
+    why: 'Only the sign of a comparison result matters.',
   },
   {
     file: 'services/storage-full/src/files/files.ts',
     fault: '|| → &&',
     line: 'if (!last && files.length < ROWS_AT_ONCE) return',
-    why: 'One more look finds no file, and the list is the same.',
+    why: 'One more query finds no file, and the result is the same.',
   },
 ]
 
@@ -237,7 +237,7 @@ export function isEquivalent(file: string, source: string, mutation: Mutation): 
   )
 }
 
-/** Tests are named without their ending; a leading `./` means those among the sources. */
+/** Tests are named without `.test.ts`; a leading `./` means a test in the source folder. */
 function judgedIn(sources: string, tests: string) {
   return (file: string, ...names: string[]): CriticalFile => ({
     file: `${sources}/${file}`,

@@ -6,8 +6,8 @@ const GENERIC = /^(|t|test|index|app|route|repository|database)$/
 const IMPORTED = /\b(?:from|import)\s*\(?\s*'([^']+)'/g
 
 /**
- * The tests of a file's package that import it, directly or through others: first those that do so
- * directly or share a word with its name, which most faults need, then the others.
+ * The tests of a file's package that import it, directly or indirectly. First those that import it
+ * directly or share a word with its name, because they notice most faults, then the others.
  */
 export function importingTests(root: string, file: string): string[][] {
   const importers = importersIn(root)

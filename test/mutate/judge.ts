@@ -4,7 +4,7 @@ import { changedLines, type Mutation, mutated } from './mutations.ts'
 import { runTests, type Verdict } from './run-tests.ts'
 import { copyTree } from './tree-copy.ts'
 
-/** A file with its tests. What the first stage does not notice, the next one has to. */
+/** A file with its tests. Faults that the first stage does not notice go to the next. */
 export type Judged = { file: string; source: string; stages: string[][] }
 
 type Judge = (judged: Judged, mutation: Mutation) => Promise<Verdict>
@@ -22,7 +22,7 @@ export function createJudge(root: string, env: Record<string, string>): Judge {
   const run = (files: string[], timeoutMs: number) =>
     runTests({ folder: tree.folder, files, env: { ...compiled, ...env }, timeoutMs })
 
-  /** From a run without any fault, which must pass. */
+  /** Derived from a run without any fault, which must pass. */
   const timeoutFor = async (files: string[], file: string): Promise<number> => {
     const known = timeouts.get(files.join())
     if (known !== undefined) return known
@@ -52,7 +52,7 @@ export function createJudge(root: string, env: Record<string, string>): Judge {
   }
 }
 
-/** Shows each fault that no test notices. Tests that take much longer than usual have noticed it. */
+/** Prints each fault that no test notices. A timeout counts as noticed. */
 export async function judgeAll(judge: Judge, judged: Judged, mutations: Mutation[]) {
   const counts = { made: mutations.length, killed: 0, timedOut: 0 }
   for (const mutation of mutations) {
@@ -64,7 +64,7 @@ export async function judgeAll(judge: Judge, judged: Judged, mutations: Mutation
   return counts
 }
 
-/** The place of a fault and the lines it changes, as a diff shows them. */
+/** The location of a fault and the lines it changes, as a diff. */
 function survivor({ file, source }: Judged, mutation: Mutation): string {
   const { number, before, after } = changedLines(source, mutation)
   return [

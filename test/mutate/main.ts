@@ -1,8 +1,8 @@
 /**
- * `npm run mutate` makes a few small faults in each critical file, one after another in a copy of the
- * tree, and runs the tests that judge the file. A fault that no test notices survives and is shown.
- * `npm run mutate -- FILE` makes all faults in one file, and runs the tests of its package that import
- * it. `--tests GLOB` chooses the tests, for instance those of a service for a package that it uses.
+ * Mutation testing. `npm run mutate` makes a few small faults in each critical file, one at a time in a
+ * copy of the tree, and runs the tests listed for that file. A fault that no test notices survives and is
+ * printed. `npm run mutate -- FILE` makes all faults in one file, and runs the tests of its package that
+ * import it. `--tests GLOB` chooses other tests, for instance those of a service that uses the package.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'

@@ -35,7 +35,7 @@ test('finds the tests of the package that import a file, the nearest first', (t)
   ])
 })
 
-test('shows the faults that no test notices, and leaves the file as it was', (t) => {
+test('prints the faults that no test notices, and leaves the file unchanged', (t) => {
   const root = sampleTree(t)
 
   const { stdout, status } = mutate(root, RULE)
@@ -74,13 +74,13 @@ test('surveys a few faults in each of several files', (t) => {
   ])
 })
 
-test('tests that never end are stopped, with everything they started', async (t) => {
+test('tests that never end are killed, with all processes they started', async (t) => {
   const folder = sampleTree(t, {
     'endless.test.ts': `
       import { spawn } from 'node:child_process'
       import { writeFileSync } from 'node:fs'
       import { test } from 'node:test'
-      test('waits for ever', () => new Promise(() => {
+      test('waits forever', () => new Promise(() => {
         const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
         writeFileSync('child.pid', String(child.pid))
       }))`,
@@ -126,7 +126,7 @@ function runNode(cwd: string, ...args: string[]) {
   return spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], options)
 }
 
-// A process that has ended stays listed as a zombie until its parent collects it.
+// A process that has exited remains as a zombie until its parent reaps it.
 function isRunning(pid: number): boolean {
   try {
     return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')

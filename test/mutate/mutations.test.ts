@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { mutated, mutationsOf } from './mutations.ts'
 
-/** What becomes of the source, one version for each fault. */
+/** The mutated source, one version for each fault. */
 const versions = (source: string) =>
   mutationsOf(source).map((mutation) => mutated(source, mutation).trim())
 
@@ -44,7 +44,7 @@ describe('no fault is made', () => {
     test(source, () => assert.deepEqual(versions(source), []))
 })
 
-test('what stands inside a template literal is code', () => {
+test('an expression in a template literal is code', () => {
   assert.deepEqual(versions(`const x = \`a < \${b ? 1 : c} d\``), [
     `const x = \`a < \${b ? 2 : c} d\``,
   ])

@@ -25,19 +25,19 @@ const SWAPS: Record<string, string> = {
   true: 'false',
   false: 'true',
 }
-/** At the beginning of a line these continue the expression before them. */
+/** At the start of a line, these tokens continue the previous expression. */
 const CONTINUES = /^(\.|\?\.|[?:,]|[-+*/%=<>&|^]+|[!=]==?|\?\?|in|of|instanceof|\(|\[)$/
 const NOT_A_CALL =
   /^(if|for|while|switch|catch|function|class|import|export|super|return|throw|new)$/
-/** Calls in a chain that narrow or order what comes before them. */
+/** Chained calls that narrow or order the result before them. */
 const NARROWING = /^(where|filter|sort|toSorted|forUpdate|trim|normalize|toLowerCase)$/
-/** A second more is no fault, and neither is a log line less. */
+/** Slightly longer times and missing log lines do not count as faults. */
 const TIME_SETTING = /\w*(_MS|_SECONDS|_DAYS|Ms|Seconds)\b[^,]*[=:]/
 const LOGGING = /^(await )?[\w.]*\b(log|logger|console)\.\w+\(/
 
-/** All small faults that can be made in this TypeScript source and still parse. */
+/** All small faults that can be made in this TypeScript source so that it still parses. */
 export function mutationsOf(source: string): Mutation[] {
-  // Types become blanks of the same length, so what is found has the same place in the source.
+  // Types become blanks of the same length, so positions are the same as in the source.
   const code = stripTypeScriptTypes(source)
   if (code.length !== source.length) throw new Error('Stripping the types moved the code.')
   const tokens = tokensOf(code)
@@ -57,7 +57,7 @@ export function mutated(source: string, { start, end, replacement }: Mutation): 
   return source.slice(0, start) + replacement + source.slice(end)
 }
 
-/** The lines that a fault changes, before and after, and the number of the first. */
+/** The lines that a fault changes, before and after, and the line number of the first. */
 export function changedLines(source: string, mutation: Mutation) {
   const number = source.slice(0, mutation.start).split('\n').length
   const removed = source.slice(mutation.start, mutation.end).split('\n').length
@@ -93,7 +93,7 @@ function addOne(tokens: Token[], index: number, code: string): Mutation[] {
   return [replace(token, String(value + 1), `${token.text} → ${value + 1}`)]
 }
 
-/** Conditions with an operator of their own are mutated there. */
+/** Skips conditions with an operator, because the operator itself is mutated. */
 function negateCondition(tokens: Token[], index: number, code: string): Mutation[] {
   if (tokens[index]?.text !== 'if' || tokens[index + 1]?.text !== '(') return []
   const inner = tokens.slice(index + 2, endOfExpression(tokens, index + 2) + 1)
@@ -148,7 +148,7 @@ function beginsStatement(tokens: Token[], index: number): boolean {
   return breaksAt(tokens, index)
 }
 
-/** The word before the parenthesis that is closed here: `if` of `if (…)`. */
+/** The word before the matching opening parenthesis, such as `if` in `if (…)`. */
 function wordBefore(tokens: Token[], closing: number): string {
   const depth = tokens[closing]?.depth
   const opening = tokens.findLastIndex(

@@ -13,7 +13,7 @@ export type TestRun = {
 }
 export type Verdict = 'passed' | 'failed' | 'timed out'
 
-/** Runs test files until the first failure. Everything they started ends with them. */
+/** Runs test files until the first failure, then kills everything they started. */
 export async function runTests({ folder, files, env, timeoutMs }: TestRun): Promise<Verdict> {
   const TMPDIR = join(folder, '.tmp')
   mkdirSync(TMPDIR, { recursive: true })
@@ -23,14 +23,14 @@ export async function runTests({ folder, files, env, timeoutMs }: TestRun): Prom
     cwd: folder,
     env: { ...own, NODE_ENV: 'test', TMPDIR, ...env },
     stdio: ['ignore', 'pipe', 'ignore'],
-    detached: true, // A process group of its own, so that it can be killed as one.
+    detached: true, // Its own process group, so that all of it can be killed.
   })
   const ended = once(child, 'close')
   const killAll = () => {
     try {
       process.kill(-(child.pid ?? 0), 'SIGKILL')
     } catch {
-      // It has ended.
+      // It has already exited.
     }
   }
   let verdict: Verdict = 'passed'

@@ -7,8 +7,8 @@ import { createJudge, judgeAll } from './judge.ts'
 import { changedLines, type Mutation, mutationsOf } from './mutations.ts'
 
 /**
- * A few faults in each critical file, and how many of them its tests notice. On SQLite only, and one
- * test file after another: most faults end with the first. Each processor has a tree of its own.
+ * Makes a few faults in each critical file and counts how many its tests notice. On SQLite only, and one
+ * test file after another, because the first one notices most faults. Each core has its own tree.
  */
 export async function surveyFiles(root: string, critical: CriticalFile[]): Promise<void> {
   const sum = { made: 0, killed: 0, timedOut: 0 }
@@ -38,8 +38,8 @@ const FEW = 5
 const MANY_FAULTS = 40
 
 /**
- * Five of all faults, six of many: those with the lowest hash of the line they leave. So every run
- * makes the same ones, and a change elsewhere in the file chooses no others.
+ * Five faults, or six if there are many: those with the lowest hash of the changed line. Every run makes
+ * the same ones, and a change elsewhere in the file does not select others.
  */
 export function sampleOf(source: string, mutations: Mutation[]): Mutation[] {
   const count = mutations.length > MANY_FAULTS ? FEW + 1 : FEW

@@ -1,10 +1,10 @@
-/** A scanner for JavaScript, just good enough to find operators, literals and statements. */
+/** A token of a minimal JavaScript scanner, good enough to find operators, literals and statements. */
 export type Token = {
   kind: 'word' | 'number' | 'punctuation' | 'text'
   text: string
   start: number
   end: number
-  /** How many brackets are open around it; a bracket itself stands outside of its pair. */
+  /** The number of open brackets around it; a bracket itself counts as outside its pair. */
   depth: number
   /** Whether a line break comes before it. */
   onNewLine: boolean
@@ -26,7 +26,7 @@ const KEYWORD_BEFORE_VALUE =
 
 export function tokensOf(source: string): Token[] {
   const tokens: Token[] = []
-  /** For each open brace: whether its end continues a template literal. */
+  /** For each open brace, whether closing it continues a template literal. */
   const braces: boolean[] = []
   let at = 0
   let depth = 0

@@ -15,11 +15,11 @@ const LEFT_OUT = new Set(['node_modules', '.git', '.cache', 'data'])
 
 /**
  * A copy of the tree in a temporary folder, with the installed packages linked. The project's own
- * packages lead into the copy: a link to the whole of node_modules would lead back to the original.
+ * packages are linked to the copy: linking the whole of node_modules would use the original sources.
  */
 export function copyTree(root: string): { folder: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-mutate-'))
-  // A test that gives up root's rights reads it too.
+  // A test that drops root privileges must be able to read it.
   chmodSync(folder, 0o755)
   cpSync(root, folder, { recursive: true, filter: (path) => !LEFT_OUT.has(basename(path)) })
   mkdirSync(join(folder, 'node_modules/@plinth'), { recursive: true })

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 const ROOT = join(import.meta.dirname, '../..')
 const MOST_FILES = 8
 
-/** A file that measures its process needs one of its own; one that starts processes gains nothing here. */
+/** Test files that measure their process need their own; those that start processes gain nothing from sharing. */
 const ALONE = new RegExp(
   [
     'memoryUsage|cpuUsage|resourceUsage|_getActiveHandles|/proc/self/fd',
@@ -15,8 +15,8 @@ const ALONE = new RegExp(
 )
 
 /**
- * The modules to run in a process each: a test file, or a temporary module that imports several of one
- * package. These load the same code, and sharing a process halves their processor time.
+ * The modules to run, each in its own process: a test file, or a temporary module that imports several test
+ * files of one package. These load the same code, so sharing a process halves their CPU time.
  */
 export function batchesOf(files: string[]): string[] {
   const { alone = [], together = [] } = Object.groupBy(files, (file) =>
@@ -29,7 +29,7 @@ export function batchesOf(files: string[]): string[] {
   return [...alone, ...modules]
 }
 
-/** Such as `services/identity`. */
+/** For example `services/identity`. */
 function packageOf(file: string): string {
   return relative(ROOT, file).split('/', 2).join('/')
 }

@@ -5,7 +5,7 @@ import { type Outcome, outcomeOf } from './outcome.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** Types, lint and format, at once. The pages and the client know the DOM and no Node. */
+/** Types, lint and format, in parallel. The consoles and the client are checked with DOM types and without Node's. */
 export async function checks(): Promise<Outcome> {
   const outcomes = await Promise.all([
     check('type check', 'tsc'),

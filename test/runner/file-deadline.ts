@@ -1,6 +1,6 @@
 /**
- * Loaded into every test process: ends one that runs for too long. Node's own timeout fails a test
- * and then still waits for the process, for ever if a loop in it never ends.
+ * Loaded into every test process: ends it if it runs too long. Node's own timeout fails the test but
+ * still waits for the process, forever if something keeps it alive.
  */
 import { isMainThread } from 'node:worker_threads'
 

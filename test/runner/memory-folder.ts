@@ -5,14 +5,14 @@ const MEMORY = '/dev/shm'
 const ENOUGH_BYTES = 6e9
 
 /**
- * Temporary files of this process and those it starts lie in memory, if there is plenty: databases
- * then wait for no disk, which makes tests a quarter quicker. Nothing is lost to a test by it: a
- * process that is killed leaves its files behind there, too.
+ * Puts the temporary files of this process and its children in memory, if there is enough: databases
+ * then never wait for the disk, which makes the tests a quarter faster. The tests lose nothing: files
+ * in memory survive a killed process too.
  */
 export function keepTemporaryFilesInMemory(): void {
   if (process.env.TMPDIR !== undefined || !isUsable()) return
   const folder = mkdtempSync(join(MEMORY, 'plinth-tests-'))
-  // A test that gives up root's rights reads it too.
+  // A test that drops root privileges must be able to read it.
   chmodSync(folder, 0o755)
   process.env.TMPDIR = folder
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))

@@ -1,8 +1,8 @@
-/** What one step of the test command found. A skipped suite counts as many times as it has tests. */
+/** The outcome of one step of `npm test`. A skipped suite counts once per test in it. */
 export type Outcome = {
   passed: number
   failed: string[]
-  /** Failed beside other files and passed alone: among the passed, and named with the error. */
+  /** Failed next to other files and passed alone: counted as passed, and listed with the error. */
   unstable: string[]
   skipped: Skip[]
 }
@@ -18,12 +18,12 @@ export function outcomeOf(outcomes: Outcome[]): Outcome {
   }
 }
 
-/** Strict mode is for machines on which everything can run: there a skip is a failure. */
+/** Strict mode is for machines that can run everything: there a skip is a failure. */
 export function hasFailed({ failed, skipped }: Outcome, strict: boolean): boolean {
   return failed.length > 0 || (strict && skipped.length > 0)
 }
 
-/** Repeats what a reader would have to scroll for, then the line that tools read. */
+/** Repeats failures and skips, so that nobody has to scroll back, and ends with the line that tools read. */
 export function closingLines(outcome: Outcome, strict: boolean): string {
   const { passed, failed, unstable, skipped } = outcome
   const skippedTests = skipped.reduce((sum, { tests }) => sum + tests, 0)

@@ -2,7 +2,7 @@ import { startPostgres } from '../../packages/kit/testing/databases/postgres.ts'
 import { dropTestDatabases } from '../../packages/kit/testing/databases/test-databases.ts'
 import { startPgBouncer } from '../servers/pgbouncer.ts'
 
-/** One server for all test processes, and the environment that tells them about it. */
+/** One server for all test processes, and the environment variables that point them to it. */
 type ProvidedPostgres = { env: Record<string, string>; stop(): Promise<void> }
 
 export async function providePostgres(
@@ -19,7 +19,7 @@ export async function providePostgres(
   }
 }
 
-/** The same behind PgBouncer, which every service of a test connects to. */
+/** The same behind PgBouncer: every service under test connects to the pooler. */
 export async function providePooledPostgres(): Promise<ProvidedPostgres> {
   const postgres = await providePostgres()
   const url = postgres.env.TEST_POSTGRES_URL

@@ -24,7 +24,7 @@ for (const engine of ['one', 'other'])
 describe('breaks when it is read', { skip: 'no such server' }, () => { undefined.server })
 `
 
-test('counts what passed, failed and was skipped, with names and reasons', (t) => {
+test('counts passed, failed and skipped tests, with names and reasons', (t) => {
   const outcome = runSample(t, SAMPLE)
 
   assert.equal(outcome.passed, 1)
@@ -34,7 +34,7 @@ test('counts what passed, failed and was skipped, with names and reasons', (t) =
   assert.deepEqual(outcome.skipped, [{ name: 'is skipped', reason: 'no such server', tests: 1 }])
 })
 
-test('a skipped suite counts as many times as it has tests', (t) => {
+test('a skipped suite counts once per test in it', (t) => {
   const outcome = runSample(t, SKIPPED_SUITES)
 
   assert.equal(outcome.passed, 3)
@@ -45,7 +45,7 @@ test('a skipped suite counts as many times as it has tests', (t) => {
   ])
 })
 
-test('a test that fails and then passes alone has passed, and is named as unstable', (t) => {
+test('a test that fails and then passes alone counts as passed and is listed as unstable', (t) => {
   const outcome = runSample(
     t,
     `import { existsSync, writeFileSync } from 'node:fs'
@@ -62,19 +62,19 @@ test('a test that fails and then passes alone has passed, and is named as unstab
   assert.match(closingLines(outcome, true), /unstable, passed alone: shaky .*\n.*too busy/)
 })
 
-test('a file that cannot even be loaded has failed', (t) => {
+test('a file that cannot be loaded fails', (t) => {
   const outcome = runSample(t, "import './missing.ts'")
 
   assert.equal(outcome.failed.length, 1)
 })
 
-test('a file that never ends has failed', { timeout: 60_000 }, (t) => {
+test('a file that never ends fails', { timeout: 60_000 }, (t) => {
   const outcome = runSample(t, 'setInterval(() => {}, 1000)', { TEST_FILE_SECONDS: '1' })
 
   assert.equal(outcome.failed.length, 1)
 })
 
-test('files share a process, but for those that measure theirs or start others', (t) => {
+test('files share a process, except those that measure theirs or start others', (t) => {
   const pid = 'test(String(process.pid), () => {})'
   const samples = [`${pid} // one`, `${pid} // other`, `${pid} // child_process`]
   const files = writeSamples(
@@ -91,7 +91,7 @@ test('files share a process, but for those that measure theirs or start others',
   )
 })
 
-test('the closing line is the sum of all steps, alone on the last line', () => {
+test('the last line has the totals of all steps and nothing else', () => {
   const first = { passed: 2, failed: ['one'], unstable: [], skipped: [] }
   const second = {
     passed: 3,
@@ -107,7 +107,7 @@ test('the closing line is the sum of all steps, alone on the last line', () => {
   assert.ok(lines.includes('﹣ two (4 tests) # why'))
 })
 
-test('a skip fails the run in strict mode, and only there', () => {
+test('a skip fails the run only in strict mode', () => {
   const skipped = {
     passed: 3,
     failed: [],
@@ -137,7 +137,7 @@ function writeSamples(t: Scope, samples: string[]): string[] {
   })
 }
 
-// The runner cannot run inside a test process, so a process of its own prints the outcome.
+// The runner cannot run inside a test process, so run it in a separate process that prints the outcome.
 function runFiles(t: Scope, options: object): { outcome: Outcome; stdout: string } {
   const script = `
     import { runTestFiles } from ${JSON.stringify(import.meta.resolve('./test-files.ts'))}

@@ -1,7 +1,7 @@
 /**
  * `node skipped-suites.ts FILE` prints how many tests each skipped suite of a test file has. Node
- * reports a skipped suite as one and never calls its body, so here the body is called with a
- * `test` that counts. Nothing else of the file runs.
+ * reports a skipped suite as one test and never calls its body, so this calls the body with a `test`
+ * that only counts. No test of the file runs.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createRequire, syncBuiltinESMExports } from 'node:module'

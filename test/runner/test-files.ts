@@ -12,11 +12,11 @@ const ROOT = join(import.meta.dirname, '../..')
 const TEST_TIMEOUT_MS = 300_000
 const FILE_SECONDS = '600'
 const COUNT_TIMEOUT_MS = 60_000
-/** More than a few are broken, not unstable. */
+/** If more files fail, something is broken, not unstable. */
 const MOST_FILES_AGAIN = 5
 const LINES_OF_ERROR = 12
 const CHARACTERS_OF_LINE = 200
-/** Every file loads much the same modules: compiled once, they spare each process half a second. */
+/** All files load much the same modules: a shared compile cache saves each process half a second. */
 const COMPILED = join(ROOT, 'node_modules/.cache/plinth-tests')
 
 type TestRun = {
@@ -31,9 +31,9 @@ export function testFiles(pattern: string): string[] {
 }
 
 /**
- * Runs every file in a process of its own, or some together, and shows each test as it ends. Files that
- * failed run once more, one process at a time: what passes then depends on how busy the machine is, and is
- * reported as that.
+ * Runs each file in its own process, or several together, and prints each test as it ends. Failed files run
+ * once more, one process at a time: a test that passes then depends on the load of the machine, and is
+ * reported as unstable.
  */
 export async function runTestFiles(title: string, given: TestRun): Promise<Outcome> {
   const each = given.files.map((file) => resolve(ROOT, file))
@@ -61,7 +61,7 @@ function passedAlone(before: Outcome, alone: Outcome): string[] {
   return before.failed.filter((failure) => !failedAgain.has(firstLine(failure)))
 }
 
-/** The outcome of each file. */
+/** Returns the outcome of each file. */
 async function runOnce(title: string, options: TestRun): Promise<Map<string, Outcome>> {
   const outcomes = new Map<string, Outcome>()
   if (options.files.length === 0) return outcomes
@@ -110,7 +110,7 @@ function firstLine(text: string): string {
   return text.split('\n')[0] ?? ''
 }
 
-/** Node wraps what a test threw. A message may hold a whole page. */
+/** Node wraps the error of a test. Truncated, because a message may contain a whole page. */
 function beginningOf({ message, cause }: Error): string {
   const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause ?? message)
   return text
@@ -120,12 +120,12 @@ function beginningOf({ message, cause }: Error): string {
     .join('\n')
 }
 
-// A suite fails because a test in it did; that test has been counted.
+// The suite failed because a test in it failed, and that test is already counted.
 function isAboutSubtests(error: Error): boolean {
   return 'failureType' in error && error.failureType === 'subtestsFailed'
 }
 
-/** Node reports a skipped suite as one; this sets the number of its tests. */
+/** Node reports a skipped suite as one test; this sets the real number of its tests. */
 async function countTests(file: string, suites: Skip[], env: NodeJS.ProcessEnv): Promise<void> {
   const program = join(import.meta.dirname, 'skipped-suites.ts')
   const options = { env, timeout: COUNT_TIMEOUT_MS }

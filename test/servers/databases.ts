@@ -1,2 +1,2 @@
-// End-to-end tests see no package of ours: they get their databases here.
+// End-to-end tests must not import our packages, so they get their databases here.
 export { engines } from '@plinth/kit/testing'

@@ -10,14 +10,14 @@ const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin']
 const UNPACK_MS = 300_000
 
 export type Unpacked = {
-  /** Holds the package's files as `/` would: `usr/bin/…`. */
+  /** Contains the files of the package as `/` would: `usr/bin/…`. */
   root: string
   libraries: string
 }
 
 /**
- * Unpacks a Debian package, and those it needs that this machine lacks, into `.cache`. Nothing is
- * installed, so it works without root. Throws with the reason where it does not.
+ * Unpacks a Debian package and its missing dependencies into `.cache`. Nothing is installed, so it
+ * works without root. Throws with the reason if it fails.
  */
 export async function unpackDebian(name: string, release = ''): Promise<Unpacked> {
   const missing = TOOLS.filter((tool) => !existsSync(tool))
@@ -32,7 +32,7 @@ export async function unpackDebian(name: string, release = ''): Promise<Unpacked
 
 const programs = new Map<string, Promise<{ path: string; env: NodeJS.ProcessEnv }>>()
 
-/** A program: this machine's own if it has one, else from the Debian package that holds it. */
+/** A program: the one installed on this machine, otherwise from its Debian package. */
 export function debianProgram(name: string, packageName = name) {
   return programs.getOrInsertComputed(name, async () => {
     const own = onThisMachine(name)

@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { services } from '../../launcher/services.ts'
 
-// Below the ports that systems hand out themselves (Linux: from 32768), so that no connection
-// opened meanwhile takes one. Each process searches a range of its own.
+// Below the ephemeral ports (Linux: from 32768), so that no outgoing connection takes one in the
+// meantime. Each process searches its own range.
 const FIRST = 16_384
 const RANGES = 1_000
 const PORTS_PER_RANGE = 16
 let next = FIRST + (process.pid % RANGES) * PORTS_PER_RANGE
 
-/** Ports that are free at this moment, all different. */
+/** Distinct ports that are currently free. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = []
   while (ports.length < count) {

@@ -20,10 +20,10 @@ export async function pgBouncerMissing(): Promise<string | false> {
   )
 }
 
-/** `knowsNames`: whether it keeps track of named statements, as it does from version 1.21 on. */
+/** `knowsNames`: whether it supports named prepared statements, as it does since version 1.21. */
 export type PgBouncer = { host: string; knowsNames: boolean }
 
-/** Debian's PgBouncer in transaction mode before a PostgreSQL server, configured as `docs/postgres.md` says. */
+/** Debian's PgBouncer in transaction mode in front of a PostgreSQL server, configured as in `docs/postgres.md`. */
 export async function startPgBouncer(t: Cleanup, serverUrl: string): Promise<PgBouncer> {
   const { path, env } = await debianProgram('pgbouncer')
   const { stdout } = await promisify(execFile)(path, ['--version'], { env })
@@ -54,7 +54,7 @@ export async function startPgBouncer(t: Cleanup, serverUrl: string): Promise<PgB
   return { host: `127.0.0.1:${port}`, knowsNames }
 }
 
-/** `auth_type = any`: every client connects as the one user of the server. */
+/** `auth_type = any`: every client connects as the only user of the server. */
 function configuration(
   { hostname, port, username, password }: URL,
   ownPort: number,

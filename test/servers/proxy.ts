@@ -4,9 +4,9 @@ import { nginxConfiguration, startWebServer, type WebServerName } from './web-se
 export type ProxyOptions = {
   program: WebServerName
   port: number
-  /** Which server is below which path: `/identity` at `http://localhost:8081`. */
+  /** The server behind each path, such as `http://localhost:8081` behind `/identity`. */
   routes: [path: string, server: string][]
-  /** Whether servers see requests without that path. */
+  /** Whether the proxy strips that path from requests. */
   strips: boolean
 }
 
@@ -20,7 +20,7 @@ export async function proxyMissing(program: WebServerName): Promise<string | fal
 
 type Cleanup = { after(cleanup: () => Promise<void>): void }
 
-/** A reverse proxy configured as `docs/proxies.md` says. */
+/** A reverse proxy configured as in `docs/proxies.md`. */
 export async function startProxy(t: Cleanup, options: ProxyOptions): Promise<void> {
   const { program, port } = options
   const configuration = program === 'nginx' ? nginxProxy : caddyProxy
@@ -30,7 +30,7 @@ export async function startProxy(t: Cleanup, options: ProxyOptions): Promise<voi
   t.after(stop)
 }
 
-// Stripping with X-Forwarded-…, and not stripping with Forwarded: both headers get their turn.
+// Uses X-Forwarded-… when stripping and Forwarded when not, so that both headers are tested.
 function nginxProxy({ port, routes, strips }: ProxyOptions, folder: string): string {
   const forwarded = (path: string) =>
     strips

@@ -10,7 +10,7 @@ import { unpackDebian } from './debian.ts'
 
 const HERE = import.meta.dirname
 const PYTHON = '/usr/bin/python3' // Debian's own: the packages are built for it
-// Older ones do not know the checksums and chunks of today's clients.
+// Older releases do not support the checksums and chunks of current clients.
 const SWIFT_RELEASE = 'trixie'
 const READY_MS = 120_000
 const SMALL_DISK_BYTES = 40 * 1024 * 1024
@@ -24,7 +24,7 @@ export type S3Settings = {
   pathStyleAccess: boolean
 }
 
-/** A real S3-style server that a test can hang, kill and bring back with its objects. */
+/** A real S3-compatible server that a test can pause, kill and restart with its objects. */
 export type S3Server = {
   settings: S3Settings
   pause(): void
@@ -97,7 +97,7 @@ async function launch(swiftArguments: string[], smallDisk: boolean) {
   return { process: child, port: await readyPort(child) }
 }
 
-/** The data folder becomes a small memory disk that only this process tree can see. */
+/** Mounts a small tmpfs on the data folder, visible only to this process tree. */
 function onSmallDisk(folder: string, command: string[]): string[] {
   const mount = `mount -t tmpfs -o size=${SMALL_DISK_BYTES} tmpfs "$0" && exec "$@"`
   return ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c', mount, folder, ...command]

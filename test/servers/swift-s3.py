@@ -2,9 +2,9 @@
 
 usage: swift-s3.py FOLDER PORT ACCOUNT:USER SECRET
 
-Prints `ready PORT` when it accepts connections and dies with the process that started it. Started
-again on the same folder it still has its objects. The folder's filesystem needs user attributes
-(ext4, xfs, btrfs, overlayfs, tmpfs since Linux 6.6).
+Prints `ready PORT` when it accepts connections and dies with its parent process. When restarted on
+the same folder it still has its objects. The folder's file system must support user extended
+attributes (ext4, xfs, btrfs, overlayfs, tmpfs since Linux 6.6).
 """
 
 import ctypes
@@ -95,7 +95,7 @@ def main(folder, port, access_key, secret):
 
 
 def configure_swift(settings):
-    """Swift reads /etc/swift at import; this points it at a folder of ours instead."""
+    """Swift reads /etc/swift at import; this points it at our own folder instead."""
     write(f"{settings}/swift.conf", SWIFT_CONF)
     modules = [utils, storage_policy, sys.modules.get("swift.common.utils.config")]
     for module in filter(None, modules):
@@ -128,7 +128,7 @@ def start_storage_servers(settings, devices):
             "mount_check": "false",
             "disable_fallocate": "true",
             "fallocate_reserve": "0",
-            # On a busy machine, too, a list knows of every object whose request was answered.
+            # Even on a busy machine, a list must contain every object whose upload was answered.
             "conn_timeout": "10",
             "node_timeout": "60",
             "container_update_timeout": "60",
@@ -157,7 +157,7 @@ def with_s3_refusals(swift):
         environ["swift.cache"] = cache
         if carries_credentials(environ):
             return swift(environ, start_response)
-        # Swift would take such a request for its own interface and answer 400; S3 answers 403.
+        # Swift would treat such a request as one for its own API and answer 400; S3 answers 403.
         headers = [("Content-Type", "application/xml"), ("Content-Length", str(len(ACCESS_DENIED)))]
         start_response("403 Forbidden", headers)
         return [b"" if environ["REQUEST_METHOD"] == "HEAD" else ACCESS_DENIED]
@@ -171,7 +171,7 @@ def carries_credentials(environ):
 
 
 class Cache:
-    """Stands in for memcached. Nothing expires: no test lives long enough."""
+    """A substitute for memcached. Nothing expires, because no test runs long enough."""
 
     def __init__(self):
         self.values = {}

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Unpacks a Debian package, and those it needs that this machine lacks, into a folder.
-# Packages come from the Debian archive this machine already uses, verified by apt against the
-# signed release file. It needs no root and changes nothing outside the folder.
-# usage: unpack-debian.sh FOLDER PACKAGE [RELEASE]   RELEASE: of the package itself, not of the others
+# Unpacks a Debian package and its missing dependencies into a folder.
+# Packages come from the Debian archive that this machine already uses, verified by apt against the
+# signed release file. Needs no root and changes nothing outside the folder.
+# usage: unpack-debian.sh FOLDER PACKAGE [RELEASE]   RELEASE applies to the package itself, not to its dependencies
 set -euo pipefail
 
 folder=$1 package=$2 release=${3:-}
@@ -24,7 +24,7 @@ for name in $(printf '%s\n' "$VERSION_CODENAME" $release | sort -u); do
   echo "deb [signed-by=$keyring] $archive $name main"
 done >"$apt_home/sources.list"
 if [ "$release" ]; then
-  # Only what is asked for by name may come from a release other than this machine's.
+  # Only the package itself may come from a release other than this machine's.
   printf 'Package: *\nPin: release n=%s\nPin-Priority: 100\n' "$release" >"$apt_home/preferences"
 fi
 

@@ -13,7 +13,7 @@ const COMMANDS = {
 
 export type WebServerName = keyof typeof COMMANDS
 
-/** Debian's web server, up when it answers at `url`. `configuration` gets a folder to write in. */
+/** Starts Debian's web server and waits until it answers at `url`. `configuration` gets a folder to write to. */
 export async function startWebServer(
   name: WebServerName,
   url: string,
@@ -50,7 +50,7 @@ export async function startWebServer(
   return stop
 }
 
-/** The parts of a configuration that let nginx run in any folder and as any user. */
+/** The settings that let nginx run in any folder and as any user. */
 export function nginxConfiguration(folder: string, http: string): string {
   const user = process.getuid?.() === 0 ? 'user root;' : ''
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']

@@ -10,7 +10,7 @@ const FEW = 1000
 const BAR = 1.3
 const TURNS = 3
 
-/** A page of 50 must not get slower with the number of files behind it. */
+/** A page of 50 must not get slower with the total number of files. */
 export async function lists(folder: string): Promise<Row[]> {
   const few = join(folder, 'few')
   const many = join(folder, 'many')
@@ -46,7 +46,7 @@ async function p50(service: { url: string; token: string }): Promise<number> {
   return (await drive(service, page, { connections: 4 })).p50Ms
 }
 
-/** Rows only: a list never looks at the bytes. */
+/** Rows only: a list never reads the bytes. */
 export function plantFiles(data: string, count: number): void {
   const db = new Sqlite(join(data, 'storage-full.db'))
   const insert = db.prepare(

@@ -7,7 +7,7 @@ import { race } from '../race.ts'
 import { copyDurably, writeLargeFile } from '../transfers.ts'
 import { download, remove, type Service, SONG_START, upload, withService } from './service.ts'
 
-/** One large file through a folder. */
+/** Uploads and downloads of one large file in a folder. */
 export async function local(folder: string): Promise<Row[]> {
   const source = join(folder, 'large.mp3')
   await writeLargeFile(source, MEGABYTES, SONG_START)

@@ -21,7 +21,7 @@ export async function memory(folder: string): Promise<Row[]> {
   ]
 }
 
-/** Each in a process of its own: a peak never goes down. */
+/** Each load has its own process, because the peak memory of a process never goes down. */
 async function growth(
   folder: string,
   what: string,

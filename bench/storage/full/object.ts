@@ -17,7 +17,7 @@ import { download, remove, type Service, SONG_START, upload, withService } from 
 
 const MEGABYTES = Math.min(256, LARGEST)
 
-/** Through the service into a bucket and back, against the bare client and the same store. */
+/** Uploads and downloads through the service, against the bare S3 client on the same store. */
 export async function object(folder: string): Promise<Row[]> {
   const missing = await s3Missing()
   if (missing) throw new Error(missing)
@@ -63,8 +63,8 @@ async function transfers(folder: string, settings: S3Settings): Promise<Row[]> {
 }
 
 /**
- * The same requests with nothing around them: the same checksum for the store to verify, known
- * beforehand, and like ours a new object each time, which is removed when the clock has stopped.
+ * The same requests without the service: the store verifies the same checksum, here computed
+ * beforehand, and each upload is a new object, which is deleted outside the measured time.
  */
 function bareClient(settings: S3Settings, source: string, ChecksumSHA256: string) {
   const client = new S3Client({

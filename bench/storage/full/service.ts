@@ -2,12 +2,12 @@ import { type BenchServer, startServer } from '../../harness/server-process.ts'
 import { multipartUpload } from '../multipart.ts'
 import { curlDownload, curlUpload } from '../transfers.ts'
 
-/** The first bytes of an MP3: no decoder looks at such a file. */
+/** The first bytes of an MP3, because such files are never decoded. */
 export const SONG_START = Buffer.from('ID3')
 
 export type Service = BenchServer & { token: string; admin: string }
 
-/** The service on its own data folder, with a user and an administrator signed in. */
+/** Runs the service on its own data folder, with a user and an administrator signed in. */
 export async function withService<T>(
   folder: string,
   work: (service: Service) => Promise<T>,
@@ -37,7 +37,7 @@ export function authorized({ token }: Service): { authorization: string } {
   return { authorization: `Bearer ${token}` }
 }
 
-/** Seconds for one upload, and the id of the file. */
+/** The duration of one upload in seconds, and the id of the file. */
 export async function upload(service: Service, path: string, type: string) {
   const bearer = `Authorization: Bearer ${service.token}`
   const { answer, seconds } = await curlUpload(

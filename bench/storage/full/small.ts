@@ -3,7 +3,7 @@ import type { Row } from '../../harness/row.ts'
 import { smallUploads } from '../small-uploads.ts'
 import { songUpload, withService } from './service.ts'
 
-/** Against bare writes that keep a row each, as this edition does. */
+/** Against bare writes that also insert a row each, as this edition does. */
 export async function small(folder: string): Promise<Row[]> {
   return withService(join(folder, 'data'), async (service) => [
     await smallUploads(service, {

@@ -8,7 +8,7 @@ import { type Service, upload, withService } from './service.ts'
 const LARGEST_GROWTH_MB = 150
 const LARGEST_SLOWDOWN = 5
 
-/** Photos of 24 megapixels, all thumbnails asked for at once, while others list their files. */
+/** Requests all thumbnails of 24-megapixel photos at once, while other clients list files. */
 export async function thumbnails(folder: string): Promise<Row[]> {
   const photo = join(folder, 'photo.jpg')
   await writePhoto(photo)
@@ -52,7 +52,7 @@ export async function thumbnails(folder: string): Promise<Row[]> {
   })
 }
 
-/** The better of two turns after a warm-up: a disturbed idle turn would flatter us. */
+/** The better of two turns after a warm-up: a disturbed idle turn would make the slowdown look smaller. */
 async function idleP99(service: Service, list: BenchRequest): Promise<number> {
   const turns: number[] = []
   while (turns.length < 3) turns.push((await drive(service, list, { connections: 2 })).p99Ms)

@@ -10,10 +10,10 @@ import { curlDownload } from '../transfers.ts'
 import { KEY_HEADER, pngUpload, withService } from './service.ts'
 
 const TURNS = 11
-/** A list is kept once the folder has been unchanged for two seconds. */
+/** The service caches a list once the folder has been unchanged for two seconds. */
 const SETTLED_MS = 2100
 
-/** A list after a change, and one of a folder at rest. */
+/** A list after a change, and a list of an unchanged folder. */
 export async function lists(folder: string): Promise<Row[]> {
   const root = join(folder, 'many')
   return withService(root, async (server) => {
@@ -31,7 +31,7 @@ export async function lists(folder: string): Promise<Row[]> {
   })
 }
 
-/** Leaves the service with a list that it reuses. */
+/** Leaves the service with a cached list. */
 export async function keepList(server: BenchServer): Promise<void> {
   await listMs(server)
   await delay(SETTLED_MS)
@@ -57,7 +57,7 @@ async function upload(server: BenchServer): Promise<void> {
   await (await fetch(server.url + path, { method, headers, body })).text()
 }
 
-/** By a client that costs little: the list is several megabytes. */
+/** Uses a cheap client, because the list is several megabytes. */
 async function listMs(server: BenchServer): Promise<number> {
   return (await curlDownload(`${server.url}/file/list`, KEY_HEADER)) * 1000
 }

@@ -36,7 +36,7 @@ export async function memory(folder: string): Promise<Row[]> {
   ]
 }
 
-/** Each in a process of its own: a peak never goes down. */
+/** Each load has its own process, because the peak memory of a process never goes down. */
 async function growth(folder: string, { what, request, prepare, warmUp }: Load): Promise<Row> {
   const root = join(folder, what)
   mkdirSync(root)

@@ -6,7 +6,7 @@ export const KEY_HEADER = `X-API-KEY: ${KEY}`
 export const HEADERS = { 'x-api-key': KEY }
 export const PNG_START = Buffer.from('89504e470d0a1a0a', 'hex')
 
-/** The service on one folder. */
+/** Runs the service on one folder. */
 export async function withService<T>(
   root: string,
   work: (server: BenchServer) => Promise<T>,

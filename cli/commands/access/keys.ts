@@ -30,15 +30,15 @@ export const keyCommands: Command[] = [
   ),
   keyCommand(
     'create',
-    'makes a service key and shows it, once',
+    'creates a service key and shows it once',
     ['<name>'],
     {
       scope: { type: 'string', multiple: true, value: 'SCOPE', help: 'what it may do' },
-      expires: { type: 'string', value: '30d', help: 'when it ends; 365d unless given' },
+      expires: { type: 'string', value: '30d', help: 'its lifetime; 365d by default' },
     },
     async (keys, code, { operands: [name = ''], texts, text }) => {
       const request = { name, scopes: texts('scope'), lifetimeDays: daysOf(text('expires')) }
-      // By the rules of `POST /api/service-keys`, with the same messages.
+      // The same rules and messages as `POST /api/service-keys`.
       const faults = code.faultsOf(code.KeyBody, request)
       if (faults.length > 0) throw code.validationFailed(faults)
       return issued(await code.createServiceKey(keys, request, BY))
@@ -46,9 +46,9 @@ export const keyCommands: Command[] = [
   ),
   keyCommand(
     'rotate',
-    'makes a successor and shows it; the old key ends after the overlap',
+    'creates a successor and shows it; the old key expires after the overlap',
     ['<id>'],
-    { overlap: { type: 'string', value: 'SECONDS', help: 'a day unless given, at most a week' } },
+    { overlap: { type: 'string', value: 'SECONDS', help: 'a day by default, at most a week' } },
     async (keys, code, { operands: [id = ''], text }) => {
       const overlap = text('overlap')
       const overlapSeconds = overlap === undefined ? undefined : numberOf(overlap, '--overlap')
@@ -59,7 +59,7 @@ export const keyCommands: Command[] = [
   ),
   keyCommand(
     'revoke',
-    'ends a key at once',
+    'revokes a key immediately',
     ['<id>'],
     {},
     async (keys, code, { operands: [id = ''] }) => {
@@ -70,13 +70,13 @@ export const keyCommands: Command[] = [
   {
     name: 'keys export',
     summary:
-      'writes the master keys of all services, or those named, to a file of their own, which no backup has',
+      'writes the master keys of all services, or those named, to a file: backups do not contain them',
     operands: ['<file>', '[service…]'],
     run: exportMasterKeys,
   },
 ]
 
-/** As settings: a machine that has nothing else can read a backup with them. */
+/** Written as settings, so that a fresh machine can restore a backup with this file alone. */
 async function exportMasterKeys(given: Given): Promise<Outcome> {
   const [file = '', ...names] = given.operands
   const { suiteData } = await import('../../../launcher/backups/suite-data.ts')
@@ -89,7 +89,7 @@ async function exportMasterKeys(given: Given): Promise<Outcome> {
     throw new CommandError(EXIT.cannotCreate, `${file}: ${(error as Error).message}`)
   }
   const settings = keys.map(([setting]) => setting)
-  const text = `Wrote ${settings.join(', ')} to ${file}. Keep it apart from the backups: together they are everything.`
+  const text = `Wrote ${settings.join(', ')} to ${file}. Keep it apart from the backups: together they reveal all data.`
   return { text, json: { file, settings } }
 }
 
@@ -117,12 +117,12 @@ function keyCommand(
 
 type OpenService = {
   keys: ServiceKeys
-  /** Absent where a service tells no events. */
+  /** Absent if the service publishes no events. */
   publishSample?(type: string): Promise<string>
   close(): Promise<void>
 }
 
-/** The database of a service, whether or not it runs. */
+/** Opens the database of a service, whether or not the service is running. */
 export async function openService(service: string | undefined, env: Env): Promise<OpenService> {
   if (service === 'identity') {
     const { loadConfig, openForOperator } = await import('@plinth/identity')
@@ -142,12 +142,12 @@ export async function openService(service: string | undefined, env: Env): Promis
   }
   throw new CommandError(
     EXIT.usage,
-    'Say which service: --service identity, storage-full, storage-key or payments.',
+    'Choose a service: --service identity, storage-full, storage-key or payments.',
   )
 }
 
 function issued({ key, secret }: Issued): Outcome {
-  const about = `Key ${key.id}, ${key.name}: ${key.scopes.join(', ')}. It is not shown again.`
+  const about = `Key ${key.id}, ${key.name}: ${key.scopes.join(', ')}. It will not be shown again.`
   return { text: `${secret}\n${about}`, json: { ...shownOf(key), secret } }
 }
 

@@ -13,14 +13,14 @@ const SERVICE = {
   service: {
     type: 'string',
     value: 'NAME',
-    help: 'whose accounts: identity (unless given) or storage-full',
+    help: 'the service with the accounts: identity (the default) or storage-full',
   },
 } as const
 const PASSWORD = {
   'password-file': {
     type: 'string',
     value: 'FILE',
-    help: 'takes the password from a file, or from stdin if it is "-"; else one is made and shown',
+    help: 'reads the password from a file, or from stdin if "-"; otherwise one is generated and shown',
   },
 } as const
 const ALL = { all: { type: 'boolean', help: 'all of them' } } as const
@@ -48,7 +48,7 @@ export const userCommands: Command[] = [
   user('disable', 'ends all sessions and refuses new ones', ['<username>'], {}, enabling(false)),
   user(
     'roles',
-    'gives these roles and no others: ROLE_USER, ROLE_ADMIN',
+    'replaces the roles of a user: ROLE_USER, ROLE_ADMIN',
     ['<username>', '<role>…'],
     {},
     async (users, { operands: [username = '', ...roles] }) => {
@@ -60,7 +60,7 @@ export const userCommands: Command[] = [
     'reset-password',
     'sets a password, ends all sessions and removes all passkeys',
     ['<username>'],
-    { 'keep-passkeys': { type: 'boolean', help: 'passkeys stay' }, ...PASSWORD },
+    { 'keep-passkeys': { type: 'boolean', help: 'keeps the passkeys' }, ...PASSWORD },
     async (users, { operands: [name = ''], flag, text }) => {
       const given = passwordOf(text('password-file'))
       const keepPasskeys = flag('keep-passkeys')
@@ -68,7 +68,7 @@ export const userCommands: Command[] = [
       const { username, password } = done
       return given === undefined
         ? { text: `New password of ${username}: ${password}`, json: done }
-        : { text: `${username} has the new password.`, json: { username } }
+        : { text: `Set the password of ${username}.`, json: { username } }
     },
   ),
   user(
@@ -86,7 +86,7 @@ export const userCommands: Command[] = [
     async (users, given) => {
       const choice = idOrAll(given)
       await users.endSessions(given.operands[0] ?? '', choice)
-      const text = choice === 'all' ? 'All sessions are ended.' : `Session ${choice} is ended.`
+      const text = choice === 'all' ? 'Ended all sessions.' : `Ended session ${choice}.`
       return { text, json: { ended: choice } }
     },
   ),
@@ -109,7 +109,7 @@ export const userCommands: Command[] = [
   ),
   user(
     'remove-factor',
-    'removes the second factor and the recovery codes, at once',
+    'removes the second factor and the recovery codes immediately',
     ['<username>'],
     {},
     async (users, { operands: [name = ''] }) => {
@@ -159,7 +159,7 @@ function enabling(enabled: boolean): Work {
   }
 }
 
-/** Never an argument: those are in the list of processes and in the history of the shell. */
+/** Never an argument: those show up in the process list and in the shell history. */
 function passwordOf(file: string | undefined): string | undefined {
   if (file === undefined) return undefined
   try {
@@ -169,10 +169,10 @@ function passwordOf(file: string | undefined): string | undefined {
   }
 }
 
-/** Either an id or `--all`: an id that is left out must not end everything. */
+/** Either an id or `--all`, so that forgetting the id does not affect everything. */
 function idOrAll({ operands: [, id], flag }: Given): string | 'all' {
   if ((id === undefined) === !flag('all'))
-    throw new CommandError(EXIT.usage, 'Usage: name one id, or say --all.')
+    throw new CommandError(EXIT.usage, 'Usage: give either one id or --all.')
   return id ?? 'all'
 }
 

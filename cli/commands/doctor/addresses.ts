@@ -8,8 +8,8 @@ import {
   clockFindings,
   configOf,
   type Finding,
+  type Installation,
   ok,
-  type Patient,
   prefixOf,
   skip,
 } from './finding.ts'
@@ -21,8 +21,8 @@ const DAY_MS = 86_400_000
 
 type Address = { name: string; url: string; setting: string; trustsProxies: boolean }
 
-/** The addresses that others are told: that of the suite, and those that a service has for itself. */
-function publicAddresses({ suite, prepared }: Patient): Address[] {
+/** The public addresses: the suite's, and those of services that have their own. */
+function publicAddresses({ suite, prepared }: Installation): Address[] {
   if (!suite) return []
   const own = prepared
     .filter(({ atSuite }) => !atSuite)
@@ -41,35 +41,37 @@ function publicAddresses({ suite, prepared }: Patient): Address[] {
   return suite.hasPublicUrl ? [landing, ...own] : own
 }
 
-const publicUrl: Check = async (patient) => {
-  const addresses = publicAddresses(patient)
+const publicUrl: Check = async (installation) => {
+  const addresses = publicAddresses(installation)
   if (addresses.length === 0)
-    return [skip('public-url', 'no public address is set: the services are for this machine')]
-  const findings = await Promise.all(addresses.map((address) => addressFindings(patient, address)))
+    return [skip('public-url', 'no public address is set: the services serve this machine only')]
+  const findings = await Promise.all(
+    addresses.map((address) => addressFindings(installation, address)),
+  )
   return findings.flat()
 }
 
-async function addressFindings(patient: Patient, address: Address): Promise<Finding[]> {
+async function addressFindings(installation: Installation, address: Address): Promise<Finding[]> {
   const { name, url, setting } = address
   const { protocol, hostname } = new URL(url)
-  if (protocol === 'http:' && patient.production && !isLoopback(hostname))
+  if (protocol === 'http:' && installation.production && !isLoopback(hostname))
     return [
       {
         check: 'public-url',
         status: 'fail',
         seen: `${setting} is ${url}`,
         expected: 'an address that starts with https://',
-        why: 'passwords and tokens would cross the network in the clear, and browsers refuse passkeys',
+        why: 'passwords and tokens would cross the network unencrypted, and browsers refuse passkeys',
         fix: `${setting}=https://${hostname} in .env, behind a proxy with a certificate`,
       },
     ]
-  if (patient.running.size === 0)
-    return [skip('public-url', `${name}: the services do not run; start them and ask again`)]
-  return askThrough(patient, address)
+  if (installation.running.size === 0)
+    return [skip('public-url', `${name}: the services are not running; start them and try again`)]
+  return probe(installation, address)
 }
 
-/** Asks for a one-time challenge through the public address, with a forged client address. */
-async function askThrough({ dataFolder }: Patient, address: Address): Promise<Finding[]> {
+/** Requests a one-time challenge through the public address, with a forged client address. */
+async function probe({ dataFolder }: Installation, address: Address): Promise<Finding[]> {
   const nonce = randomBytes(16).toString('hex')
   const file = challengeFile(dataFolder, nonce)
   writeFileSync(file, '', { mode: 0o600 })
@@ -80,7 +82,7 @@ async function askThrough({ dataFolder }: Patient, address: Address): Promise<Fi
       redirect: 'manual',
     })
     const seen = reply.ok ? ((await reply.json().catch(() => undefined)) as Seen) : undefined
-    if (seen?.service !== address.name) return [leadsElsewhere(address, reply.status)]
+    if (seen?.service !== address.name) return [wrongServer(address, reply.status)]
     return [
       ...proxyFindings(address, seen),
       ...clockFindings('the proxy', Date.parse(reply.headers.get('date') ?? '')),
@@ -95,13 +97,13 @@ async function askThrough({ dataFolder }: Patient, address: Address): Promise<Fi
 
 type Seen = { service: string; scheme: string; host: string; address: string }
 
-function leadsElsewhere({ name, url, setting }: Address, status: number): Finding {
+function wrongServer({ name, url, setting }: Address, status: number): Finding {
   return {
     check: 'public-url',
     status: 'fail',
-    seen: `${url} answers with ${status}, and not as ${name}`,
+    seen: `${url} answers with ${status}, but it is not ${name}`,
     expected: `${name}, with this data folder, behind that address`,
-    why: 'users would reach something else',
+    why: 'users would reach a different server',
     fix: `point the proxy at the port of ${name}, or correct ${setting}`,
   }
 }
@@ -113,8 +115,8 @@ function unreachable({ url, setting }: Address, error: Error): Finding {
     status: 'fail',
     seen: `${url} does not answer: ${cause.code ?? cause.message}`,
     expected: 'an answer',
-    why: 'no user reaches the services, or browsers warn of the certificate',
-    fix: `start the proxy, check DNS and certificate, or correct ${setting}`,
+    why: 'users cannot reach the services, or browsers warn about the certificate',
+    fix: `start the proxy, check the DNS record and the certificate, or correct ${setting}`,
   }
 }
 
@@ -128,7 +130,7 @@ function proxyFindings({ url, setting, trustsProxies }: Address, seen: Seen): Fi
         status: 'fail',
         seen: `the service sees ${seen.scheme}://${seen.host}`,
         expected: `${protocol}//${host}`,
-        why: 'links, cookies and redirects are made from it',
+        why: 'links, cookies and redirects are built from it',
         fix: trustsProxies
           ? 'proxy_set_header Host $host and X-Forwarded-Proto $scheme in the proxy'
           : `${trusted}=loopback in .env, if the proxy is on this machine`,
@@ -139,13 +141,16 @@ function proxyFindings({ url, setting, trustsProxies }: Address, seen: Seen): Fi
       {
         check: 'proxy',
         status: 'fail',
-        seen: `the service believes a forged X-Forwarded-For (${FORGED})`,
+        seen: `the service trusts a forged X-Forwarded-For (${FORGED})`,
         expected: 'the address of the client',
-        why: 'anyone could pretend to be anyone, and escape every limit for an address',
+        why: 'clients could forge their address and escape every limit per address',
         fix: 'proxy_set_header X-Forwarded-For $remote_addr in the outermost proxy',
       },
     ]
-  return [ok('public-url', `${url} leads here`), ok('proxy', `the client is ${seen.address}`)]
+  return [
+    ok('public-url', `${url} reaches this installation`),
+    ok('proxy', `the client is ${seen.address}`),
+  ]
 }
 
 async function certificateFindings({ url }: Address): Promise<Finding[]> {
@@ -156,7 +161,7 @@ async function certificateFindings({ url }: Address): Promise<Finding[]> {
     await once(socket, 'secureConnect', { signal: AbortSignal.timeout(ANSWER_MS) })
     const { valid_from, valid_to } = socket.getPeerCertificate()
     const days = (Date.parse(valid_to) - systemClock().getTime()) / DAY_MS
-    // Some live for a few days, or hours: what renews them does so in the last third.
+    // Some certificates are valid for days or hours only; they are renewed in the last third of that time.
     const least = Math.min(LEAST_DAYS, (Date.parse(valid_to) - Date.parse(valid_from)) / DAY_MS / 6)
     if (days >= least) return [ok('certificate', `${days.toFixed(1)} days left`)]
     return [
@@ -166,7 +171,7 @@ async function certificateFindings({ url }: Address): Promise<Finding[]> {
         seen: `${days.toFixed(1)} days left`,
         expected: `at least ${least.toFixed(1)}`,
         why: 'it is not being renewed',
-        fix: 'look into the log of what renews it (Caddy, certbot)',
+        fix: 'check the log of the tool that renews it (Caddy, certbot)',
       },
     ]
   } finally {
@@ -174,10 +179,10 @@ async function certificateFindings({ url }: Address): Promise<Finding[]> {
   }
 }
 
-/** What is for operators must not be public. */
-const exposure: Check = async (patient) => {
-  const addresses = patient.running.size === 0 ? [] : publicAddresses(patient)
-  if (addresses.length === 0) return [skip('exposure', 'nothing is public, or nothing runs')]
+/** The metrics for operators must not be public. */
+const exposure: Check = async (installation) => {
+  const addresses = installation.running.size === 0 ? [] : publicAddresses(installation)
+  if (addresses.length === 0) return [skip('exposure', 'nothing is public, or nothing is running')]
   const open = await Promise.all(
     addresses.map(async ({ url }): Promise<Finding[]> => {
       const reply = await fetch(`${url}/actuator/prometheus`, {
@@ -191,7 +196,7 @@ const exposure: Check = async (patient) => {
           seen: `${url}/actuator/prometheus answers`,
           expected: '404',
           why: 'metrics are for operators',
-          fix: 'the proxy must not hand the management port on',
+          fix: 'stop the proxy from forwarding to the management port',
         },
       ]
     }),

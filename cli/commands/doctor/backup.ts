@@ -5,9 +5,9 @@ import { type Check, type Finding, ok, skip } from './finding.ts'
 
 const DAY_MS = 86_400_000
 const OLDEST_MS = 26 * 3_600_000
-const WHY = 'a disk that breaks takes everything since then'
+const WHY = 'if the disk fails, everything since the last backup is lost'
 
-/** Whether there is a recent one, whether it was proved, and whether it outlives the disk of the data. */
+/** Whether there is a recent backup, whether it was verified, and whether it would survive the data disk. */
 const backup: Check = async ({ production, env, dataFolder }) => {
   if (!production) return [skip('backup', 'for production')]
   const { folder, record, verify } = loadBackups(env)
@@ -18,7 +18,7 @@ const backup: Check = async ({ production, env, dataFolder }) => {
     ...(failed && !(succeeded && succeeded.at > failed.at)
       ? [failure(failed.reason)]
       : ageFindings(folder, backups[0]?.createdAt)),
-    ...(succeeded && !succeeded.verified && verify ? [UNPROVED] : []),
+    ...(succeeded && !succeeded.verified && verify ? [UNVERIFIED] : []),
     ...diskFindings(folder, dataFolder),
   ]
   return findings.length > 0 ? findings : [ok('backup', `${backups.length} in ${folder}`)]
@@ -28,36 +28,36 @@ function failure(reason: string): Finding {
   return {
     check: 'backup',
     status: 'fail',
-    seen: `the last one failed: ${reason}`,
-    expected: 'one of the last 26 hours',
+    seen: `the last backup failed: ${reason}`,
+    expected: 'a backup from the last 26 hours',
     why: WHY,
-    fix: 'plinth backup create --verify, when that is corrected',
+    fix: 'correct that, then plinth backup create --verify',
   }
 }
 
 function ageFindings(folder: string, newest: string | undefined): Finding[] {
   const age = systemClock().getTime() - Date.parse(newest ?? '')
   if (age <= OLDEST_MS) return []
-  const old = `the last one is ${Math.round(age / DAY_MS)} days old`
+  const old = `the last backup is ${Math.round(age / DAY_MS)} days old`
   return [
     {
       check: 'backup',
       status: 'warn',
       seen: newest === undefined ? `no backup in ${folder}` : old,
-      expected: 'one of the last 26 hours',
+      expected: 'a backup from the last 26 hours',
       why: WHY,
       fix: 'BACKUP_AT=02:00 in .env, or plinth backup create every night',
     },
   ]
 }
 
-const UNPROVED: Finding = {
+const UNVERIFIED: Finding = {
   check: 'backup',
   status: 'warn',
-  seen: 'the last one was not proved',
+  seen: 'the last backup was not verified',
   expected: 'a backup that was restored once, into a scratch folder',
-  why: 'a backup that cannot be restored shows only when it is needed',
-  fix: 'plinth backup create --verify, or BACKUP_VERIFY=false in .env if that is meant',
+  why: 'otherwise a backup that cannot be restored is noticed only when it is needed',
+  fix: 'plinth backup create --verify, or BACKUP_VERIFY=false in .env if that is intended',
 }
 
 function diskFindings(folder: string, dataFolder: string): Finding[] {
@@ -67,9 +67,9 @@ function diskFindings(folder: string, dataFolder: string): Finding[] {
     {
       check: 'backup',
       status: 'warn',
-      seen: `${folder} is on the disk of the data`,
+      seen: `${folder} is on the same disk as the data`,
       expected: 'another disk, or a mount from another machine',
-      why: 'a disk that breaks takes the backups along',
+      why: 'if the disk fails, the backups are lost as well',
       fix: 'BACKUP_DIR=/mnt/backups in .env, or copy the archives elsewhere every day',
     },
   ]

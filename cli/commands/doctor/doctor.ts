@@ -1,31 +1,31 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Command, EXIT, type Given, type Outcome } from '../../command.ts'
-import type { Check, Finding, Patient } from './finding.ts'
+import type { Check, Finding, Installation } from './finding.ts'
 
 const SIGN = { ok: '✔', warn: '!', fail: '✖', skip: '-' }
 
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'looks for what keeps the services from working; exit code 1 a fault, 2 only warnings',
+  summary: 'finds problems with the installation; exit code 1: a fault, 2: only warnings',
   options: {
-    fix: { type: 'boolean', help: 'makes missing folders and corrects modes, and nothing else' },
-    support: { type: 'boolean', help: 'a text to paste into a question, without secrets' },
+    fix: { type: 'boolean', help: 'only creates missing folders and corrects file modes' },
+    support: { type: 'boolean', help: 'prints a report for support requests, without secrets' },
   },
   run: async (given): Promise<Outcome> => {
-    const findings = await examine(given)
+    const findings = await runChecks(given)
     const failed = findings.some(({ status }) => status === 'fail')
     const warned = findings.some(({ status }) => status === 'warn')
     return {
       text: given.flag('support') ? await supportText(given, findings) : textOf(findings),
       json: findings,
-      code: failed ? EXIT.notSo : warned ? EXIT.warnings : EXIT.done,
+      code: failed ? EXIT.failed : warned ? EXIT.warnings : EXIT.done,
     }
   },
 }
 
-async function examine({ env, flag, progress }: Given): Promise<Finding[]> {
-  const { settingsChecks, readPatient, secretFiles } = await import('./settings.ts')
+async function runChecks({ env, flag, progress }: Given): Promise<Finding[]> {
+  const { settingsChecks, readInstallation, secretFiles } = await import('./settings.ts')
   const { machineChecks, repair } = await import('./machine.ts')
   const { databaseChecks } = await import('./stores/database.ts')
   const { keyChecks } = await import('./stores/keys.ts')
@@ -36,7 +36,7 @@ async function examine({ env, flag, progress }: Given): Promise<Finding[]> {
   const { originChecks } = await import('./origins.ts')
   const dataFolder = resolve(env.SUITE_DATA ?? 'data')
   if (flag('fix')) repair(dataFolder, secretFiles(env))
-  const { patient, findings } = await readPatient(env, {
+  const { installation, findings } = await readInstallation(env, {
     dataFolder,
     hasData: existsSync(dataFolder),
   })
@@ -46,24 +46,24 @@ async function examine({ env, flag, progress }: Given): Promise<Finding[]> {
   ]
   for (const [index, check] of checks.entries()) {
     progress.show('checks', index, checks.length)
-    findings.push(...(await run(check, patient)))
+    findings.push(...(await runCheck(check, installation)))
   }
   return findings
 }
 
-/** A check that breaks is a fault of its own, and keeps no other from running. */
-async function run(check: Check, patient: Patient): Promise<Finding[]> {
+/** A check that throws is reported as a fault and does not stop the others. */
+async function runCheck(check: Check, installation: Installation): Promise<Finding[]> {
   try {
-    return await check(patient)
+    return await check(installation)
   } catch (error) {
     return [
       {
         check: check.name,
         status: 'fail',
         seen: (error as Error).message,
-        expected: 'a check that can be made',
-        why: 'what it looks at may be faulty as well',
-        fix: 'correct what is named there, or report it with plinth doctor --support',
+        expected: 'a check that completes',
+        why: 'what it checks may be faulty as well',
+        fix: 'correct what the message says, or report it with plinth doctor --support',
       },
     ]
   }
@@ -82,7 +82,7 @@ function textOf(findings: Finding[]): string {
   return [...lines, '', `${count('fail')} faults, ${count('warn')} warnings.`].join('\n')
 }
 
-/** Names of settings and whether they are set, never a value. */
+/** Lists the names of the settings that are set, never a value. */
 async function supportText({ env }: Given, findings: Finding[]): Promise<string> {
   const { version } = await import('../setup/version.ts')
   const { knownSettings } = await import('./settings.ts')

@@ -2,27 +2,27 @@ import { type Env, type ServiceSettings, systemClock } from '@plinth/kit'
 import type { SuiteConfig } from '../../../launcher/config.ts'
 import type { Prepared } from '../../../launcher/stack/prepare.ts'
 
-/** What one check found: what was seen, what was expected, why it matters, and the line that fixes it. */
+/** The result of one check: what was seen, what was expected, why it matters and how to fix it. */
 export type Finding = { check: string; seen: string } & (
   | { status: 'ok' | 'skip' }
   | { status: 'warn' | 'fail'; expected: string; why: string; fix: string }
 )
 
-/** What the checks look at. `suite` and `prepared` are there when the settings can be read. */
-export type Patient = {
+/** What the checks examine. `suite` is undefined and `prepared` empty if the settings cannot be read. */
+export type Installation = {
   env: Env
   dataFolder: string
   hasData: boolean
   production: boolean
   suite: SuiteConfig | undefined
   prepared: Prepared[]
-  /** What the services say that answer at their own address. */
+  /** The health of each service that answers at its own address. */
   running: Map<string, { status: string; reason?: string }>
 }
 
-export type Check = (patient: Patient) => Promise<Finding[]>
+export type Check = (installation: Installation) => Promise<Finding[]>
 
-/** The settings of a service, with those that only some services have. */
+/** The settings of a service, including those that only some services have. */
 export type Config = ServiceSettings & {
   databaseUrl?: string
   database?: { poolSize: number }
@@ -51,10 +51,10 @@ export function skip(check: string, seen: string): Finding {
   return { check, status: 'skip', seen }
 }
 
-/** Tokens and signatures have times in them. */
+/** Tokens and signatures contain times, so the clocks must agree. */
 export function clockFindings(whose: string, theirs: number): Finding[] {
   const seconds = Math.abs(theirs - systemClock().getTime()) / 1000
-  if (Number.isNaN(seconds)) return [skip('clock', `${whose} does not say the time`)]
+  if (Number.isNaN(seconds)) return [skip('clock', `${whose} does not send the time`)]
   if (seconds <= 5) return [ok('clock', `agrees with ${whose}`)]
   return [
     {
@@ -62,13 +62,13 @@ export function clockFindings(whose: string, theirs: number): Finding[] {
       status: seconds > 60 ? 'fail' : 'warn',
       seen: `the clock of ${whose} differs by ${Math.round(seconds)} s`,
       expected: 'less than 5 s',
-      why: 'tokens would be refused as expired, or as not yet valid',
+      why: 'tokens would be refused as expired or not yet valid',
       fix: 'timedatectl set-ntp true, on both machines',
     },
   ]
 }
 
-/** A file of root may be for the group of the service: without its right the service cannot start. */
+/** A file owned by root may be meant for the service's group, which must be able to read it. */
 export function secretMode({ uid, gid }: { uid: number; gid: number }): number {
   return uid === 0 && gid !== 0 ? 0o640 : 0o600
 }

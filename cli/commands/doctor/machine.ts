@@ -18,8 +18,8 @@ import {
   type Check,
   configOf,
   type Finding,
+  type Installation,
   ok,
-  type Patient,
   secretMode,
   skip,
 } from './finding.ts'
@@ -28,7 +28,7 @@ const GIGABYTE = 2 ** 30
 const LEAST_FREE = 0.1
 const LEAST_FILES = 4096
 const LEAST_INODES = 10_000
-/** As statfs names them. SQLite in WAL mode needs locks and shared memory that these do not have. */
+/** Type numbers from statfs. SQLite in WAL mode needs locks and shared memory, which these do not support. */
 const SHARED_DISKS: Record<number, string> = {
   26985: 'NFS',
   20859: 'SMB',
@@ -38,10 +38,10 @@ const SHARED_DISKS: Record<number, string> = {
   1702057286: 'FUSE (virtiofs, sshfs)',
 }
 
-/** The layer of a container, which goes with it. */
+/** The writable layer of a container, which is deleted with it. */
 const OVERLAY = 2035054128
 
-/** What `--fix` does: folders and modes. */
+/** What `--fix` does: creates folders and corrects modes. */
 export function repair(dataFolder: string, secretFiles: string[]): void {
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 })
   chmodSync(dataFolder, 0o700)
@@ -50,16 +50,16 @@ export function repair(dataFolder: string, secretFiles: string[]): void {
       const found = statSync(file)
       if (found.isFile()) chmodSync(file, found.mode & secretMode(found))
     } catch {
-      // Not there, or of another user: the check names it.
+      // Missing, or owned by another user: the check reports it.
     }
 }
 
-/** An older one, or one without libatomic, does not get here: the launcher says what to do. */
+/** An older Node, or one without libatomic, does not get this far: the launcher reports it. */
 const node: Check = async () => [ok('node', `Node ${process.versions.node}`)]
 
 const data: Check = async ({ dataFolder, hasData, production }) => {
   if (!hasData)
-    return [skip('data-dir', `${dataFolder} is not there yet: the first start makes it`)]
+    return [skip('data-dir', `${dataFolder} does not exist yet: the first start creates it`)]
   const refused = refusalOf(dataFolder)
   if (refused !== undefined)
     return [
@@ -77,7 +77,7 @@ const data: Check = async ({ dataFolder, hasData, production }) => {
     ...ownerFindings(dataFolder),
     ...diskFindings(dataFolder, production),
   ]
-  return findings.length > 0 ? findings : [ok('data-dir', `${dataFolder} takes files`)]
+  return findings.length > 0 ? findings : [ok('data-dir', `${dataFolder} is writable`)]
 }
 
 function refusalOf(folder: string): string | undefined {
@@ -102,15 +102,15 @@ function modeFindings(folder: string): Finding[] {
     {
       check: 'data-dir',
       status: 'warn',
-      seen: `${folder} has the mode ${mode.toString(8)}`,
+      seen: `${folder} has mode ${mode.toString(8)}`,
       expected: '700',
-      why: 'other users of this machine can look into it',
+      why: 'other users of this machine can read it',
       fix: `chmod 700 ${folder}`,
     },
   ]
 }
 
-/** Left by a command that ran as root: the service of another user cannot write to it. */
+/** A file left by a command that ran as root: a service that runs as another user cannot write to it. */
 function ownerFindings(folder: string): Finding[] {
   const { uid } = statSync(folder)
   const foreign = readdirSync(folder).find(
@@ -121,8 +121,8 @@ function ownerFindings(folder: string): Finding[] {
     {
       check: 'data-dir',
       status: 'fail',
-      seen: `${join(folder, foreign)} has another owner than the folder`,
-      expected: 'one owner for all of it',
+      seen: `${join(folder, foreign)} and the folder have different owners`,
+      expected: 'the same owner for everything in it',
       why: 'the service cannot write to it: "attempt to write a readonly database"',
       fix: `chown -R --reference=${folder} ${folder}`,
     },
@@ -139,16 +139,16 @@ function diskFindings(folder: string, production: boolean): Finding[] {
       status: free < GIGABYTE / 10 ? 'fail' : 'warn',
       seen: `${Math.round(free / 2 ** 20)} MB are free`,
       expected: 'at least 1 GB, or a tenth of the disk',
-      why: 'on a full disk uploads and sign-ins are refused',
-      fix: 'make room, or move SUITE_DATA to a larger disk',
+      why: 'on a full disk, uploads and sign-ins are refused',
+      fix: 'free some space, or move SUITE_DATA to a larger disk',
     })
   if (files > 0 && ffree < LEAST_INODES)
     findings.push({
       check: 'data-dir',
       status: 'warn',
-      seen: `${ffree} more files fit on the disk`,
+      seen: `${ffree} free inodes on the disk`,
       expected: `at least ${LEAST_INODES}`,
-      why: 'each upload is a file',
+      why: 'every upload is a file',
       fix: 'remove small files, or move SUITE_DATA',
     })
   if (type === OVERLAY && production)
@@ -157,7 +157,7 @@ function diskFindings(folder: string, production: boolean): Finding[] {
       status: 'fail',
       seen: `${folder} is in the container itself`,
       expected: 'a volume',
-      why: 'the data goes when the container is replaced',
+      why: 'the data is lost when the container is replaced',
       fix: '--volume plinth-data:/data, as in compose.yaml',
     })
   const shared = SHARED_DISKS[type]
@@ -166,23 +166,23 @@ function diskFindings(folder: string, production: boolean): Finding[] {
       check: 'data-dir',
       status: 'fail',
       seen: `${folder} is on ${shared}`,
-      expected: 'a disk of this machine, or a named volume of the container',
+      expected: 'a local disk, or a named volume of the container',
       why: 'SQLite loses data on shared disks, and two hosts may have the file open',
       fix: 'move SUITE_DATA to a local disk, or use PostgreSQL',
     })
   return findings
 }
 
-/** Free, or in use by the service itself. */
-const ports: Check = async (patient) => {
-  const checked = patient.prepared.map((each) => portFinding(patient, each))
+/** Each port must be free, or in use by the service itself. */
+const ports: Check = async (installation) => {
+  const checked = installation.prepared.map((each) => portFinding(installation, each))
   const findings = (await Promise.all(checked)).flat()
   return findings.length > 0 ? findings : [ok('ports', 'free, or in use by the services')]
 }
 
 async function portFinding(
-  { running }: Patient,
-  prepared: Patient['prepared'][number],
+  { running }: Installation,
+  prepared: Installation['prepared'][number],
 ): Promise<Finding[]> {
   const { host, port } = configOf(prepared)
   const { name, portSetting } = prepared.entry
@@ -221,7 +221,7 @@ const limits: Check = async () => {
       status: 'warn',
       seen: `${soft} open files are allowed`,
       expected: `${LEAST_FILES} or more`,
-      why: 'each connection is one',
+      why: 'every connection needs one',
       fix: `LimitNOFILE=65536 in the unit, or ulimit -n 65536`,
     })
   if (Math.min(memory, totalmem()) < GIGABYTE / 2)
@@ -230,10 +230,10 @@ const limits: Check = async () => {
       status: 'warn',
       seen: `${Math.round(memory / 2 ** 20)} MB of memory`,
       expected: '512 MB or more',
-      why: 'a password takes 19 MB while it is checked, and a thumbnail more',
+      why: 'checking a password takes 19 MB, and making a thumbnail more',
       fix: 'MemoryMax=1G in the unit, or a larger machine',
     })
-  return findings.length > 0 ? findings : [ok('limits', 'files and memory suffice')]
+  return findings.length > 0 ? findings : [ok('limits', 'enough open files and memory')]
 }
 
 export const machineChecks: Check[] = [node, data, ports, limits]

@@ -1,37 +1,37 @@
 import type { IdentityConfig } from '@plinth/identity'
 import { isLoopback } from '@plinth/kit'
 import type { Prepared } from '../../../launcher/stack/prepare.ts'
-import { type Check, configOf, type Finding, ok, type Patient, prefixOf } from './finding.ts'
+import { type Check, configOf, type Finding, type Installation, ok, prefixOf } from './finding.ts'
 
-/** Who signs tokens, and who is believed: two spellings of one address do not match. */
-const origins: Check = async (patient) => {
-  const { prepared } = patient
+/** The issuer that signs tokens and the one that services trust must be spelt exactly alike. */
+const origins: Check = async (installation) => {
+  const { prepared } = installation
   const identity = prepared.find(({ entry }) => entry.name === 'identity')
   const issuer = identity && configOf(identity).accounts?.issuer
   const wrong = prepared.flatMap((each): Finding[] => {
     const { trustedIssuer, issuer: required } = configOf(each)
-    const believed = trustedIssuer?.issuer ?? required?.issuer
-    if (believed === undefined || issuer === undefined || believed === issuer) return []
+    const trusted = trustedIssuer?.issuer ?? required?.issuer
+    if (trusted === undefined || issuer === undefined || trusted === issuer) return []
     const name =
       each.entry.name === 'payments' ? 'PAYMENTS_REQUIRE_ISSUER' : 'STORAGE_FULL_TRUSTED_ISSUER'
     return [
       {
         check: 'origins',
         status: 'warn',
-        seen: `${each.entry.name} trusts ${believed}, and identity here signs as ${issuer}`,
-        expected: 'the same address, letter for letter',
-        why: 'tokens of identity are refused with 401',
+        seen: `${each.entry.name} trusts ${trusted}, but identity here signs as ${issuer}`,
+        expected: 'exactly the same address',
+        why: 'tokens from identity are refused with 401',
         fix: `${name}=${issuer} in .env`,
       },
     ]
   })
-  const found = [...wrong, ...passkeyFindings(identity), ...originFindings(patient)]
+  const found = [...wrong, ...passkeyFindings(identity), ...originFindings(installation)]
   return found.length > 0
     ? found
-    : [ok('origins', 'issuer, passkey domain and origins fit the addresses')]
+    : [ok('origins', 'issuer, passkey domain and origins match the addresses')]
 }
 
-/** The origins are checked at every start against the domain; whether users are there is not. */
+/** Every start checks the origins against the domain, but not whether they include identity's own address. */
 function passkeyFindings(identity: Prepared | undefined): Finding[] {
   const { publicUrl, relyingParty } = (identity?.service.config ?? {}) as Partial<IdentityConfig>
   if (!publicUrl || !relyingParty) return []
@@ -41,16 +41,16 @@ function passkeyFindings(identity: Prepared | undefined): Finding[] {
     {
       check: 'origins',
       status: 'warn',
-      seen: `passkeys are for ${relyingParty.origins.join(', ')}, and identity is at ${origin}`,
+      seen: `passkeys are for ${relyingParty.origins.join(', ')}, but identity is at ${origin}`,
       expected: 'the address of identity among them',
       why: 'browsers and identity refuse passkeys there',
-      fix: `add ${origin} to IDENTITY_PASSKEY_ORIGINS in .env; IDENTITY_PASSKEY_RP_ID must be ${hostname} or end it`,
+      fix: `add ${origin} to IDENTITY_PASSKEY_ORIGINS in .env; IDENTITY_PASSKEY_RP_ID must be ${hostname} or a parent domain of it`,
     },
   ]
 }
 
-/** An origin of a developer, which every program on the machine of a user can have. */
-function originFindings({ prepared, production }: Patient): Finding[] {
+/** A localhost origin, which any program on a user's machine can serve pages from. */
+function originFindings({ prepared, production }: Installation): Finding[] {
   if (!production) return []
   return prepared.flatMap((each): Finding[] => {
     const local = configOf(each).corsOrigins.find((origin) => isLoopback(new URL(origin).hostname))
@@ -61,8 +61,8 @@ function originFindings({ prepared, production }: Patient): Finding[] {
         check: 'origins',
         status: 'warn',
         seen: `${setting} has ${local}, in production`,
-        expected: 'the addresses of your pages alone',
-        why: 'a page of any program on the machine of a user may call',
+        expected: 'only the addresses of your own pages',
+        why: "a page served by any program on a user's machine may call the service",
         fix: `remove ${local} from ${setting} in .env`,
       },
     ]

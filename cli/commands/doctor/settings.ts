@@ -15,8 +15,8 @@ import {
   type Check,
   configOf,
   type Finding,
+  type Installation,
   ok,
-  type Patient,
   secretMode,
   skip,
 } from './finding.ts'
@@ -26,14 +26,14 @@ const ANSWER_MS = 3_000
 
 type Place = { dataFolder: string; hasData: boolean }
 
-/** Reads all settings as a start does. Without a data folder it makes none: keys would appear in it. */
-export async function readPatient(
+/** Reads all settings as a start does. If there is no data folder it uses a scratch folder: reading may create keys. */
+export async function readInstallation(
   env: Env,
   { dataFolder, hasData }: Place,
-): Promise<{ patient: Patient; findings: Finding[] }> {
+): Promise<{ installation: Installation; findings: Finding[] }> {
   const scratch = hasData ? undefined : mkdtempSync(join(tmpdir(), 'plinth-doctor-'))
   const production = env.NODE_ENV === 'production'
-  const patient: Patient = {
+  const installation: Installation = {
     ...{ env, dataFolder, hasData, production },
     suite: undefined,
     prepared: [],
@@ -41,12 +41,14 @@ export async function readPatient(
   }
   try {
     const { config, prepared } = await prepareStack({ ...env, SUITE_DATA: scratch ?? dataFolder })
-    Object.assign(patient, { suite: config, prepared, running: await answering(prepared) })
-    return { patient, findings: [ok('settings', `those of ${prepared.length} services are right`)] }
+    Object.assign(installation, { suite: config, prepared, running: await answering(prepared) })
+    const valid = ok('settings', `valid for ${prepared.length} services`)
+    return { installation, findings: [valid] }
   } catch (error) {
-    if (error instanceof SettingsError) return { patient, findings: error.faults.map(faultFinding) }
+    if (error instanceof SettingsError)
+      return { installation, findings: error.faults.map(faultFinding) }
     if (!(error instanceof StartError)) throw error
-    return { patient, findings: [startFinding(error.message)] }
+    return { installation, findings: [startFinding(error.message)] }
   } finally {
     if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true })
   }
@@ -58,8 +60,8 @@ function startFinding(seen: string): Finding {
     status: 'fail',
     seen,
     expected: 'settings with which every service starts',
-    why: 'no service starts like this',
-    fix: 'correct what is named there',
+    why: 'no service starts with these settings',
+    fix: 'correct what the message says',
   }
 }
 
@@ -74,12 +76,12 @@ function faultFinding({
     status: 'fail',
     seen: `${name} ${found}`,
     expected,
-    why: 'no service starts while a setting is faulty',
+    why: 'no service starts while a setting is invalid',
     fix: `${name}=${example ?? '…'} in .env`,
   }
 }
 
-async function answering(prepared: Patient['prepared']): Promise<Patient['running']> {
+async function answering(prepared: Installation['prepared']): Promise<Installation['running']> {
   const asked = prepared.map(async (each) => {
     const { host, port } = configOf(each)
     const reply = await fetch(`${hostUrl(host, port)}/actuator/health`, {
@@ -93,9 +95,9 @@ async function answering(prepared: Patient['prepared']): Promise<Patient['runnin
 
 type Health = { status: string; reason?: string }
 
-/** What a running service says of itself: its database, its disk or bucket. */
+/** What running services report about their database, disk or bucket. */
 const health: Check = async ({ running }) => {
-  if (running.size === 0) return [skip('health', 'no service runs')]
+  if (running.size === 0) return [skip('health', 'no service is running')]
   const down = [...running].filter(([, { status }]) => status !== 'UP')
   if (down.length === 0) return [ok('health', `${running.size} services are up`)]
   return down.map(([name, { status, reason }]) => ({
@@ -103,12 +105,12 @@ const health: Check = async ({ running }) => {
     status: 'fail',
     seen: `${name}: ${status}${reason ? `, ${reason}` : ''}`,
     expected: 'UP',
-    why: 'it refuses what needs its database, disk or bucket',
-    fix: `look into the log of ${name}`,
+    why: 'requests that need its database, disk or bucket are refused',
+    fix: `check the log of ${name}`,
   }))
 }
 
-/** A misspelt name is ignored by every service, and its default is used without a word. */
+/** Services silently ignore a misspelt name and use the default. */
 const names: Check = async ({ env }) => {
   const known = await knownSettings()
   const unknown = Object.keys(env).filter(
@@ -122,7 +124,7 @@ const names: Check = async ({ env }) => {
     return {
       check: 'settings',
       status: 'warn',
-      seen: `${name} is set, and no service reads it`,
+      seen: `${name} is set, but no service reads it`,
       expected: meant ? meant.toUpperCase() : 'a name from .env.example',
       why: 'a misspelt setting has no effect',
       fix: meant ? `rename it to ${meant.toUpperCase()}` : `remove ${name}`,
@@ -130,7 +132,7 @@ const names: Check = async ({ env }) => {
   })
 }
 
-/** Asks every service for its settings, with nothing set and with everything set, and watches. */
+/** Records which settings the services read, once with nothing set and once with everything set. */
 export async function knownSettings(): Promise<Set<string>> {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-doctor-'))
   const known = new Set(['NODE_ENV', 'SUITE_DATA'])
@@ -143,21 +145,22 @@ export async function knownSettings(): Promise<Set<string>> {
   ]
   try {
     for (const value of [undefined, 'http://localhost:1'])
-      for (const read of readers) await tried(() => read(watched(known, folder, value)))
+      for (const read of readers)
+        await ignoringErrors(() => read(recordingEnv(known, folder, value)))
     return known
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** A faulty value is a fault to the service; here only the names count. */
-async function tried(read: () => unknown): Promise<void> {
+/** Invalid values do not matter here, only the names that are read. */
+async function ignoringErrors(read: () => unknown): Promise<void> {
   try {
     await read()
   } catch {}
 }
 
-function watched(names: Set<string>, folder: string, value: string | undefined): Env {
+function recordingEnv(names: Set<string>, folder: string, value: string | undefined): Env {
   return new Proxy<Env>(
     {},
     {
@@ -184,11 +187,11 @@ const secrets: Check = async ({ env }) => {
     const isOpen = found?.isFile() && (found.mode & 0o777 & ~secretMode(found)) !== 0
     return isOpen && process.platform !== 'win32'
   })
-  if (open.length === 0) return [ok('secrets', 'files with secrets are for their owner alone')]
+  if (open.length === 0) return [ok('secrets', 'only the owner can read files with secrets')]
   return open.map((file) => ({
     check: 'secrets',
     status: 'warn',
-    seen: `${file} has the mode ${(statSync(file).mode & 0o777).toString(8)}`,
+    seen: `${file} has mode ${(statSync(file).mode & 0o777).toString(8)}`,
     expected: secretMode(statSync(file)).toString(8),
     why: 'other users of this machine can read it',
     fix: `chmod ${secretMode(statSync(file)).toString(8)} ${file}`,

@@ -5,20 +5,20 @@ import { join } from 'node:path'
 import type { Env } from '@plinth/kit/runtime'
 import { CommandError, EXIT } from '../../command.ts'
 
-/** The keys are by the address of the service; earlier versions kept the secret here, too. */
+/** Service keys by the address of the service. Earlier versions also kept the secret here. */
 type Kept = { secret?: string; keys: Record<string, string> }
 
 export type KeptState = {
-  /** The same for every run on this machine, so that a receiver is set up once. */
+  /** The same for every run on this machine, so that a receiver is configured only once. */
   secret: string
   keyOf(url: string): string | undefined
   saveKey(url: string, key: string): void
-  /** Where a listener stands: after an event, or at a time where it has seen none. */
+  /** The position of a listener: the last event, or a time if it has not seen any. */
   cursorOf(listener: string[]): string | undefined
   saveCursor(listener: string[], cursor: string): void
 }
 
-/** What `plinth listen` keeps. Each listener has a file of its own for where it stands. */
+/** The state that `plinth listen` keeps. Each listener has its own file for its cursor. */
 export async function openState(folder: string, env: Env): Promise<KeptState> {
   mkdirSync(folder, { recursive: true })
   const file = join(folder, 'listen.json')
@@ -31,20 +31,20 @@ export async function openState(folder: string, env: Env): Promise<KeptState> {
   return {
     secret,
     keyOf: (url) => read()?.keys[url],
-    // Read again, because another listener may have made a key meanwhile.
+    // Read again, because another listener may have saved a key in the meantime.
     saveKey: (url, key) => replace(file, { ...read(), keys: { ...read()?.keys, [url]: key } }),
     cursorOf: (listener) => readJson<{ cursor: string }>(cursorFile(listener))?.cursor,
     saveCursor: (listener, cursor) => replace(cursorFile(listener), { listener, cursor }),
   }
 }
 
-/** Where a program keeps the state of its user on this machine (XDG Base Directory). */
+/** Where programs keep per-user state on this machine (XDG Base Directory). */
 function machineFolder(env: Env): string {
   const state = env.XDG_STATE_HOME || join(homedir(), '.local/state')
   return join(state, 'plinth')
 }
 
-/** In the first folder that can be written: a user of services only may have no home. */
+/** Kept in the first writable folder: a service user may have no home directory. */
 async function secretIn(folders: string[], earlier: string | undefined): Promise<string> {
   for (const folder of folders)
     try {
@@ -54,7 +54,7 @@ async function secretIn(folders: string[], earlier: string | undefined): Promise
       const kept = readJson<{ secret: string }>(file)
       if (kept) return kept.secret
     } catch {
-      // It cannot be written: the next one.
+      // Not writable: try the next folder.
     }
   throw new CommandError(EXIT.cannotCreate, `Cannot write to ${folders.join(' or ')}.`)
 }
@@ -72,7 +72,7 @@ function readJson<T>(file: string): T | undefined {
   }
 }
 
-/** Of two that begin at the same time, the first makes it. A file that cannot be read is replaced. */
+/** If two processes start at the same time, the first one wins. An unreadable file is replaced. */
 function create(file: string, content: object): void {
   const written = writeBeside(file, content)
   try {
@@ -84,7 +84,7 @@ function create(file: string, content: object): void {
   }
 }
 
-/** A kill leaves the old content or the new one. */
+/** Atomic: a kill leaves either the old content or the new. */
 function replace(file: string, content: object): void {
   renameSync(writeBeside(file, content), file)
 }

@@ -4,10 +4,10 @@ import { hostUrl, readSettings } from '@plinth/kit/runtime'
 import { type Command, CommandError, EXIT, type Given, serviceOf } from '../../command.ts'
 import { BY, openService } from '../access/keys.ts'
 import { type KeptState, openState } from './kept-state.ts'
-import { LaterError, type Message, RefusedError, readStream } from './read-stream.ts'
+import { type Message, RefusedError, RetryLaterError, readStream } from './read-stream.ts'
 
 const ANSWER_MS = 15_000
-const AGAIN_MS = 1_000
+const RETRY_MS = 1_000
 const KEY_DAYS = 30
 const MOST_ERROR = 200
 
@@ -15,17 +15,21 @@ export const listen: Command = {
   name: 'listen',
   summary: 'forwards the events of a running service to a URL, as they happen',
   options: {
-    'forward-to': { type: 'string', value: 'URL', help: 'where each event is posted, signed' },
-    service: { type: 'string', value: 'NAME', help: 'payments unless given' },
+    'forward-to': { type: 'string', value: 'URL', help: 'where to post each event, signed' },
+    service: { type: 'string', value: 'NAME', help: 'the service; payments by default' },
     url: {
       type: 'string',
       value: 'URL',
-      help: 'where the service is, unless it is on this machine',
+      help: 'the address of the service, if it is not on this machine',
     },
     'key-file': { type: 'string', value: 'FILE', help: 'a service key with events:read' },
-    types: { type: 'string', value: 'TYPES', help: 'separated by commas; all unless given' },
-    since: { type: 'string', value: '1h', help: 'begins so long ago, not where it stopped last' },
-    replay: { type: 'string', value: 'ID', help: 'forwards this event and ends' },
+    types: {
+      type: 'string',
+      value: 'TYPES',
+      help: 'event types, separated by commas; all by default',
+    },
+    since: { type: 'string', value: '1h', help: 'starts this long ago, not where it last stopped' },
+    replay: { type: 'string', value: 'ID', help: 'forwards this event and exits' },
     'print-secret': { type: 'boolean', help: 'prints the secret that events are signed with' },
   },
   run: async (given) => {
@@ -36,7 +40,9 @@ export const listen: Command = {
     const listener = { given, state, ...sourceOf(given), forwardTo: targetOf(given) }
     const id = given.text('replay')
     if (id !== undefined) return replayOf(listener, id)
-    console.error(`Events of ${listener.url} go to ${listener.forwardTo}, signed with ${secret}`)
+    console.error(
+      `Forwarding events from ${listener.url} to ${listener.forwardTo}, signed with ${secret}`,
+    )
     return follow(listener)
   },
 }
@@ -44,7 +50,7 @@ export const listen: Command = {
 type Listener = {
   given: Given
   state: KeptState
-  /** Undefined where only an address is known. */
+  /** Undefined if only an address was given. */
   service: string | undefined
   url: string
   forwardTo: string
@@ -69,23 +75,23 @@ function targetOf({ text }: Given): string {
   if (/^https?:/.test(target) && URL.canParse(target)) return target
   throw new CommandError(
     EXIT.usage,
-    'Say where events go: --forward-to http://localhost:3000/hooks',
+    'Choose where events go: --forward-to http://localhost:3000/hooks',
   )
 }
 
-/** Until the process is ended. */
+/** Runs until the process is ended. */
 async function follow(listener: Listener): Promise<never> {
   const { url, given } = listener
   const since = sinceOf(given.text('since'))
   const progress: Following = { since, isLost: false, hasNewKey: false }
   while (true) {
-    let waitMs = AGAIN_MS
+    let waitMs = RETRY_MS
     try {
       await forwardStream(listener, progress)
     } catch (error) {
       if (error instanceof RefusedError) await renewKey(listener, error, progress)
-      else if (!progress.isLost) console.error(`No events from ${url}: trying again.`)
-      if (error instanceof LaterError) waitMs = Math.max(waitMs, error.waitMs)
+      else if (!progress.isLost) console.error(`No events from ${url}: retrying.`)
+      if (error instanceof RetryLaterError) waitMs = Math.max(waitMs, error.waitMs)
     }
     progress.isLost = true
     await pause(waitMs)
@@ -94,7 +100,7 @@ async function follow(listener: Listener): Promise<never> {
 
 type Following = { since: string | undefined; isLost: boolean; hasNewKey: boolean }
 
-/** An event counts as read when the receiver has answered. */
+/** The cursor moves past an event once the receiver has answered. */
 async function forwardStream(listener: Listener, progress: Following): Promise<void> {
   const { state, url, given } = listener
   const cursor = progress.since ?? state.cursorOf(nameOf(listener))
@@ -112,7 +118,7 @@ async function forwardStream(listener: Listener, progress: Following): Promise<v
   }
 }
 
-/** Two listeners that forward other types, or elsewhere, stand in different places. */
+/** Listeners with different types or targets have separate cursors. */
 function nameOf({ url, forwardTo, given }: Listener): string[] {
   return [url, forwardTo, given.text('types') ?? '']
 }
@@ -123,15 +129,15 @@ function headersOf({ given, state, url }: Listener): Record<string, string> {
   return key === undefined ? {} : { authorization: `Bearer ${key}` }
 }
 
-/** On this machine an operator may make a key; the service elsewhere has to be given one. */
+/** For a service on this machine the operator may create a key; elsewhere one has to be given. */
 async function renewKey(
   { given, state, service, url }: Listener,
   refusal: RefusedError,
   progress: Pick<Following, 'hasNewKey'> = { hasNewKey: false },
 ) {
-  const isOurs = refusal.status === 401 && service !== undefined && !given.text('key-file')
-  if (!isOurs) throw new CommandError(EXIT.notSo, `${url} refuses: ${refusal.message}`)
-  if (progress.hasNewKey) throw new CommandError(EXIT.notSo, `${url} ${OTHER_DATABASE}`)
+  const canRenew = refusal.status === 401 && service !== undefined && !given.text('key-file')
+  if (!canRenew) throw new CommandError(EXIT.failed, `${url} refuses: ${refusal.message}`)
+  if (progress.hasNewKey) throw new CommandError(EXIT.failed, `${url} ${OTHER_DATABASE}`)
   progress.hasNewKey = true
   const { keys, close } = await openService(service, given.env)
   const request = { name: 'plinth listen', scopes: ['events:read'], lifetimeDays: KEY_DAYS }
@@ -141,7 +147,8 @@ async function renewKey(
   state.saveKey(url, secret)
 }
 
-const OTHER_DATABASE = 'refuses the key that was just made: is this its database? See --key-file.'
+const OTHER_DATABASE =
+  'refuses the key that was just created: does it use another database? See --key-file.'
 
 async function replayOf(listener: Listener, id: string) {
   const address = `${listener.url}/api/events/${encodeURIComponent(id)}`
@@ -151,20 +158,20 @@ async function replayOf(listener: Listener, id: string) {
     await renewKey(listener, new RefusedError(reply.status, 'it asks for a service key'))
     reply = await read()
   }
-  if (!reply.ok) throw new CommandError(EXIT.notSo, `There is no event ${id} at ${listener.url}.`)
+  if (!reply.ok) throw new CommandError(EXIT.failed, `There is no event ${id} at ${listener.url}.`)
   const { event } = (await reply.json()) as { event: { type: string } }
   const status = await forward(listener, { id, type: event.type, body: JSON.stringify(event) })
   const isTaken = status !== undefined && status < 300
-  return { text: '', json: { id, status: status ?? null }, code: isTaken ? EXIT.done : EXIT.notSo }
+  return { text: '', json: { id, status: status ?? null }, code: isTaken ? EXIT.done : EXIT.failed }
 }
 
-/** A receiver that is being restarted misses nothing. */
+/** Retries until the receiver answers, so that it misses nothing while it restarts. */
 async function forwardUntilAnswered(listener: Listener, message: Message): Promise<void> {
-  const isRead = () => listener.state.saveCursor(nameOf(listener), message.id)
-  while ((await forward(listener, message, isRead)) === undefined) await pause(AGAIN_MS)
+  const markRead = () => listener.state.saveCursor(nameOf(listener), message.id)
+  while ((await forward(listener, message, markRead)) === undefined) await pause(RETRY_MS)
 }
 
-/** The status of the answer; nothing when there was none. What is shown as answered has been kept. */
+/** Returns the status of the answer, or undefined without one. Calls `answered` before printing the answer. */
 async function forward(
   listener: Listener,
   message: Message,
@@ -207,7 +214,7 @@ async function post({ state, forwardTo }: Listener, { id, body }: Message): Prom
   }
 }
 
-/** The console shows it beside the deliveries. A service that cannot take it now loses only that. */
+/** For the console, which shows it beside the deliveries. A report that cannot be sent is dropped. */
 async function report(listener: Listener, id: string, outcome: Outcome): Promise<void> {
   const { status = null, error = null, durationMs } = outcome
   const { origin, pathname } = new URL(listener.forwardTo)

@@ -1,9 +1,9 @@
 export type Message = { id: string; type: string; body: string }
 
-/** Where a reader stands who has read nothing: at the time of the reply, then after the last event. */
+/** The position of a reader that has read nothing: first the time of the reply, then the id of the last event. */
 export type Place = { place: string }
 
-/** The service answers, and refuses. */
+/** The service refused the request. */
 export class RefusedError extends Error {
   readonly status: number
 
@@ -13,8 +13,8 @@ export class RefusedError extends Error {
   }
 }
 
-/** The service asks to be left alone for a time. */
-export class LaterError extends Error {
+/** The service is unavailable or rate limiting: wait before retrying. */
+export class RetryLaterError extends Error {
   readonly waitMs: number
 
   constructor(waitMs: number, message: string) {
@@ -85,7 +85,7 @@ async function refusalOf(reply: Response): Promise<Error> {
   const problem = (await reply.json().catch(() => ({}))) as { detail?: string }
   const message = problem.detail ?? `HTTP ${reply.status}`
   if (reply.status !== 429 && reply.status < 500) return new RefusedError(reply.status, message)
-  // A service that starts, or is too busy, answers later.
+  // A service that is starting or overloaded will answer later.
   const seconds = Number(reply.headers.get('retry-after')) || 0
-  return new LaterError(Math.min(seconds, LONGEST_WAIT_SECONDS) * 1000, message)
+  return new RetryLaterError(Math.min(seconds, LONGEST_WAIT_SECONDS) * 1000, message)
 }

@@ -3,18 +3,25 @@ import { openService } from '../access/keys.ts'
 
 export const trigger: Command = {
   name: 'trigger',
-  summary: 'tells a sample event of a type, to try a receiver with; not in production',
+  summary: 'publishes a sample event, to test a receiver; not in production',
   operands: ['<type>'],
   options: {
-    service: { type: 'string', value: 'NAME', help: 'the service that has the type, by its name' },
+    service: {
+      type: 'string',
+      value: 'NAME',
+      help: 'the service; by default derived from the type',
+    },
   },
   run: async (given) => {
     const [type = ''] = given.operands
     const service = given.text('service') ?? serviceOfType(type)
     if (given.env.NODE_ENV === 'production')
-      throw new CommandError(EXIT.notSo, 'A sample event would look like a real one in production.')
+      throw new CommandError(
+        EXIT.failed,
+        'A sample event would look like a real one in production.',
+      )
     const { publishSample, close } = await openService(service, given.env)
-    if (!publishSample) throw new CommandError(EXIT.usage, `${service} tells no events.`)
+    if (!publishSample) throw new CommandError(EXIT.usage, `${service} publishes no events.`)
     const id = await publishSample(type)
     await close()
     return { text: id, json: { id, type, service } }
@@ -28,7 +35,7 @@ const BY_TOPIC: Record<string, string> = {
   link: 'storage-full',
 }
 
-/** Accounts are told of by two services: identity is meant. */
+/** Two services publish account events: identity is the default. */
 function serviceOfType(type: string): string {
   return BY_TOPIC[type.split('.')[0] as string] ?? 'identity'
 }

@@ -5,20 +5,20 @@ import { prefixOf, type ServiceEntry, services } from '../../../launcher/service
 import { type Command, CommandError, EXIT, serviceOf } from '../../command.ts'
 
 const ANSWER_MS = 3_000
-const ASK_AGAIN_MS = 500
+const POLL_MS = 500
 
 type Health = { service: string; url: string; status: string }
 
 export const health: Command = {
   name: 'health',
-  summary: 'asks the running services how they are; exit code 1 unless all are up',
+  summary: 'checks the health of the running services; exit code 1 unless all are up',
   operands: ['[service…]'],
   options: {
-    wait: { type: 'string', value: 'SECONDS', help: 'asks again until all are up, or time is up' },
+    wait: { type: 'string', value: 'SECONDS', help: 'waits this long for all to be up' },
     pid: {
       type: 'string',
       value: 'PID',
-      help: 'of plinth start: the time begins when all answer, and ends with that process',
+      help: 'the process of plinth start: --wait counts once all answer, and stops if it exits',
     },
   },
   run: async ({ operands, env, text, progress }) => {
@@ -33,13 +33,13 @@ export const health: Command = {
       if (isStarting()) end = performance.now() + waitMs
       else if (performance.now() >= end) break
       progress.show('services up', found.filter(isUp).length, found.length)
-      await pause(ASK_AGAIN_MS)
+      await pause(POLL_MS)
       found = await askAll(asked)
     }
     return {
       text: found.map(({ service, url, status }) => `${service}\t${status}\t${url}`).join('\n'),
       json: found,
-      code: found.every(isUp) ? EXIT.done : EXIT.notSo,
+      code: found.every(isUp) ? EXIT.done : EXIT.failed,
     }
   },
 }
@@ -53,7 +53,7 @@ function numberOf(option: string, text: string): number {
   throw new CommandError(EXIT.usage, `--${option} ${text}: expected a number.`)
 }
 
-/** Whether a process lives; another user's does as well. */
+/** Any error but ESRCH, such as EPERM for another user's process, means that the process exists. */
 function runningOf(pid: number): () => boolean {
   return () => {
     try {
@@ -64,7 +64,7 @@ function runningOf(pid: number): () => boolean {
   }
 }
 
-/** Of what `plinth start` with the same names runs: one alone does not listen where the suite does. */
+/** The addresses that `plinth start` with the same names uses: a single service does not inherit SUITE_HOST. */
 function addressesOf(names: string[], given: Env): { service: string; url: string }[] {
   const env = names.length === 1 ? given : withSuiteHost(given)
   const suite = names.length === 0 ? loadConfig(env) : undefined
@@ -75,7 +75,7 @@ function addressesOf(names: string[], given: Env): { service: string; url: strin
   return [...(landing ? [landing] : []), ...chosen.map((entry) => addressOf(entry, env))]
 }
 
-/** Read alone: a service is asked how it is even where its other settings are faulty. */
+/** Reads only these two settings, so that the health check works even if others are invalid. */
 function addressOf(entry: ServiceEntry, env: Env) {
   return readSettings(env, (settings) => ({
     service: entry.name,

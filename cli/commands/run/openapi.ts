@@ -17,7 +17,7 @@ export const openapi: Command = {
   },
 }
 
-/** The document of a service with every route switched on, and with its guards. */
+/** The API document of a service with all routes and guards enabled. */
 export async function openApiDocument(name: string): Promise<unknown> {
   const folder = await mkdtemp(join(tmpdir(), 'plinth-openapi-'))
   try {

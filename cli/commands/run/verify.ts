@@ -16,18 +16,18 @@ type Document = {
 }
 type Operation = { name: string; method: string; path: string } & Described
 type Reply = { status: number; type: string; body: string | undefined }
-/** Says what is wrong with a reply. */
+/** Returns what is wrong with a reply, if anything. */
 type Check = (operation: Operation, reply: Reply) => string | undefined
 
 export const verify: Command = {
   name: 'verify',
-  summary: 'compares the replies of a service, at any address, with the API document',
+  summary: 'checks the replies of a service, at any address, against the API document',
   operands: ['<url>'],
   options: {
     service: {
       type: 'string',
       value: 'NAME',
-      help: `what it should be, if it does not say: ${DOCUMENTED.join(', ')}`,
+      help: `which service it is, if it does not say so itself: ${DOCUMENTED.join(', ')}`,
     },
   },
   run: async ({ operands: [given = ''], text, progress }): Promise<Outcome> => {
@@ -35,8 +35,8 @@ export const verify: Command = {
     const shown = await documentAt(url)
     const named = TITLES[shown?.info.title ?? '']
     const service = text('service') ?? named ?? ''
-    if (!DOCUMENTED.includes(service)) throw notOneOfOurs(url)
-    // A document of something else does not say what is offered of ours.
+    if (!DOCUMENTED.includes(service)) throw unknownService(url)
+    // The document of a different service does not list which of our operations are available.
     const own = named === service ? shown : undefined
     const ours = (await openApiDocument(service)) as Document
     const check = await checkOf(ours, own)
@@ -46,11 +46,11 @@ export const verify: Command = {
       progress.show('operations', index, asked.length)
       faults.push(...(await faultsOf(url, operation, check)))
     }
-    const about = `${service} at ${url}: ${asked.length} operations asked, ${faults.length} faults.`
+    const about = `${service} at ${url}: ${asked.length} operations checked, ${faults.length} faults.`
     return {
       text: [...faults, ...absent.map((name) => `Not offered there: ${name}`), about].join('\n'),
       json: { service, url, asked: asked.length, faults, absent },
-      code: faults.length > 0 ? EXIT.notSo : EXIT.done,
+      code: faults.length > 0 ? EXIT.failed : EXIT.done,
     }
   },
 }
@@ -60,13 +60,13 @@ function addressOf(text: string): string {
   throw new CommandError(EXIT.usage, `${text}: expected the address of a service, with http(s)://.`)
 }
 
-function notOneOfOurs(url: string): CommandError {
+function unknownService(url: string): CommandError {
   const names = DOCUMENTED.join(', ')
   const sentence = `${url} does not say which service it is. Name it: --service ${names}.`
   return new CommandError(EXIT.usage, sentence)
 }
 
-/** What a service says of itself, with the operations and guards that its settings give it. */
+/** The service's own document, which reflects the operations and guards its settings enable. */
 async function documentAt(url: string): Promise<Document | undefined> {
   try {
     const { status, body } = await ask(`${url}/openapi.json`)
@@ -79,7 +79,7 @@ async function documentAt(url: string): Promise<Document | undefined> {
   }
 }
 
-/** By our document; what only the settings of that service bring, as a guard, by its own. */
+/** Checks against our document; replies that only that service's settings cause, such as a guard's, against its own. */
 async function checkOf(ours: Document, own = ours): Promise<Check> {
   const { replyCheckOf } = await import('@plinth/kit/reply-check')
   const [byOurs, byOwn] = [ours, own].map((document) => replyCheckOf(document as never))
@@ -106,12 +106,12 @@ function operationsOf(ours: Document, own = ours): { asked: Operation[]; absent:
   return { asked, absent: absent.map(({ name }) => name) }
 }
 
-/** A proxy keeps what is for operators inside. */
+/** A proxy does not expose the routes for operators. */
 const isPublic = ({ path }: Operation) => !/^\/actuator(?!\/health$)/.test(path)
 
 const isOpen = ({ security = [] }: Described) => security.length === 0
 
-/** Refused before it has an effect: no credential, a body that cannot be read, or an id of nothing. */
+/** Refused before it has an effect, because of a missing credential, a malformed body or an unknown id. */
 function isHarmless(operation: Operation): boolean {
   const { method, path, requestBody } = operation
   return method === 'get' || !isOpen(operation) || requestBody !== undefined || path.includes('{')
@@ -140,7 +140,7 @@ async function ask(url: string, request: RequestInit = {}): Promise<Reply> {
   const signal = AbortSignal.timeout(ANSWER_MS)
   const reply = await fetch(url, { ...request, signal, redirect: 'manual' })
   const type = reply.headers.get('content-type')?.split(';', 1)[0] ?? ''
-  // A stream of events would not end.
+  // Do not read other types: an event stream would never end.
   const body = /[/+]json$/.test(type) ? await reply.text() : undefined
   if (body === undefined) await reply.body?.cancel()
   return { status: reply.status, type, body }

@@ -2,7 +2,7 @@ import { type Command, CommandError, EXIT } from '../../command.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish']
 
-/** The commands are asked for when it runs: it is one of them. */
+/** Takes a function because this command is itself in the list. */
 export const completionOf = (listed: () => Command[]): Command => ({
   name: 'completion',
   summary: `prints a script that completes commands: ${SHELLS.join(', ')}`,
@@ -15,7 +15,7 @@ export const completionOf = (listed: () => Command[]): Command => ({
   },
 })
 
-/** What may follow each beginning: after nothing the first words, after `user` its verbs. */
+/** The words that may follow each prefix: the first words after '', the verbs after `user`, and so on. */
 function wordsAfter(commands: Command[]): Map<string, Set<string>> {
   const words = new Map<string, Set<string>>([['', new Set()]])
   for (const { name, options = {} } of commands) {

@@ -13,18 +13,18 @@ const SECRETS = {
 
 export const init: Command = {
   name: 'init',
-  summary: 'writes .env and secrets for production into this folder; asks nothing',
+  summary: 'writes .env and secrets for production to this folder, without prompting',
   options: {
     url: {
       type: 'string',
       value: 'https://app.example',
-      help: 'the public address; services are below it, at /identity and so on',
+      help: 'the public address; the services are below it, at /identity and so on',
     },
   },
   run: async ({ text }) => {
     const url = publicUrl(text('url'))
     const data = dataFolder(text('data'))
-    // Secrets first: .env appears last and whole, and a run that was cut short can be repeated.
+    // Write .env last, in one piece, so that an interrupted run can be repeated.
     if (await isThere('.env')) throw alreadyThere('.env')
     await mkdir('secrets', { recursive: true, mode: 0o700 }).catch(cannotWrite('secrets'))
     const written: string[] = []
@@ -36,7 +36,7 @@ export const init: Command = {
       text: [
         ...written.map((file) => `Wrote ${file}`),
         '',
-        'Keep secrets/ as safe as the data, and a copy elsewhere: without it a backup cannot be read.',
+        'Protect secrets/ like the data, and keep a copy elsewhere: without it backups are unreadable.',
         'Sign in as admin with the password in secrets/admin-password. Next: plinth start',
       ].join('\n'),
       json: { folder: resolve('.'), written },
@@ -55,14 +55,14 @@ function publicUrl(text: string | undefined): string | undefined {
   )
 }
 
-/** Whole, so that commands and the service find the same one wherever they run. */
+/** An absolute path, so that commands and the service find the same folder wherever they run. */
 function dataFolder(text: string | undefined): string | undefined {
-  // Each reader of such a file has other rules for quotes.
+  // Programs that read .env files disagree about quoting.
   if (text === undefined || !/[\s"'`#$]/.test(text)) return text && resolve(text)
   throw new CommandError(EXIT.usage, `--data ${text}: expected a folder such as /var/lib/plinth.`)
 }
 
-/** Nothing that exists is replaced: a lost key is lost data. */
+/** Never replaces an existing file: a lost key means lost data. */
 async function writeNew(file: string, content: string): Promise<boolean> {
   try {
     await writeFile(file, content, { flag: 'wx', mode: 0o600, flush: true })
@@ -87,7 +87,7 @@ async function isThere(file: string): Promise<boolean> {
 }
 
 function alreadyThere(file: string): CommandError {
-  return new CommandError(EXIT.cannotCreate, `${file} is already there; nothing was changed.`)
+  return new CommandError(EXIT.cannotCreate, `${file} already exists; nothing was changed.`)
 }
 
 function settingsFor(url: string | undefined, data: string | undefined): string {
@@ -105,13 +105,13 @@ IDENTITY_ADMIN_PASSWORD_FILE=secrets/admin-password
 STORAGE_FULL_ADMIN_USERNAME=admin
 STORAGE_FULL_ADMIN_PASSWORD_FILE=secrets/admin-password
 
-# Who may call payments: keys, issuer or open. Until both keys of the provider are set it answers 503.
+# Who may call payments: keys, issuer or open. It answers 503 until both provider keys are set.
 PAYMENTS_ACCESS=keys
 PROVIDER_SECRET_KEY=
 PROVIDER_WEBHOOK_SECRET=
 
-# A backup every day, in UTC, into SUITE_DATA/backups. BACKUP_DIR names a better place: another disk.
-# Remove BACKUP_AT where plinth-backup.timer makes it.
+# The time of the daily backup, in UTC. Backups go to SUITE_DATA/backups; better set BACKUP_DIR to another disk.
+# Remove BACKUP_AT if plinth-backup.timer makes the backups.
 BACKUP_AT=02:00
 
 # Mail for forgotten passwords: smtps://user:password@mail.example, and the sender.
@@ -122,7 +122,7 @@ ${url === undefined ? '' : addressAt(url)}`
 
 function addressAt(url: string): string {
   return `
-# What others reach it by, through a proxy on this machine: each service is below this address.
+# The public address, through a proxy on this machine. Each service is below it.
 SUITE_PUBLIC_URL=${url}
 SUITE_TRUSTED_PROXIES=loopback
 `

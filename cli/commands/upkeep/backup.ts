@@ -15,50 +15,54 @@ import {
 
 const VERIFY = {
   type: 'boolean',
-  help: 'restores the archive into a scratch folder afterwards',
+  help: 'test-restores the archive into a scratch folder afterwards',
 } as const
-const OUTPUT = { type: 'string', value: 'FILE', help: '- is stdout, for a pipe' } as const
+const OUTPUT = {
+  type: 'string',
+  value: 'FILE',
+  help: 'writes to this file instead; "-" is stdout, for a pipe',
+} as const
 
 export const backupCommands: Command[] = [
   {
     name: 'backup create',
     summary:
-      'one archive of all services with data, or those named, while they run, into BACKUP_DIR',
+      'backs up all services with data, or those named, to one archive in BACKUP_DIR, even while they run',
     operands: ['[service…]'],
     options: { output: OUTPUT, verify: VERIFY },
-    run: (given) => explained(() => create(given)),
+    run: (given) => withExitCode(() => create(given)),
   },
   {
     name: 'backup list',
-    summary: 'the archives in BACKUP_DIR, newest first',
-    run: (given) => explained(() => list(given)),
+    summary: 'lists the archives in BACKUP_DIR, newest first',
+    run: (given) => withExitCode(() => list(given)),
   },
   {
     name: 'backup verify',
     summary:
-      'restores an archive into a scratch folder, starts the services there, reads every file',
+      'restores an archive into a scratch folder, starts the services there and reads every file',
     operands: ['<file>'],
-    run: (given) => explained(() => verify(given, given.operands[0] as string)),
+    run: (given) => withExitCode(() => verify(given, given.operands[0] as string)),
   },
   {
     name: 'backup prune',
     summary:
       'removes all but the newest BACKUP_KEEP archives, and one a week for BACKUP_KEEP_WEEKS',
-    run: (given) => explained(() => prune(given)),
+    run: (given) => withExitCode(() => prune(given)),
   },
 ]
 
 const CODES: Record<BackupError['reason'], number> = {
-  refused: EXIT.notSo,
-  damaged: EXIT.notSo,
+  refused: EXIT.failed,
+  damaged: EXIT.failed,
   'no-input': EXIT.noInput,
   unavailable: EXIT.unavailable,
   'cannot-create': EXIT.cannotCreate,
   busy: EXIT.busy,
 }
 
-/** Failures of backups in the codes of the command. */
-export async function explained<T>(work: () => Promise<T>): Promise<T> {
+/** Turns a BackupError into a CommandError with the matching exit code. */
+export async function withExitCode<T>(work: () => Promise<T>): Promise<T> {
   const { BackupError } = await import('@plinth/backup')
   try {
     return await work()
@@ -82,16 +86,16 @@ async function create(given: Given): Promise<Outcome | undefined> {
       : await createAt(output, only, given)
   if (!made) return undefined
   const { file, bytes, services, leftOut, faults, pruned, pinged } = made
-  const unheard = pinged === false ? ['BACKUP_PING_URL did not take the ping.'] : []
-  const kept = `${file} (${bytes} bytes) has ${services.join(', ')}.`
+  const unheard = pinged === false ? ['BACKUP_PING_URL did not accept the ping.'] : []
+  const kept = `${file} (${bytes} bytes) contains ${services.join(', ')}.`
   return {
     text: [...faults, ...unheard, kept, ...leftOut.map(withoutData), KEYS].join('\n'),
     json: { ...made, pruned: pruned.map(nameOf) },
-    code: faults.length > 0 ? EXIT.notSo : EXIT.done,
+    code: faults.length > 0 ? EXIT.failed : EXIT.done,
   }
 }
 
-/** Somewhere else: nothing is removed there, and it is none of the backups that are watched. */
+/** Writes outside BACKUP_DIR: prunes nothing there, and the backup does not count for monitoring. */
 async function createAt(
   output: string,
   only: ServiceEntry[],
@@ -101,18 +105,18 @@ async function createAt(
   if (output === '-' && flag('verify'))
     throw new CommandError(
       EXIT.usage,
-      '--verify needs a file: --output - goes to a pipe. Use plinth backup verify on what arrives.',
+      '--verify needs a file: --output - goes to a pipe. Use plinth backup verify on the result.',
     )
   const { saveBackup, writeBackup } = await import('@plinth/backup')
   const { dataToKeep } = await import('../../../launcher/backups/suite-data.ts')
   const { kept, leftOut } = await dataToKeep(env, only)
-  const { yieldToOthers } = await import('../../../launcher/backups/make.ts')
+  const { lowerPriority } = await import('../../../launcher/backups/make.ts')
   const { folder, passphrase } = loadBackups(env)
-  const options = { clock: systemClock, show: progress.show, passphrase, pinned: yieldToOthers }
+  const options = { clock: systemClock, show: progress.show, passphrase, pinned: lowerPriority }
   if (output === '-') {
     await writeBackup(kept, process.stdout, options)
     progress.end()
-    // The archive itself is the result.
+    // Stdout carries the archive itself, so these go to stderr.
     for (const name of leftOut) console.error(withoutData(name))
     return undefined
   }
@@ -125,7 +129,8 @@ async function createAt(
 
 const withoutData = (name: string) => `Left out, because it has no data here: ${name}.`
 
-const KEYS = 'The master keys are not in it: keep them elsewhere, it is of no use without them.'
+const KEYS =
+  'It does not contain the master keys. Keep them elsewhere: the archive is useless without them.'
 
 const nameOf = ({ file }: KeptBackup) => file
 
@@ -148,17 +153,19 @@ async function verify(given: Given, file: string): Promise<Outcome> {
   const { faults, manifest } = await verified(given, file)
   const { createdAt, version } = manifest
   const services = Object.keys(manifest.services)
-  const about = `${file} of ${createdAt}, made by Plinth ${version}`
+  const about = `${file} from ${createdAt}, made by Plinth ${version}`
   return {
     text:
-      faults.length > 0 ? faults.join('\n') : `${about}, is whole. It has ${services.join(', ')}.`,
+      faults.length > 0
+        ? faults.join('\n')
+        : `${about}, is intact. It contains ${services.join(', ')}.`,
     json: { file, createdAt, version, services, faults },
-    code: faults.length > 0 ? EXIT.notSo : EXIT.done,
+    code: faults.length > 0 ? EXIT.failed : EXIT.done,
   }
 }
 
 async function verified({ env, progress }: Given, file: string) {
   const make = await import('../../../launcher/backups/make.ts')
-  make.yieldToOthers()
+  make.lowerPriority()
   return make.verified(env, file, { show: progress.show })
 }

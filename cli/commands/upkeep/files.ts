@@ -10,8 +10,8 @@ import {
   tableOf,
 } from '../../command.ts'
 
-const LOOK_EVERY_MS = 1000
-const USUAL_LIMIT = 100
+const POLL_MS = 1000
+const DEFAULT_LIMIT = 100
 const MOST_LISTED = 10_000
 const OPERATOR = {
   actor: 'command line',
@@ -29,14 +29,19 @@ export const fileCommands: Command[] = [
       limit: {
         type: 'string',
         value: 'N',
-        help: `at most so many; ${USUAL_LIMIT} unless given`,
+        help: `how many to list; ${DEFAULT_LIMIT} by default`,
       },
-      page: { type: 'string', value: 'N', help: 'the next so many; from 0' },
-      owner: { type: 'string', value: 'ID', help: 'those of one user' },
+      page: { type: 'string', value: 'N', help: 'the page to list, starting at 0' },
+      owner: { type: 'string', value: 'ID', help: 'only the files of this user' },
     },
     list,
   ),
-  fileCommand('verify', 'compares every file with its bytes and reports what differs', {}, verify),
+  fileCommand(
+    'verify',
+    'checks the stored bytes of every file and reports differences',
+    {},
+    verify,
+  ),
   fileCommand(
     'move',
     'moves every file to a provider, LOCAL or OBJECT',
@@ -65,7 +70,7 @@ function fileCommand(
 }
 
 async function list(storage: Storage, code: Code, given: Given): Promise<Outcome> {
-  const size = numberOf(given, 'limit', USUAL_LIMIT)
+  const size = numberOf(given, 'limit', DEFAULT_LIMIT)
   const page = numberOf(given, 'page', 0)
   if (size < 1 || size > MOST_LISTED)
     throw new CommandError(EXIT.usage, `--limit: expected 1 to ${MOST_LISTED}.`)
@@ -79,9 +84,9 @@ async function list(storage: Storage, code: Code, given: Given): Promise<Outcome
   return { text, json: { total, files: described } }
 }
 
-function numberOf({ text }: Given, name: string, usual: number): number {
+function numberOf({ text }: Given, name: string, byDefault: number): number {
   const given = text(name)
-  if (given === undefined) return usual
+  if (given === undefined) return byDefault
   if (/^\d{1,9}$/.test(given)) return Number(given)
   throw new CommandError(EXIT.usage, `--${name} ${given}: expected a number.`)
 }
@@ -98,7 +103,7 @@ async function verify(storage: Storage, { verifyFiles }: Code, given: Given): Pr
   return {
     text: [...lines, `${sound} files are sound, ${differences.length} differences.`].join('\n'),
     json: { sound, differences },
-    code: differences.length === 0 ? EXIT.done : EXIT.notSo,
+    code: differences.length === 0 ? EXIT.done : EXIT.failed,
   }
 }
 
@@ -108,7 +113,7 @@ async function sweep(storage: Storage, code: Code): Promise<Outcome> {
   return { text: `${removed} objects without a file were removed.`, json: { removed } }
 }
 
-/** Works itself, or watches: a running service may be doing the same move. */
+/** Does the move itself, or watches it if a running service is already doing it. */
 async function move(storage: Storage, code: Code, given: Given): Promise<Outcome> {
   const { id } = await code.startMove(storage, OPERATOR, providerOf(given, code))
   let shown: string | null = null
@@ -120,11 +125,11 @@ async function move(storage: Storage, code: Code, given: Given): Promise<Outcome
       return {
         text: `${moved} of ${total} files moved, ${failed} failed.`,
         json: { moved, failed, total },
-        code: failed === 0 ? EXIT.done : EXIT.notSo,
+        code: failed === 0 ? EXIT.done : EXIT.failed,
       }
     if (lastError && lastError !== shown) console.error(lastError)
     shown = lastError
-    await pause(LOOK_EVERY_MS)
+    await pause(POLL_MS)
   }
 }
 

@@ -10,10 +10,10 @@ import {
 
 export const migrate: Command = {
   name: 'migrate',
-  summary: 'shows what starting this version would change in each database, or those named',
+  summary: 'shows what starting this version would change in all databases, or those named',
   operands: ['[service…]'],
   options: {
-    plan: { type: 'boolean', help: 'shows it; the services themselves apply it at start' },
+    plan: { type: 'boolean', help: 'required: the services apply the changes when they start' },
   },
   run: plan,
 }
@@ -22,7 +22,7 @@ async function plan({ operands, env, flag }: Given): Promise<Outcome> {
   if (!flag('plan'))
     throw new CommandError(
       EXIT.usage,
-      'Each service brings its database up to date when it starts. --plan shows what it would do.',
+      'Each service migrates its database when it starts. --plan shows what it would do.',
     )
   const { missingMigrations } = await import('@plinth/kit')
   const { suiteData } = await import('../../../launcher/backups/suite-data.ts')

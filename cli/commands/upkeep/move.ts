@@ -9,7 +9,7 @@ import {
   serviceOf,
   tableOf,
 } from '../../command.ts'
-import { explained } from './backup.ts'
+import { withExitCode } from './backup.ts'
 
 export const move: Command = {
   name: 'move',
@@ -17,10 +17,14 @@ export const move: Command = {
   operands: ['<service>'],
   options: {
     to: { type: 'string', value: 'URL', help: 'sqlite:<file> or postgres://…, without a password' },
-    'to-file': { type: 'string', value: 'FILE', help: 'a file that holds the URL; - is stdin' },
-    check: { type: 'boolean', help: 'says whether the target would take it, and copies nothing' },
+    'to-file': {
+      type: 'string',
+      value: 'FILE',
+      help: 'a file that contains the URL; "-" is stdin',
+    },
+    check: { type: 'boolean', help: 'checks whether the target can take the data; copies nothing' },
   },
-  run: (given) => explained(() => moveTo(given)),
+  run: (given) => withExitCode(() => moveTo(given)),
 }
 
 async function moveTo(given: Given): Promise<Outcome> {
@@ -31,13 +35,13 @@ async function moveTo(given: Given): Promise<Outcome> {
   const { data } = await serviceOf(operands[0] as string).prepare(env)
   if (given.flag('check')) {
     const tables = await checkMove(data, to)
-    const text = `${tableOf(tables)}\n\nThe target takes it. Nothing was copied.`
+    const text = `${tableOf(tables)}\n\nThe target can take the data. Nothing was copied.`
     return { text, json: { tables } }
   }
   const moved = await moveDatabase(data, to, given.progress.show)
   const setting = `${data.database?.setting}=${shown}`
   return {
-    text: `${tableOf(moved)}\n\nBoth sides are equal. Nothing has changed where it came from. Now set\n  ${setting}`,
+    text: `${tableOf(moved)}\n\nBoth sides are equal. The source is unchanged. Now set\n  ${setting}`,
     json: { tables: moved, setting },
   }
 }
@@ -51,7 +55,7 @@ function targetOf({ text }: Given): { to: string; shown: string } {
   if (file === undefined && shown !== url)
     throw new CommandError(
       EXIT.usage,
-      'A password on the command line can be read by others: put the URL into a file, and use --to-file.',
+      'Other users can read a password on the command line: put the URL in a file and use --to-file.',
     )
   return { to: url, shown }
 }
@@ -68,16 +72,16 @@ function readAddress(file: string): string {
 
 const PASSWORD = /password/i
 
-/** For a terminal. An address that cannot be read without doubt is refused: a part of a password might be shown. */
+/** For display. An ambiguous address is refused, because part of a password might be shown. */
 function withoutPassword(text: string): string {
   if (text.startsWith('sqlite:')) return text
-  // A socket of this machine: the driver takes an address without a host, URL does not.
+  // A local socket: the driver accepts an address without a host, but URL does not.
   const socket = /^\w+:\/\/[^@/]*@\//.test(text)
   const url = URL.parse(socket ? text.replace('@/', '@socket/') : text)
   if (!url || `${url.pathname}${url.search}${url.hash}`.includes('@'))
     throw new CommandError(
       EXIT.usage,
-      'The address of the target cannot be read: write @ / ? # : in a password as %40 %2F %3F %23 %3A.',
+      'The address of the target cannot be parsed: write @ / ? # : in a password as %40 %2F %3F %23 %3A.',
     )
   const parameters = [...url.searchParams.keys()].filter((name) => PASSWORD.test(name))
   if (url.password === '' && parameters.length === 0) return text

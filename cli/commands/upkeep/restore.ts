@@ -1,7 +1,7 @@
 import { armFailPoint, systemClock } from '@plinth/kit/runtime'
 import { loadBackups } from '../../../launcher/config.ts'
 import type { Command, Given, Outcome } from '../../command.ts'
-import { explained } from './backup.ts'
+import { withExitCode } from './backup.ts'
 
 export const restore: Command = {
   name: 'restore',
@@ -10,11 +10,11 @@ export const restore: Command = {
   options: {
     replace: {
       type: 'boolean',
-      help: 'moves aside the data that is there, instead of refusing it',
+      help: 'moves existing data aside instead of refusing',
     },
-    'keep-sessions': { type: 'boolean', help: 'users stay signed in as they were at the backup' },
+    'keep-sessions': { type: 'boolean', help: 'keeps users signed in as they were at the backup' },
   },
-  run: (given) => explained(() => restoreFrom(given)),
+  run: (given) => withExitCode(() => restoreFrom(given)),
 }
 
 async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Outcome> {
@@ -24,7 +24,7 @@ async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Ou
   const [file = ''] = operands
   const servicesOf = (names: string[]) => dataOfStopped(env, names)
   const { passphrase } = loadBackups(env)
-  // The bytes of a file are the measure; the length of stdin is not known.
+  // Progress counts the bytes of the archive. The length of stdin is unknown, so there it counts restored files.
   const [input, show] =
     file === '-'
       ? [process.stdin, progress.show]
@@ -38,9 +38,9 @@ async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Ou
   })
   const { createdAt, version } = manifest
   const lines = [
-    `Restored to ${createdAt}, as Plinth ${version} kept it.`,
+    `Restored the state of ${createdAt}, as saved by Plinth ${version}.`,
     ...leftOut.map((name) => `Left out, because these settings do not run it: ${name}.`),
-    ...[...new Set(setAside)].map((place) => `What was there is now in ${place}.`),
+    ...[...new Set(setAside)].map((place) => `The previous data is now in ${place}.`),
     flag('keep-sessions') ? 'Sessions are as they were.' : 'All users have to sign in again.',
     'Payments asks the provider what has happened since, and answers 503 until it knows.',
   ]

@@ -6,7 +6,7 @@ import { keepHistory } from './history.ts'
 
 type Requests = Extract<Family, { type: 'histogram' }>
 
-/** A service whose requests the test makes up, and a clock that the test moves. */
+/** A history over fabricated requests, with a clock that the test advances. */
 function historyOf(t: TestContext) {
   const requests: Requests['samples'] = []
   let queue = 0
@@ -58,8 +58,8 @@ function historyOf(t: TestContext) {
   }
 }
 
-describe('the history of the metrics', () => {
-  test('has rates, failures and percentiles of each point alone', async (t) => {
+describe('the metrics history', () => {
+  test('computes rates, failures and percentiles for each point separately', async (t) => {
     const { history, request, pass } = historyOf(t)
     for (let index = 0; index < 90; index++) request(0.05)
     for (let index = 0; index < 10; index++) request(0.5, { status: '500' })
@@ -78,7 +78,7 @@ describe('the history of the metrics', () => {
     assert.equal(second?.p99?.toFixed(3), '0.099')
   })
 
-  test('has a point of the moment from the first second on', async (t) => {
+  test('includes a point for the current interval from the first second on', async (t) => {
     const { history, request, pass } = historyOf(t)
     request(0.05)
     pass(1)
@@ -91,7 +91,7 @@ describe('the history of the metrics', () => {
     assert.equal((await history.points()).length, 2)
   })
 
-  test('has queues and disks as they are at the end of a point', async (t) => {
+  test('reports queues and disks as of the end of each point', async (t) => {
     const { history, setQueue } = historyOf(t)
     setQueue(3)
     await history.record()
@@ -107,7 +107,7 @@ describe('the history of the metrics', () => {
     assert.deepEqual(points[0]?.disks, { 'identity: data': { freeBytes: 25, sizeBytes: 100 } })
   })
 
-  test('adds up what waits in each worker, but not what all of them read in the database', async (t) => {
+  test('adds up the queues of the workers, but not those they share in the database', async (t) => {
     const { history } = historyOf(t)
     await history.record()
 
@@ -116,7 +116,7 @@ describe('the history of the metrics', () => {
     assert.equal(point?.queues['Events to deliver'], 41)
   })
 
-  test('leaves out probes and streams, and has no times where there was no request', async (t) => {
+  test('leaves out probes and streams, and has null percentiles without requests', async (t) => {
     const { history, request, pass } = historyOf(t)
     request(0.05)
     pass(10)

@@ -12,10 +12,10 @@ type HistogramSample = Extract<Family, { type: 'histogram' }>['samples'][number]
 const EVERY_SECONDS = 10
 /** One hour. */
 const MOST_POINTS = 360
-/** A figure of less time than this jumps about. */
+/** Rates over a shorter time are too noisy. */
 const SHORTEST_SECONDS = 5
 
-/** Requests and failures a second, and times in seconds; no times where there was no request. */
+/** Requests and failures per second, and durations in seconds; null if there were no requests. */
 export type ServicePoint = {
   rate: number
   failures: number
@@ -26,7 +26,7 @@ export type ServicePoint = {
 export type Disk = { freeBytes: number; sizeBytes: number }
 
 export type Point = {
-  /** When it ends, in Unix milliseconds. */
+  /** The end of the interval, in Unix milliseconds. */
   at: number
   services: Record<string, ServicePoint>
   queues: Record<string, number>
@@ -34,7 +34,7 @@ export type Point = {
 }
 
 export type History = {
-  /** Oldest first; the last is of the moment. */
+  /** Oldest first; the last may cover an interval that has not ended yet. */
   points(): Promise<Point[]>
   /** Ends one point and begins the next. */
   record(): Promise<void>
@@ -43,7 +43,7 @@ export type History = {
 
 type Reading = { at: number; families: Family[] }
 
-/** Everything is counted from 0 at the start, so the first point needs no reading before it. */
+/** Counters start at 0 with the process, so the first point needs no earlier reading. */
 export function keepHistory(read: ReadMetrics, clock: Clock): History {
   const ring: Point[] = []
   let last: Reading = { at: clock().getTime(), families: [] }
@@ -71,7 +71,7 @@ function pointOf(before: Reading, { at, families }: Reading): Point {
   const seconds = Math.max((at - before.at) / 1000, 1)
   const earlier = requestsOf(before.families)
   const services = [...requestsOf(families)].map(([name, requests]) => {
-    const since = requests.less(earlier.get(name))
+    const since = requests.minus(earlier.get(name))
     return [name, since.point(seconds)] as const
   })
   const gauges = families.filter((family): family is Gauge => family.type === 'gauge')
@@ -83,7 +83,7 @@ function pointOf(before: Reading, { at, families }: Reading): Point {
   }
 }
 
-/** What the clients of one service have asked for: how long it took, and what failed. */
+/** The requests of one service's clients: durations and failures. */
 class Requests {
   counts: number[] = []
   failures = 0
@@ -101,8 +101,8 @@ class Requests {
     }
   }
 
-  /** A total that fell was counted from 0 again. */
-  less(earlier: Requests | undefined): Requests {
+  /** Never negative: a total that fell was reset to 0. */
+  minus(earlier: Requests | undefined): Requests {
     const since = new Requests(this.bounds)
     since.counts = this.counts.map((count, bucket) =>
       Math.max(0, count - (earlier?.counts[bucket] ?? 0)),
@@ -121,7 +121,7 @@ class Requests {
     }
   }
 
-  /** As Prometheus does it: evenly spread within its bucket. The last bucket has no upper bound. */
+  /** Interpolates linearly within a bucket, like Prometheus. The last bucket has no upper bound. */
   #quantile(share: number, total: number): number | null {
     if (total === 0) return null
     const wanted = share * total
@@ -138,10 +138,9 @@ class Requests {
   }
 }
 
-/** Probes are quick and many and say nothing of the clients; a stream lasts as long as it is read. */
+/** Probes are fast and frequent and say nothing about clients; a stream lasts as long as it is read. */
 const NOT_TIMED = /^\/(actuator|api\/events\/stream$)/
 
-/** By service. */
 function requestsOf(families: Family[]): Map<string, Requests> {
   const byService = new Map<string, Requests>()
   for (const family of families) {
@@ -158,13 +157,13 @@ function requestsOf(families: Family[]): Map<string, Requests> {
   return byService
 }
 
-/** What waits in this process or in one of its workers, and where an operator looks when it grows. */
+/** Queues in this process or in one of its workers; their lengths add up. */
 const OWN_QUEUES: Record<string, string> = {
   http_server_active_requests: 'Requests being served',
   plinth_password_queue_length: 'Password hashes waiting',
 }
 
-/** What waits in the database, which every worker reads. */
+/** Queues in the database: every worker reports the same one. */
 const SHARED_QUEUES: Record<string, string> = {
   plinth_webhook_backlog: 'Webhooks to try again',
   plinth_payments_unfinished: 'Payments without an answer',
@@ -178,7 +177,7 @@ function queuesOf(gauges: Gauge[]): Point['queues'] {
     const shared = SHARED_QUEUES[name]
     const queue = shared ?? OWN_QUEUES[name]
     if (!queue) continue
-    // What has failed for good does not wait any more.
+    // Items that failed for good are no longer waiting.
     const waiting = samples.filter(({ labels }) => labels.state !== 'failed')
     for (const { value } of shared ? largestOfWorkers(waiting) : waiting)
       queues[queue] = (queues[queue] ?? 0) + value

@@ -6,8 +6,8 @@ import { JOINED } from './packages.ts'
 const ROOT = join(import.meta.dirname, '../../..')
 
 /**
- * Writes some packages as one file each, and returns the module that makes a process load those: a
- * service, or a test file that has one in it, then takes a third less processor time to load.
+ * Bundles some packages into one file each, and returns the module that makes a process load those: a
+ * service, or a test file that contains one, then takes a third less CPU time to load.
  */
 export async function joinPackages(): Promise<string> {
   for (const { name, file } of JOINED) {
@@ -20,7 +20,7 @@ export async function joinPackages(): Promise<string> {
       write: false,
     })
     mkdirSync(dirname(file), { recursive: true })
-    // At once: another run may be reading it.
+    // Replace the file atomically: another run may be reading it.
     writeFileSync(`${file}.${process.pid}`, outputFiles[0]?.contents ?? '')
     renameSync(`${file}.${process.pid}`, file)
   }

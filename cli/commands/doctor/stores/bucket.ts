@@ -4,17 +4,17 @@ import { type Check, clockFindings, type Finding, ok, skip } from '../finding.ts
 type Examined = NonNullable<Awaited<ReturnType<typeof examineBucket>>>
 type BucketState = NonNullable<Examined['state']>
 
-/** Only beside a running service: opening an older database would bring it up to date. */
+/** Only while the service is running: otherwise opening an older database would migrate it. */
 const bucket: Check = async ({ prepared, running }) => {
   const found = prepared.find(({ entry }) => entry.name === 'storage-full')
   if (!found) return []
-  if (!running.has('storage-full')) return [skip('bucket', 'storage does not run')]
+  if (!running.has('storage-full')) return [skip('bucket', 'storage is not running')]
   const storageFull = await import('@plinth/storage-full')
   const { storage, close } = await storageFull.openForOperator(
     found.service.config as StorageFullConfig,
   )
   const examined = await storageFull.examineBucket(storage).finally(close)
-  if (!examined) return [skip('bucket', 'files are in a folder')]
+  if (!examined) return [skip('bucket', 'files are stored in a folder')]
   const failed = examined.steps.find(({ passed }) => !passed)
   if (failed)
     return [
@@ -22,14 +22,14 @@ const bucket: Check = async ({ prepared, running }) => {
         check: 'bucket',
         status: 'fail',
         seen: `the step "${failed.name}" failed: ${failed.cause}`,
-        expected: 'an object that can be written, read and removed',
-        why: 'uploads and downloads are answered with 503',
+        expected: 'an object that can be written, read and deleted',
+        why: 'uploads and downloads answer 503',
         fix: failed.message,
       },
     ]
   const { state } = examined
   return [
-    ok('bucket', 'an object was written, listed, read in whole and in part, and removed'),
+    ok('bucket', 'an object was written, listed, read in whole and in part, and deleted'),
     ...(state ? [...exposureFindings(state), ...versionFindings(state)] : []),
     ...(state?.date === undefined ? [] : clockFindings('the object store', Date.parse(state.date))),
   ]
@@ -42,8 +42,8 @@ function exposureFindings({ othersMay }: BucketState): Finding[] {
       check: 'bucket',
       status: 'fail',
       seen: `without a key anyone can ${othersMay.join(' and ')} it`,
-      expected: 'a bucket for the access key alone',
-      why: 'files are read there without the rights that Plinth checks',
+      expected: 'a bucket that only the access key can use',
+      why: 'anyone can read files there, past the permissions that Plinth checks',
       fix: 'block public access to the bucket, and remove the policy or ACL that allows it',
     },
   ]
@@ -55,9 +55,9 @@ function versionFindings({ versions }: BucketState): Finding[] {
     {
       check: 'bucket',
       status: 'warn',
-      seen: 'the bucket keeps every version of a deleted file, without end',
-      expected: 'no versions, or a rule that removes old ones after some days',
-      why: 'what users delete stays readable for the owner of the bucket, and costs',
+      seen: 'the bucket keeps every version of a deleted file forever',
+      expected: 'no versions, or a rule that deletes old ones after some days',
+      why: 'what users delete stays readable to the owner of the bucket and keeps costing money',
       fix: 'a lifecycle rule with NoncurrentVersionExpiration, or versioning off',
     },
   ]

@@ -7,8 +7,8 @@ import {
   clockFindings,
   configOf,
   type Finding,
+  type Installation,
   ok,
-  type Patient,
   prefixOf,
   skip,
 } from '../finding.ts'
@@ -17,27 +17,30 @@ import { type Reading, readDatabase } from './read-database.ts'
 
 const LARGEST_LOG_BYTES = 2 ** 30
 
-/** The oldest that PostgreSQL's own project maintains. */
+/** The oldest version that the PostgreSQL project still maintains. */
 const OLDEST_POSTGRES = 14
 
 type Row = Record<string, string>
-type Prepared = Patient['prepared'][number]
+type Prepared = Installation['prepared'][number]
 
-/** Nothing is migrated and nothing written. */
-const database: Check = async (patient) => {
-  const stored = patient.prepared.filter((each) => configOf(each).databaseUrl !== undefined)
-  const findings = await Promise.all(stored.map((each) => databaseFindings(patient, each)))
+/** Migrates nothing and writes nothing. */
+const database: Check = async (installation) => {
+  const stored = installation.prepared.filter((each) => configOf(each).databaseUrl !== undefined)
+  const findings = await Promise.all(stored.map((each) => databaseFindings(installation, each)))
   return findings.flat()
 }
 
-async function databaseFindings(patient: Patient, prepared: Prepared): Promise<Finding[]> {
+async function databaseFindings(
+  installation: Installation,
+  prepared: Prepared,
+): Promise<Finding[]> {
   const config = configOf(prepared)
   const { name } = prepared.entry
   const setting = `${prefixOf(prepared)}DATABASE_URL`
   const url = config.databaseUrl ?? ''
   const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
-  if (file !== undefined && (!patient.hasData || !existsSync(file)))
-    return [skip('database', `${name}: ${file} is not there yet: the first start makes it`)]
+  if (file !== undefined && (!installation.hasData || !existsSync(file)))
+    return [skip('database', `${name}: ${file} does not exist yet: the first start creates it`)]
   let reading: Reading
   try {
     reading = await readDatabase(url)
@@ -59,14 +62,14 @@ async function databaseFindings(patient: Patient, prepared: Prepared): Promise<F
   try {
     const found = [
       ...(await (file === undefined
-        ? serverFindings(patient, prepared, reading)
+        ? serverFindings(installation, prepared, reading)
         : fileFindings(name, reading, file))),
       ...(await versionFindings(prepared, reading)),
-      ...(await keyFindings(patient, prepared, reading)),
+      ...(await keyFindings(installation, prepared, reading)),
     ]
     const isSound = found.every(({ status }) => status === 'ok')
     const engine = file === undefined ? 'PostgreSQL' : 'SQLite'
-    const sound = ok('database', `${name}: ${engine}, sound, and its keys open it`)
+    const sound = ok('database', `${name}: ${engine}, intact, and the keys match`)
     return isSound ? [...found, sound] : found
   } finally {
     await reading.close()
@@ -81,8 +84,8 @@ async function fileFindings(name: string, reading: Reading, file: string): Promi
       check: 'database',
       status: 'fail',
       seen: `${name}: ${checked?.quick_check}`,
-      expected: 'a sound file',
-      why: 'what is damaged is lost at the next write, or read as something else',
+      expected: 'an intact file',
+      why: 'damaged data may be misread, or lost with the next write',
       fix: `restore ${file} from a backup`,
     })
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
@@ -92,14 +95,14 @@ async function fileFindings(name: string, reading: Reading, file: string): Promi
       status: 'warn',
       seen: `${name}: the log ${file}-wal has ${Math.round(log / 2 ** 20)} MB`,
       expected: 'less than 1 GB',
-      why: 'a reader that never ends keeps it from being emptied',
+      why: 'a reader that never finishes keeps it from being truncated',
       fix: 'restart the service',
     })
   return findings
 }
 
 async function serverFindings(
-  patient: Patient,
+  installation: Installation,
   prepared: Prepared,
   reading: Reading,
 ): Promise<Finding[]> {
@@ -118,8 +121,8 @@ async function serverFindings(
       status: 'warn',
       seen: `${name}: PostgreSQL ${version}`,
       expected: `${OLDEST_POSTGRES} or later`,
-      why: 'the project does not maintain it any more, and Plinth is not tested with it',
-      fix: 'pg_upgrade to a version that is maintained',
+      why: 'the PostgreSQL project no longer maintains it, and Plinth is not tested with it',
+      fix: 'pg_upgrade to a maintained version',
     })
   if (about?.encoding !== 'UTF8')
     findings.push({
@@ -127,19 +130,19 @@ async function serverFindings(
       status: 'fail',
       seen: `${name}: the encoding is ${about?.encoding}`,
       expected: 'UTF8',
-      why: 'names of other languages cannot be stored',
+      why: 'names in other scripts cannot be stored',
       fix: `create database plinth encoding 'UTF8' template template0`,
     })
   const nodes = Math.max(1, Number(about?.nodes))
   if (findings.every(({ status }) => status === 'ok'))
     findings.push(ok('database', `${name}: PostgreSQL ${version}, nodes seen: ${about?.nodes}`))
-  const room = { most: Number(about?.most), nodes }
-  return [...findings, ...roomFindings(patient, prepared, room)]
+  const server = { most: Number(about?.most), nodes }
+  return [...findings, ...connectionFindings(installation, prepared, server)]
 }
 
-/** All services that share the server, on every node that is connected, with one more while one is replaced. */
-function roomFindings(
-  { env, prepared: all }: Patient,
+/** Counts all services that share the server, on every connected node and on one more during a rolling update. */
+function connectionFindings(
+  { env, prepared: all }: Installation,
   prepared: Prepared,
   { most, nodes }: { most: number; nodes: number },
 ): Finding[] {
@@ -154,9 +157,9 @@ function roomFindings(
     {
       check: 'database',
       status: 'warn',
-      seen: `${server}: nodes seen: ${nodes}; with one more they may take ${needed} of ${most} connections`,
-      expected: 'room for every node, and for one more while one is replaced',
-      why: 'what does not get a connection is answered with 503',
+      seen: `${server}: nodes seen: ${nodes}; with one more they may use ${needed} of ${most} connections`,
+      expected: 'enough connections for every node, and for one more during a rolling update',
+      why: 'requests that get no connection answer 503',
       fix: `${prefixOf(prepared)}DATABASE_CONNECTIONS=${share} in .env, a larger max_connections, or PgBouncer`,
     },
   ]
@@ -166,7 +169,7 @@ function hostOf({ databaseUrl = '' }: Config): string | undefined {
   return databaseUrl.startsWith('postgres') ? new URL(databaseUrl).host : undefined
 }
 
-/** Data that a later version has changed, or that this one will change when it starts. */
+/** Data that a later version has migrated, or that this one will migrate when it starts. */
 async function versionFindings({ entry, service }: Prepared, reading: Reading): Promise<Finding[]> {
   const { name } = entry
   const rows = await reading.rows('select * from schema_migrations').catch((): Row[] => [])
@@ -182,9 +185,9 @@ async function versionFindings({ entry, service }: Prepared, reading: Reading): 
     {
       check: 'upgrade',
       status: 'fail',
-      seen: `${name}: the data is of Plinth ${newer.sort().at(-1)}, and this is ${VERSION}`,
+      seen: `${name}: the data is from Plinth ${newer.sort().at(-1)}, but this is ${VERSION}`,
       expected: 'a version at least as new as the data',
-      why: 'an older version would not know what it reads, and refuses to start',
+      why: 'an older version cannot understand the data and refuses to start',
       fix: `install ${newer.sort().at(-1)}, or restore the copy made before the update`,
     },
   ]

@@ -4,7 +4,7 @@ export type Reading = { rows(query: string): Promise<Row[]>; close(): Promise<vo
 
 const CONNECT_MS = 5_000
 
-/** For reading alone: opening a database as a service does would migrate it. */
+/** Opens a database read-only: opening it as a service does would migrate it. */
 export async function readDatabase(url: string): Promise<Reading> {
   return url.startsWith('sqlite:') ? readFile(url.slice('sqlite:'.length)) : readServer(url)
 }
