@@ -59,7 +59,7 @@ const id = Type.String({ examples: ['ep_2f1c7a9b8e6d5f4c3a2b1908'] })
 /** The events that every service publishes. */
 export const COMMON_EVENTS: EventCatalogue = {
   ping: {
-    description: 'Sent to an endpoint when it is made, and as a test.',
+    description: 'Sent to an endpoint when it is created, and as a test.',
     data: Type.Object({ endpointId: id }),
   },
   'endpoint.disabled': {
@@ -83,9 +83,9 @@ const KEY_TYPES: Partial<Record<KeyEvent['event'], string>> = {
 
 /** The events that services with service keys publish. */
 export const KEY_EVENTS: EventCatalogue = {
-  'service_key.created': { description: 'A service key was made.', data: keyData },
+  'service_key.created': { description: 'A service key was created.', data: keyData },
   'service_key.rotated': { description: 'A service key has a successor.', data: keyData },
-  'service_key.revoked': { description: 'A service key ended.', data: keyData },
+  'service_key.revoked': { description: 'A service key was revoked.', data: keyData },
   'service_key.expiring': {
     description: 'A service key ends in 30 days, and again in 7, and has no successor.',
     data: keyData,

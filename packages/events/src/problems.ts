@@ -3,7 +3,7 @@ import { defineProblem } from '@plinth/kit'
 export const urlNotAllowed = defineProblem(
   'URL_NOT_ALLOWED',
   400,
-  'This address is not one that events may be sent to.',
+  'Events may not be sent to this address.',
   { title: 'Validation failed' },
 )
 
@@ -36,7 +36,7 @@ export const eventMissing = defineProblem(
 export const cursorGone = defineProblem(
   'CURSOR_GONE',
   410,
-  'The event that you read last is not kept any more. Read the present state, then begin anew.',
+  'The last event you read has been deleted. Read the current state, then start over.',
 )
 
 export const tooManyStreams = defineProblem(
@@ -49,5 +49,5 @@ export const tooManyStreams = defineProblem(
 export const secretsNotConfigured = defineProblem(
   'WEBHOOKS_NOT_CONFIGURED',
   503,
-  'Endpoints have secrets, and this service has no master key to keep them under.',
+  'Endpoints have secrets, and this service has no master key to encrypt them with.',
 )

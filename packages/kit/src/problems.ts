@@ -102,7 +102,7 @@ export const hostMissing = defineProblem('MISSING_HOST', 400, 'The request has n
 export const misdirected = defineProblem(
   'MISDIRECTED_REQUEST',
   421,
-  'This service does not answer under that host name. An operator can allow it by setting.',
+  'This service does not answer under that host name. An operator can allow it in the settings.',
 )
 
 export const callerUnknown = defineProblem(
@@ -168,7 +168,7 @@ export const tooManyUnfinished = defineProblem(
 export const issuerUnavailable = defineProblem(
   'ISSUER_UNAVAILABLE',
   503,
-  'The issuer of this token cannot be reached to check it.',
+  'The issuer of this token cannot be reached, so the token cannot be checked.',
   { headers: { 'retry-after': '5' } },
 )
 

@@ -74,7 +74,7 @@ does not identify callers: the application in front of it does.`,
     Refunds: 'Money back, once for each reference.',
     Customers: 'Customers live at the provider only.',
     Webhooks: 'Events that the provider delivers.',
-    Events: 'What has happened, and where it is told.',
+    Events: 'What has happened, and the endpoints that are notified.',
     'Service keys':
       'Keys of the calling applications; for administrators and keys with keys:write.',
     Operations: 'Configuration, audit, health, and this document.',

@@ -39,7 +39,7 @@ const url = Type.String({
 const description = Type.String({ maxLength: 200, pattern: '^[^\\p{Cc}\\p{Cs}]*$' })
 const types = Type.Array(Type.String({ maxLength: 64, examples: ['ping'] }), {
   maxItems: 50,
-  description: 'Which events it gets; all when empty',
+  description: 'The event types it gets; all when empty',
 })
 
 const EndpointBody = Type.Object(
@@ -75,7 +75,10 @@ const EndpointReply = Type.Object(endpoint, {
   additionalProperties: false,
 })
 
-const secret = Type.String({ description: 'Verifies what is sent', examples: ['whsec_MfKQ…'] })
+const secret = Type.String({
+  description: 'Verifies the signature of each delivery',
+  examples: ['whsec_MfKQ…'],
+})
 
 const NewEndpointReply = Type.Object(
   { ...endpoint, secret },
@@ -92,7 +95,7 @@ export function endpointRoutes(server: Server, events: Events, guards: EventGuar
     onRequest: guards.write,
     schema: {
       operationId: 'createWebhookEndpoint',
-      summary: 'Name an address that events are sent to; it gets a ping',
+      summary: 'Create a webhook endpoint; it gets a ping',
       tags,
       body: EndpointBody,
       response: { 201: replyWith({ headers: ['Location'] }, NewEndpointReply) },
@@ -109,7 +112,7 @@ export function endpointRoutes(server: Server, events: Events, guards: EventGuar
     onRequest: guards.write,
     schema: {
       operationId: 'webhookEndpoints',
-      summary: 'Where events are sent',
+      summary: 'List the webhook endpoints',
       tags,
       response: { 200: Type.Array(EndpointReply) },
     },
@@ -153,7 +156,7 @@ function changeRoutes(server: Server, events: Events, guards: EventGuards): void
     onRequest: guards.write,
     schema: {
       operationId: 'deleteWebhookEndpoint',
-      summary: 'Send no more events there',
+      summary: 'Delete an endpoint',
       tags,
       params: EndpointParams,
       response: { 204: noContent },
@@ -188,7 +191,7 @@ function secretRoutes(server: Server, events: Events, { admin }: EventGuards): v
     onRequest: admin,
     schema: {
       operationId: 'rotateWebhookSecret',
-      summary: 'Make a new secret; the old one also signs for a day',
+      summary: 'Rotate the secret; the old one also signs for another day',
       tags,
       params,
       response: { 200: SecretReply },

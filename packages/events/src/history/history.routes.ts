@@ -171,7 +171,7 @@ function repeatRoutes(server: Server, events: Events, { write }: EventGuards): v
     onRequest: write,
     schema: {
       operationId: 'recoverWebhookEndpoint',
-      summary: 'Send an endpoint again what happened in a span of time',
+      summary: 'Send an endpoint the events of a time range again',
       tags,
       params: EndpointParams,
       body: RecoverBody,
@@ -192,7 +192,7 @@ function forwardRoutes(server: Server, events: Events, { read }: EventGuards): v
     onRequest: read,
     schema: {
       operationId: 'recordEventForward',
-      summary: 'Say what a receiver of your own answered to an event',
+      summary: 'Report how your own receiver answered an event',
       description: 'As `plinth listen` does. The newest 20 of an event are kept.',
       tags,
       params: EventParams,

@@ -16,13 +16,13 @@ export const uploadTooLarge = defineProblem(
 export const uploadTooSlow = defineProblem(
   'UPLOAD_TOO_SLOW',
   408,
-  'The upload came too slowly and was cut off.',
+  'The upload was too slow and was cut off.',
 )
 
 export const uploadAborted = defineProblem(
   'UPLOAD_ABORTED',
   400,
-  'The client left before the upload was complete.',
+  'The client disconnected before the upload was complete.',
 )
 
 export const fileEmpty = defineProblem('EMPTY_FILE', 400, 'The file is empty.')

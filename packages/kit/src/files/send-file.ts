@@ -64,8 +64,8 @@ export function fileReplies(mediaTypes = ['*/*']) {
   const ranged = [...SENT, 'Content-Range']
   return {
     200: bareReply({ mediaTypes, headers: SENT, description: 'The whole file' }),
-    206: bareReply({ mediaTypes, headers: ranged, description: 'The range that was asked for' }),
-    304: bareReply({ headers: ['ETag'], description: 'The client has it already' }),
+    206: bareReply({ mediaTypes, headers: ranged, description: 'The requested range' }),
+    304: bareReply({ headers: ['ETag'], description: 'The client already has this version' }),
     412: bareReply({ headers: ['ETag'], description: 'A precondition failed' }),
     416: bareReply({ headers: ['Content-Range'], description: 'The file has no such range' }),
   }

@@ -9,7 +9,7 @@ import type { ServiceKey } from './service-keys.repository.ts'
 export const KeyBody = Type.Object({
   name: Type.String({
     pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$',
-    message: 'must not be blank, nor have control characters',
+    message: 'must not be blank or contain control characters',
     maxLength: 100,
     examples: ['shop'],
   }),

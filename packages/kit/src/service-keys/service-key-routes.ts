@@ -63,7 +63,7 @@ export function serviceKeyRoutes(
     onRequest: changing,
     schema: {
       operationId: 'createServiceKey',
-      summary: 'Make a service key; its secret is in this reply only',
+      summary: 'Create a service key; only this reply contains its secret',
       tags,
       body: KeyBody,
       response: { 201: IssuedReply },
@@ -92,7 +92,7 @@ export function serviceKeyRoutes(
     },
     schema: {
       operationId: 'rotateServiceKey',
-      summary: 'Make a new secret; the old one stays good for the overlap',
+      summary: 'Rotate the secret; the old one stays valid for the overlap',
       tags,
       params: IdPath,
       body: RotateBody,
@@ -110,7 +110,7 @@ export function serviceKeyRoutes(
     onRequest: changing,
     schema: {
       operationId: 'revokeServiceKey',
-      summary: 'End a service key at once',
+      summary: 'Revoke a service key at once',
       tags,
       params: IdPath,
       response: { 204: noContent },

@@ -23,7 +23,7 @@ export const eventMissing = missing('EVENT_NOT_FOUND', 'There is no webhook even
 
 export const returnUrlNotAllowed = invalid(
   'RETURN_URL_NOT_ALLOWED',
-  'The page is not at an origin that customers may be sent back to.',
+  'The page has an origin that customers may not be sent back to.',
 )
 
 export const paymentDiffers = conflict(

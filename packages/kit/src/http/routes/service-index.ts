@@ -17,7 +17,7 @@ export function indexRoute(server: Server, { name, version, consolePath = '/api-
   server.get('/', {
     schema: {
       operationId: 'index',
-      summary: 'What is here; a browser is sent to the console',
+      summary: 'The service and its links; a browser is redirected to the console',
       tags: ['Operations'],
       response: {
         200: replyWith({ headers: ['Vary'] }, IndexReply),

@@ -25,7 +25,10 @@ export function actuatorRoutes(server: Server, options: ActuatorOptions): void {
   discoveryRoutes(server, options)
   const alive = probe('liveness', 'Whether the process answers')
   server.get('/actuator/health/liveness', alive, async (_request, reply) => report(reply, UP))
-  const ready = probe('readiness', 'Whether the service takes requests: not while it stops')
+  const ready = probe(
+    'readiness',
+    'Whether the service accepts requests; false while it is stopping',
+  )
   server.get('/actuator/health/readiness', ready, async (_request, reply) =>
     report(reply, await server.readiness()),
   )

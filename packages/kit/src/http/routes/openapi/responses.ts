@@ -62,7 +62,7 @@ const HEADERS: Record<string, [description: string, schema: Json]> = {
   'Last-Modified': ['When the file last changed.', { type: 'string' }],
   'Content-Disposition': ['The name of the file (RFC 6266).', { type: 'string' }],
   'Content-Range': ['Which bytes these are (RFC 9110).', { type: 'string' }],
-  'Accept-Ranges': ['`bytes`: ranges may be asked for.', { type: 'string', const: 'bytes' }],
+  'Accept-Ranges': ['`bytes`: ranges may be requested.', { type: 'string', const: 'bytes' }],
   'Repr-Digest': ['The SHA-256 of the whole file (RFC 9530).', { type: 'string' }],
   'Set-Cookie': ['The cookie that belongs to the token.', { type: 'string' }],
   Link: ['Where the neighbouring pages are (RFC 8288).', { type: 'string' }],
