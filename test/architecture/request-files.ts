@@ -139,6 +139,9 @@ async function paymentRequests(scope: Scope, folder: string, measured: Measured)
     PROVIDER_SECRET_KEY: 'sk_test_sandbox',
     PROVIDER_API_BASE: sandbox.baseUrl,
     PROVIDER_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    // A round of reconciling during a measurement would be counted as part of the request.
+    PAYMENTS_LOOK_EVERY_SECONDS: '3600',
+    PAYMENTS_POLL_EVERY_SECONDS: '3600',
   })
   const api = await started(scope, createPayments(silent(config)))
   const checkOut = checkouts(api)
