@@ -134,7 +134,7 @@ describe('one sign-in', { skip }, () => {
       await file.waitFor()
 
       await goTo(page, 'profile')
-      await page.getByText('Your account is one of Identity').waitFor()
+      await page.getByText('Your account belongs to Identity').waitFor()
       assert.deepEqual(await accessibilityFaults(page), [])
 
       await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
@@ -168,7 +168,7 @@ describe('one sign-in', { skip }, () => {
     const address = consoleOf(`${suite.landingUrl}/payments`, 'payments')
     const page = await openConsole(t, browser, address)
     const tokens = collectTokens(page)
-    await page.getByText('This service takes accounts of Identity: sign in there').waitFor()
+    await page.getByText('This service accepts Identity accounts: sign in there').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
     await goTo(page, 'access')
     await page.getByRole('heading', { name: 'Use a token or a key' }).waitFor()
@@ -202,7 +202,7 @@ describe('one sign-in', { skip }, () => {
   test('at a port says which accounts are taken, and where one sign-in works', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('storage-full')))
 
-    await page.getByText('Accounts of Identity work here, too').waitFor()
+    await page.getByText('Identity accounts work here, too').waitFor()
 
     const home = page.getByRole('link', { name: 'all services' }).last()
     assert.equal(await home.getAttribute('href'), `${suite.landingUrl}/`)
@@ -210,7 +210,7 @@ describe('one sign-in', { skip }, () => {
 
   test('does not reach payments at a port, which takes a token and leaves it nowhere', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('payments'), 'payments'))
-    await page.getByText('This service takes accounts of Identity: open this console').waitFor()
+    await page.getByText('This service accepts Identity accounts: open this console').waitFor()
     const reply = await fetch(`${suite.urlOf('identity')}/api/auth/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -233,7 +233,7 @@ describe('one sign-in', { skip }, () => {
     const facts = { access: 'issuer', issuer: 'https://id.example', suite: null }
     await page.route('**/facts.json', (route) => route.fulfill({ json: facts }))
     await page.reload()
-    await page.getByText('takes accounts of Identity, at https://id.example.').waitFor()
+    await page.getByText('accepts Identity accounts, at https://id.example.').waitFor()
   })
 })
 

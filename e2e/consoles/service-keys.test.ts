@@ -127,7 +127,7 @@ describe('service keys and events in the consoles', { skip }, () => {
     assert.match(String(copied), /verifyWebhook/)
 
     await page.getByRole('button', { name: 'Send a test' }).click()
-    await page.getByRole('link', { name: 'See what became of it' }).click()
+    await page.getByRole('link', { name: 'See its deliveries' }).click()
     await until(
       () => receiver.ids.length,
       (count) => count === 2,
@@ -151,7 +151,7 @@ describe('service keys and events in the consoles', { skip }, () => {
     })
 
     assert.equal(receiver.ids[2], receiver.ids[1])
-    await page.getByRole('button', { name: 'Look again' }).click()
+    await page.getByRole('button', { name: 'Reload' }).click()
     await page.getByRole('cell', { name: 'replay' }).waitFor()
     await page.getByRole('table', { name: 'Forwards' }).getByText(forward.url).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])

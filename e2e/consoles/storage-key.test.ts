@@ -126,7 +126,7 @@ describe('the key edition’s tester', { skip }, () => {
     await page.getByText('PNG, JPEG, WebP and PDF, up to 2 kB each').waitFor()
     const long = textFile('long.pdf', `%PDF-1.4\n${' '.repeat(3000)}`, 'application/pdf')
     await page.getByLabel('Files to upload').setInputFiles(long)
-    await page.getByText('The file is too large: it has 2.9 kB, and 2 kB are taken.').waitFor()
+    await page.getByText('The file is too large: it has 2.9 kB, and the limit is 2 kB.').waitFor()
 
     const types = [{ name: 'png', mediaType: 'image/png', extensions: ['.png'] }]
     const facts = { suite: null, uploads: { maxFileBytes: 4096, types } }
@@ -137,7 +137,7 @@ describe('the key edition’s tester', { skip }, () => {
 
     await page.getByText('PNG, up to 4 kB each').waitFor()
     await page.getByLabel('Files to upload').setInputFiles(long)
-    await page.getByText('The extension .pdf is not accepted. Taken are PNG.').waitFor()
+    await page.getByText('The extension .pdf is not accepted. Accepted types: PNG.').waitFor()
   })
 
   test('is the same bytes whatever key is configured', async () => {

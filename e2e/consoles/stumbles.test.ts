@@ -107,7 +107,7 @@ describe('where people stumbled', { skip }, () => {
     const uploads = page.locator('.uploads')
     await uploads.locator('.badge.good').nth(2).waitFor()
     await uploads
-      .getByText(/^The extension \.docx is not accepted\. Taken are PNG, .* and SVG\.$/)
+      .getByText(/^The extension \.docx is not accepted\. Accepted types: PNG, .* and SVG\.$/)
       .waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
 
@@ -278,7 +278,7 @@ describe('where people stumbled', { skip }, () => {
     const before = await widthOf()
     const content = page.locator('.main')
 
-    await page.getByRole('separator', { name: 'Width of the requests' }).press('ArrowRight')
+    await page.getByRole('separator', { name: 'Width of the request panel' }).press('ArrowRight')
     assert.equal(await until(widthOf, (width) => width !== before), before - 24)
     await page.reload()
     await panel.waitFor()

@@ -30,7 +30,7 @@ export function AccessPage() {
       title="Access"
       about={
         takesAccounts()
-          ? 'This service takes accounts of Identity, and service keys. It has no accounts of its own.'
+          ? 'This service accepts Identity accounts and service keys. It has no accounts of its own.'
           : 'This service asks for a service key, where it asks who calls.'
       }
     >
@@ -154,7 +154,7 @@ function AccessNote() {
     return (
       <span>
         {takesAccounts()
-          ? 'This service takes accounts of Identity, and service keys. '
+          ? 'This service accepts Identity accounts and service keys. '
           : 'This service asks for a service key. '}
         <a href="#/access">{takesAccounts() ? 'Sign in' : 'Enter one'}</a>
       </span>

@@ -23,7 +23,7 @@ export type UploadQueue = ReturnType<typeof createUploadQueue>
 
 const AT_ONCE = 3
 
-/** Sends dropped files, three at a time. What the server would refuse is sent only on request. */
+/** Sends dropped files, three at a time. Files that the server would refuse are sent only on request. */
 export function createUploadQueue({ send, onStored }: QueueOptions) {
   const uploads = signal<Upload[]>([])
   const aborts = new Map<number, AbortController>()
