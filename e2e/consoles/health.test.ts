@@ -47,9 +47,9 @@ describe('the Health page', { skip }, () => {
 
       const identity = page.locator('[data-service="identity"]')
       const drawn = (name: RegExp) => identity.getByRole('img', { name })
-      await drawn(/^Requests a second, last hour: requests 0\.\d+, highest 0\.\d+/).waitFor()
-      await drawn(/^Time for a request, last hour: p99 [\d.]+ ms, p50 [\d.]+ ms/).waitFor()
-      await drawn(/^Failures a second/).waitFor()
+      await drawn(/^Requests per second, last hour: requests 0\.\d+, highest 0\.\d+/).waitFor()
+      await drawn(/^Time per request, last hour: p99 [\d.]+ ms, p50 [\d.]+ ms/).waitFor()
+      await drawn(/^Failures per second/).waitFor()
       await page.getByRole('img', { name: /^Password hashes waiting/ }).waitFor()
       await page.getByRole('img', { name: /^Free for .*identity: data/ }).waitFor()
       const { scrollWidth, clientWidth } = await page.evaluate<Widths>(WIDTHS)
@@ -75,7 +75,7 @@ describe('the Health page', { skip }, () => {
     await page.getByRole('button', { name: 'Show the figures' }).click()
 
     await page
-      .getByRole('img', { name: /^Requests a second/ })
+      .getByRole('img', { name: /^Requests per second/ })
       .first()
       .waitFor()
     assert.equal((await fetch(`${management}/api/history`)).status, 401)

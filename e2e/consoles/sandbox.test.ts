@@ -272,7 +272,7 @@ describe('the page of the sandbox provider', { skip }, () => {
     await page.getByLabel('Delay deliveries').fill('5')
     await page.getByLabel('Extra copies').fill('1')
     await page.getByLabel('Send in reverse').fill('2')
-    await page.getByLabel('All events claim one second').selectOption('on')
+    await page.getByLabel('All events claim the same second').selectOption('on')
     await page.getByLabel('Sign with').selectOption('both')
     await page.getByLabel('Refunds').selectOption('pending')
     await page.getByLabel('Enforce amount limits').selectOption('on')

@@ -101,7 +101,7 @@ describe('the key edition’s tester', { skip }, () => {
   test('asks for the key when the server has one of its own, and keeps it nowhere', async (t) => {
     const page = await openConsole(t, browser, addressWithOwnKey)
 
-    await page.getByText('This server has a key of its own: type it.').waitFor()
+    await page.getByText('This server has its own key: enter it.').waitFor()
     assert.doesNotMatch(await page.content(), new RegExp(OWN_KEY))
     await page.getByLabel('Key', { exact: true }).fill(OWN_KEY)
     await page.getByRole('button', { name: 'Show the key' }).click()
@@ -115,7 +115,7 @@ describe('the key edition’s tester', { skip }, () => {
     assert.deepEqual(await findTokens(page, [OWN_KEY]), ['field'], 'only where it was typed')
 
     await page.reload()
-    await page.getByText('This server has a key of its own: type it.').waitFor()
+    await page.getByText('This server has its own key: enter it.').waitFor()
     assert.deepEqual(await findTokens(page, [OWN_KEY]), [])
   })
 

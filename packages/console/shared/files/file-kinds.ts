@@ -45,7 +45,7 @@ export const KNOWN_KINDS: FileKind[] = [
 ]
 
 /** The kinds that the service reports to accept; until it has reported them, all that the page knows. */
-export function takenKinds(): FileKind[] {
+export function acceptedKinds(): FileKind[] {
   const { uploads } = facts.value
   return uploads ? kindsOf(uploads.types) : KNOWN_KINDS
 }

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import type { Call, Reply } from '../api/api.ts'
 import { facts, factsRead } from '../shell/facts.ts'
 import { checkFile, type FileVerdict } from './file-check.ts'
-import { declared, takenKinds } from './file-kinds.ts'
+import { declared, acceptedKinds } from './file-kinds.ts'
 
 export type Upload = {
   id: number
@@ -35,7 +35,7 @@ export function createUploadQueue({ send, onStored }: QueueOptions) {
 
   async function add(files: Iterable<File>): Promise<void> {
     await factsRead
-    const kinds = takenKinds()
+    const kinds = acceptedKinds()
     for (const given of files) {
       const file = declared(given, kinds)
       lastId += 1
