@@ -96,7 +96,7 @@ describe('the account pages', { skip }, () => {
     await again.getByRole('heading', { name: 'Forgot your password?' }).waitFor()
 
     await again.goto(`${identity}/account/#verify=unknown`)
-    await again.getByText('This link or code does not work any more').waitFor()
+    await again.getByText('This link or code no longer works').waitFor()
     await again.getByRole('link', { name: 'Ask for a new mail' }).click()
     await again.getByRole('heading', { name: 'Confirm your e-mail address' }).waitFor()
     const address = again.getByRole('textbox', { name: 'E-mail address' })
@@ -127,10 +127,10 @@ describe('the account pages', { skip }, () => {
     await says(second.link, /expired on Jan 2, 2026/)
   })
 
-  test('what is typed the moment a field appears stays, and so does the focus', async (t) => {
+  test('text typed the moment a field appears is kept, and so is the focus', async (t) => {
     const page = await openConsole(t, browser, `${identity}/account/`)
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-    // The observer runs right after the page has been drawn, before any timer or frame.
+    // The observer runs right after the page is rendered, before any timer or frame.
     await page.evaluate(`new MutationObserver((_, observer) => {
       const field = document.querySelector('input[name=email]')
       if (!field) return
@@ -141,7 +141,7 @@ describe('the account pages', { skip }, () => {
     }).observe(document.body, { subtree: true, childList: true })
     location.hash = 'resend'`)
     await page.getByRole('heading', { name: 'Confirm your e-mail address' }).waitFor()
-    // What waits for the paint has run by then.
+    // Effects that wait for the paint have run by then.
     await page.evaluate(`new Promise((done) => requestAnimationFrame(() => setTimeout(done)))`)
 
     const address = page.getByRole('textbox', { name: 'E-mail address' })
@@ -151,7 +151,7 @@ describe('the account pages', { skip }, () => {
     await page.getByRole('heading', { name: 'Check your inbox' }).waitFor()
   })
 
-  /** Turns the second factor on in a session of its own. */
+  /** Turns the second factor on in a separate session. */
   const enrolElsewhere = async ({ username, password }: { username: string; password: string }) => {
     const { accessToken } = (await (
       await post('/api/auth/login', { username, password })
@@ -170,7 +170,7 @@ describe('the account pages', { skip }, () => {
     return { secret, recoveryCodes }
   }
 
-  test('a reset asks for the second factor, and takes a recovery code', async (t) => {
+  test('a reset asks for the second factor and accepts a recovery code', async (t) => {
     const user = await register('twofactors')
     const { username, email } = user
     const verify = await mailTo(email, 'verify-email')
@@ -194,7 +194,7 @@ describe('the account pages', { skip }, () => {
     assert.equal(await logIn(username, NEW_PASSWORD), 401)
   })
 
-  test('an address is verified by a button, in German too', async (t) => {
+  test('an address is verified with a button, in German, too', async (t) => {
     const { email, ...credentials } = await register('verified')
     const { link } = await mailTo(email, 'verify-email')
     const reply = await post('/api/auth/login', credentials)
@@ -216,7 +216,7 @@ describe('the account pages', { skip }, () => {
     assert.equal(await isVerified(), true)
   })
 
-  test('the codes of mails that are read elsewhere are typed with their address', async (t) => {
+  test('codes of mails read on another device can be entered together with the address', async (t) => {
     const user = await register('typist')
     const { code } = await mailTo(user.email, 'verify-email')
     const page = await openConsole(t, browser, `${identity}/account/#resend`, {
@@ -258,7 +258,7 @@ describe('the account pages', { skip }, () => {
     assert.equal(await logIn(user.username, NEW_PASSWORD), 200)
   })
 
-  test('an address that is not confirmed yet is confirmed in the own account', async (t) => {
+  test('an unconfirmed address can be confirmed on the account page', async (t) => {
     const user = await register('unconfirmed')
     const first = await mailTo(user.email, 'verify-email')
     const page = await openConsole(t, browser, `${identity}/account/`)
@@ -277,7 +277,7 @@ describe('the account pages', { skip }, () => {
     await address.getByText('This address is not confirmed yet.').waitFor({ state: 'detached' })
   })
 
-  test('data comes by mail; a notice of it is answered with "this was not me"', async (t) => {
+  test('data is exported by mail, and its notice can be answered with "this was not me"', async (t) => {
     const { username, email, password } = await register('robbed')
     const reply = await post('/api/auth/login', { username, password })
     const { accessToken } = (await reply.json()) as { accessToken: string }
@@ -299,7 +299,7 @@ describe('the account pages', { skip }, () => {
     await mailTo(email, 'password-ended')
   })
 
-  test('an account that somebody else registered is disabled by the owner of the address', async (t) => {
+  test('the owner of an address can disable an account that someone else registered with it', async (t) => {
     const { username, email, password } = await register('trapped')
     const { link } = await mailTo(email, 'verify-email')
     const page = await openConsole(t, browser, link)
@@ -308,7 +308,7 @@ describe('the account pages', { skip }, () => {
     assert.equal(await logIn(username, password), 401)
   })
 
-  test('a new address is confirmed, and undone from the old one', async (t) => {
+  test('a new address is confirmed, and the old one can undo the change', async (t) => {
     const { username, email, password } = await register('mover')
     const reply = await post('/api/auth/login', { username, password })
     const { accessToken } = (await reply.json()) as { accessToken: string }
@@ -344,7 +344,7 @@ describe('the account pages', { skip }, () => {
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   }
 
-  test('the own account: a second factor with its recovery codes, and devices', async (t) => {
+  test('the account page manages a second factor, its recovery codes, and devices', async (t) => {
     const user = await register('athome')
     assert.equal(await logIn(user.username, user.password), 200)
     const page = await openConsole(t, browser, `${identity}/account/`)
@@ -428,7 +428,7 @@ describe('the account pages', { skip }, () => {
     await page.getByText('You have 3 recovery codes left. Make new ones soon.').waitFor()
   })
 
-  test('the own account opens with a passkey, and removes it', async (t) => {
+  test('the account page signs in with a passkey and removes it', async (t) => {
     const page = await openConsole(t, browser, consoleOf(identity))
     await addVirtualAuthenticator(page)
     await signInDemo(page, 'user')
@@ -447,7 +447,7 @@ describe('the account pages', { skip }, () => {
     await page.getByRole('heading', { name: 'Your account' }).waitFor()
   })
 
-  test('the own account asks who it is before it changes the address, and can be deleted', async (t) => {
+  test('the account page reauthenticates before it changes the address, and deletes the account', async (t) => {
     const user = await register('leaving')
     const page = await openConsole(t, browser, `${identity}/account/`, {
       viewport: { width: 390, height: 800 },

@@ -42,7 +42,7 @@ describe('the Health page', { skip }, () => {
   for (const [look, options] of Object.entries(LOOKS))
     test(`draws rates, times, failures, queues and disk: ${look}`, async (t) => {
       const page = await openConsole(t, browser, `${landing}/health/index.html`, options)
-      // It shows for ten seconds as what there is now.
+      // The page shows this request as the current rate for ten seconds.
       await assert.rejects(identityClient(identityUrl).me(), { status: 401 })
 
       const identity = page.locator('[data-service="identity"]')
@@ -65,7 +65,7 @@ describe('the Health page', { skip }, () => {
     await page.getByRole('heading', { name: 'Health' }).waitFor()
   })
 
-  test('asks for the token where the listener has one', async (t) => {
+  test('asks for the token if the listener has one', async (t) => {
     const page = await openConsole(t, browser, `${management}/health/index.html`)
 
     await page.getByLabel('Token', { exact: true }).last().fill('another-token-of-this-length')

@@ -19,7 +19,7 @@ import { consoleOf, goTo, openConsole, showRequests, signIn } from './watched-pa
 
 const skip = await browserSkip()
 
-/** Runs in the page: how much wider than its place something is. */
+/** Runs in the page: how much wider an element is than its container. */
 const hiddenPixels = ({ scrollWidth, clientWidth }: { scrollWidth: number; clientWidth: number }) =>
   scrollWidth - clientWidth
 
@@ -68,7 +68,7 @@ describe('the identity console', { skip }, () => {
     await page.getByText('rotated 2 times').waitFor()
   })
 
-  test('sends one refresh however often it is asked for at once', async (t) => {
+  test('sends one refresh however many are requested at once', async (t) => {
     const page = await openConsole(t, browser, address)
     await signIn(page, 'user')
     const refreshes: string[] = []
@@ -160,7 +160,7 @@ describe('the identity console', { skip }, () => {
     await page.getByText('No passkeys yet.').waitFor()
   })
 
-  test('says in plain words why the browser refused a second passkey', async (t) => {
+  test('explains why the browser refused a second passkey', async (t) => {
     const page = await openConsole(t, browser, address)
     await addVirtualAuthenticator(page)
     await signIn(page, 'admin')
@@ -248,7 +248,7 @@ describe('the identity console', { skip }, () => {
     await page.getByText('user is a user and may sign in.').waitFor()
   })
 
-  test('finds one account among many, and acts on it with a reason that the audit shows', async (t) => {
+  test('finds one account among many and acts on it with a reason that the audit shows', async (t) => {
     const { origin } = new URL(address)
     const long = 'a-name-of-fifty-characters-that-must-not-break-it-'
     const register = (username: string, email: string) =>
@@ -436,7 +436,7 @@ describe('the identity console', { skip }, () => {
     await form.getByLabel('E-mail').fill('invited@example.com')
     await form.getByLabel('Reason').fill('joins the team')
     await form.getByRole('button', { name: 'Create and send the mail' }).click()
-    await page.getByText('invited is created').waitFor()
+    await page.getByText('invited was created').waitFor()
 
     const read = async () => {
       const reply = await fetch(`${origin}/api/dev/mail?to=invited@example.com`)
@@ -622,7 +622,7 @@ describe('the identity console', { skip }, () => {
   })
 })
 
-/** Speaks as much SMTP as one mail needs; refuses the first recipients. */
+/** Speaks just enough SMTP to receive a mail; refuses the first recipients. */
 async function startMailServer(
   t: TestContext,
   { refusals }: { refusals: number },
@@ -653,7 +653,7 @@ async function startMailServer(
   return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Waits for a paragraph and its style in the frame of a mail; read from outside, as scripts are off in there. */
+/** Waits for a paragraph and its style in the frame of a mail. Reads it from outside, because scripts are off inside. */
 async function framed(page: Page, title: string, text: string, style: string, value: string) {
   const paragraphs = `[...document.querySelector('iframe[title^="${title}"]').contentDocument.querySelectorAll('p')]`
   const found = `${paragraphs}.find((p) => p.textContent === '${text}')`
@@ -663,7 +663,7 @@ async function framed(page: Page, title: string, text: string, style: string, va
   )
 }
 
-/** Registering so many takes an hour of hashing; every second one is disabled. */
+/** Inserts users directly, because registering so many would take an hour of hashing. Every second one is disabled. */
 function insertUsers(file: string, count: number): void {
   const database = new DatabaseSync(file)
   database.exec(`
