@@ -17,7 +17,7 @@ const FAULTS = new Set(['serious', 'critical', 'landmark-unique'])
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
-/** Scripts are off in the frames that show mails: axe cannot look into them, and the browser would report the attempt. */
+/** Scripts are off in the frames of mails: axe cannot look into them, and the browser would report the attempt. */
 const RUN_AXE = `async ({ scope, options }) => {
   const framesOut = [...document.querySelectorAll('iframe')].map((frame) => {
     const place = document.createComment('')

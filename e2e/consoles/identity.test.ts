@@ -653,7 +653,7 @@ async function startMailServer(
   return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Waits for a paragraph and its style in the frame of a mail. Reads it from outside, because scripts are off inside. */
+/** Waits for a paragraph and its style in the frame of a mail, read from outside because scripts are off inside. */
 async function framed(page: Page, title: string, text: string, style: string, value: string) {
   const paragraphs = `[...document.querySelector('iframe[title^="${title}"]').contentDocument.querySelectorAll('p')]`
   const found = `${paragraphs}.find((p) => p.textContent === '${text}')`

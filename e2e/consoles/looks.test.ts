@@ -218,7 +218,7 @@ async function faultsOf(page: Page, name: string): Promise<string[]> {
   return faults.map((fault) => `${name} ${fault}`)
 }
 
-/** Finds status codes and setting names in sentences for people, and roles not called “user” or “administrator”. */
+/** Finds status codes and setting names in sentences, and roles not called “user” or “administrator”. */
 const TECHNICAL_WORDS = `(() => {
   const found = []
   const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)

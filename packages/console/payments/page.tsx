@@ -35,7 +35,7 @@ const FOR_CALLERS: ConsolePage[] = [
   { path: 'customers', title: 'Customers', icon: 'people', component: CustomersPage },
 ]
 
-// The first page depends on whether it may call the service and whether the provider is the sandbox.
+// What pages show first depends on whether they may call the service and whether the provider is the sandbox.
 await Promise.all([factsRead, readProvider()])
 startConsole({
   title: 'Payments',

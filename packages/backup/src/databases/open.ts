@@ -42,7 +42,7 @@ export async function requireUnused(name: string, url: string): Promise<void> {
   throw new BackupError('refused', `${name} is running on this data: stop it first.${pooler}`)
 }
 
-/** Reports a database that does not answer by name, without the password in its URL. */
+/** Names a database that does not answer in the error, without the password in its URL. */
 async function reaching<T>(url: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

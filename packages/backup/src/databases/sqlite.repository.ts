@@ -88,7 +88,7 @@ export function isSqliteInUse(file: string): boolean {
   }
 }
 
-/** A lock that ends with the process, even if that crashes. Undefined when another process holds it. */
+/** A lock that ends with the process, even in a crash. Undefined if another process holds it. */
 export function lockFile(path: string): { release(): void } | undefined {
   const sqlite = new SqliteDatabase(path, { timeout: 0 })
   try {

@@ -13,7 +13,7 @@ export async function giveToOwner(path: string, folder = dirname(path)): Promise
   await lchown(path, uid, gid)
 }
 
-/** Creates an empty file unless it exists. Changes the owner through the handle: the name may be another file by now. */
+/** Creates an empty file unless it exists. The owner is set through the handle: the name may lead elsewhere by now. */
 export async function createForOwner(path: string): Promise<void> {
   const { O_WRONLY, O_CREAT, O_EXCL } = constants
   const file = await open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600).catch(ignoreExisting)
@@ -31,7 +31,7 @@ function ignoreExisting(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'EEXIST') throw error
 }
 
-/** Gives a folder that root owns, so one that we made, to the owner of its parent. The target of a symlink is not ours. */
+/** Gives a folder that root owns, so one that we made, to its parent's owner. A symlink's target is not ours. */
 export async function giveFolderToOwner(path: string): Promise<void> {
   if (!isRoot()) return
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants

@@ -30,7 +30,7 @@ export function ownPages(session: Session, more?: () => ComponentChildren): Cons
   ]
 }
 
-/** The pages for administrators. `scopes` (of service keys) and `events` (of the audit) are those of this service only. */
+/** The pages for administrators, with the scopes of service keys and the audit events of this service only. */
 export function administrationPages(
   session: Session,
   { scopes, events }: { scopes: readonly string[]; events: string },

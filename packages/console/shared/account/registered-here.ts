@@ -3,8 +3,8 @@ import { baseUrl } from '../api/base-url.ts'
 const NAME = `plinth-registered ${baseUrl}`
 
 /**
- * Marks this browser as the last one that registered the address. The mark is a salt and a digest, which
- * are useless elsewhere. Does nothing where the browser has no storage or no secure context.
+ * Remembers that this browser registered the address; only the last one is kept. The mark is a salt and a
+ * digest, which are useless elsewhere. Does nothing if the browser has no storage or no secure context.
  */
 export async function markRegistered(email: string): Promise<void> {
   try {

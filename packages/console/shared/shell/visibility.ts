@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals'
 
-/** Which panels are open; on wide screens the page list and the inspector are always visible. */
+/** Which overlays are open; on wide screens the page list and the inspector are part of the page instead. */
 export const menuOpen = signal(false)
 export const inspectorOpen = signal(false)
 export const paletteOpen = signal(false)

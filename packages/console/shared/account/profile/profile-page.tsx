@@ -13,7 +13,7 @@ import { PasswordCard } from './password-card.tsx'
 
 type Props = {
   session: Session
-  /** More of what this service can do with the caller's own account. */
+  /** Cards that this service adds for the caller's own account. */
   children?: ComponentChildren
 }
 

@@ -66,7 +66,7 @@ export function fetchOf(exchange: Exchange, baseUrl: string): string {
 
 const IMPORT = "import { openAsBlob } from 'node:fs'\n\n"
 
-/** Node reads the file from its path. A browser gets it from a file field and needs neither this line nor the import. */
+/** Node reads the file from its path. A browser has it from a field and needs neither this line nor the import. */
 function formOf({ name, type }: { name: string; type: string }): string {
   const path = JSON.stringify(name)
   return `const file = await openAsBlob(${path}, { type: ${JSON.stringify(type)} })

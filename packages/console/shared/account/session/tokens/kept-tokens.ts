@@ -94,7 +94,7 @@ type Worker = { port: MessagePort; outlivesPages: boolean }
 
 function startWorker(address: string): Worker | undefined {
   let outlivesPages = false
-  // Only browsers that can keep the worker alive over a reload read this option. The lock tells the worker how long it is needed.
+  // Read only by browsers that can keep the worker alive over a reload. The lock tells it how long it is needed.
   const options: WorkerOptions & { readonly extendedLifetime: boolean } = {
     get extendedLifetime() {
       outlivesPages = Boolean(navigator.locks)
