@@ -381,7 +381,9 @@ describe('the account pages', { skip }, () => {
     const dialog = await asked
     assert.equal(dialog.type(), 'beforeunload')
     await dialog.accept()
-    await factor.getByText('You have not confirmed yet that you saved your recovery codes').waitFor()
+    await factor
+      .getByText('You have not confirmed yet that you saved your recovery codes')
+      .waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
     await factor.getByRole('textbox', { name: 'Type one of them' }).fill('0000-0000-00000')
     await factor.getByRole('button', { name: 'I have saved them' }).click()

@@ -237,7 +237,10 @@ describe('the identity console', { skip }, () => {
     await page.getByText('user is a user and cannot sign in.').waitFor()
     await heard('user is a user and cannot sign in.')
     const reset = page.getByRole('button', { name: 'Reset the password' })
-    assert.equal(await reset.getAttribute('title'), 'Enable the account first: a disabled one gets no mail.')
+    assert.equal(
+      await reset.getAttribute('title'),
+      'Enable the account first: a disabled one gets no mail.',
+    )
     await confirm('Enable')
     await row.getByText('enabled').waitFor()
     await confirm('Make an administrator')

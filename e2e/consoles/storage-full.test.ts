@@ -270,7 +270,11 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByRole('button', { name: 'Delete old.png' }).click()
     await page.getByText('Deleted old.png').waitFor()
     await page.clock.fastForward(6_000)
-    assert.equal(await page.getByText('Deleted old.png').count(), 1, 'the second notice has its own timer')
+    assert.equal(
+      await page.getByText('Deleted old.png').count(),
+      1,
+      'the second notice has its own timer',
+    )
     await page.clock.fastForward(4_000)
 
     await page.getByText('Deleted old.png').waitFor({ state: 'detached' })

@@ -77,7 +77,10 @@ async function requireCurrent(service: ServiceData): Promise<void> {
   const missing = database ? await missingMigrations(database.url, database.migrations) : []
   if (missing.length === 0) return
   if (missing.length === database?.migrations.length)
-    throw new BackupError('refused', `${name} has files but no database: bring the database back first.`)
+    throw new BackupError(
+      'refused',
+      `${name} has files but no database: bring the database back first.`,
+    )
   throw new BackupError(
     'refused',
     `The data of ${name} is older than Plinth ${VERSION}: start this version once, or make the backup with the version that wrote it.`,

@@ -186,7 +186,9 @@ function ActiveCard({ since, ...props }: Active) {
               {!kept && (
                 <>
                   <Notice tone="warn">
-                    <p>You have not confirmed yet that you saved them. Type one, or make new ones.</p>
+                    <p>
+                      You have not confirmed yet that you saved them. Type one, or make new ones.
+                    </p>
                   </Notice>
                   <TypeBack onKept={left.reload} />
                 </>

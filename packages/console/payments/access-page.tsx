@@ -51,8 +51,8 @@ export function AccessPage() {
           /401|403/.test(String(status)) && (
             <p>
               Keys are managed here with the token of an administrator, or with a key that has{' '}
-              <code>keys:write</code> and every scope that it gives to others. An operator creates the
-              first one: <code>plinth keys create --help</code>.
+              <code>keys:write</code> and every scope that it gives to others. An operator creates
+              the first one: <code>plinth keys create --help</code>.
             </p>
           )
         }

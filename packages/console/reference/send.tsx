@@ -166,8 +166,7 @@ function FileField({ file }: { file: Signal<File | undefined> }) {
         }}
       />
       <p class="hint" id={`${id}-hint`}>
-        Run copied code in the folder of {(file.value ?? EXAMPLE_FILE).name}, or put its path
-        there.
+        Run copied code in the folder of {(file.value ?? EXAMPLE_FILE).name}, or put its path there.
       </p>
     </div>
   )

@@ -42,7 +42,8 @@ export async function startFilling(
     tables,
     insert: async (name, rows) => {
       const table = byName.get(name)
-      if (!table) throw new BackupError('damaged', `The archive has rows of an unknown table: ${name}.`)
+      if (!table)
+        throw new BackupError('damaged', `The archive has rows of an unknown table: ${name}.`)
       await insertRows(connection, table, rows)
     },
     commit: async () => {

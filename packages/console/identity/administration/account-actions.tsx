@@ -39,7 +39,11 @@ function AccountButtons({ session, user, act }: Props) {
             kind="danger"
             question="Invalidate the password, sessions and passkeys?"
             {...asked}
-            blocked={user.enabled ? asked.blocked : 'Enable the account first: a disabled one gets no mail.'}
+            blocked={
+              user.enabled
+                ? asked.blocked
+                : 'Enable the account first: a disabled one gets no mail.'
+            }
             onClick={post('password-reset', `A mail lets ${username} choose a new password.`)}
           >
             Reset the password
@@ -125,7 +129,12 @@ function SecondFactor({ session, user, act }: Props) {
         question="Remove it after the delay?"
         blocked={blockedBy(act.reason)}
         busy={act.busy}
-        onClick={() => act.run(remove, `${user.username} was told by mail; using the factor cancels the removal.`)}
+        onClick={() =>
+          act.run(
+            remove,
+            `${user.username} was told by mail; using the factor cancels the removal.`,
+          )
+        }
       >
         Remove the second factor
       </ConfirmButton>

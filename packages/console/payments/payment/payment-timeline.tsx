@@ -21,10 +21,7 @@ const LANES: Record<Lane, string> = {
 
 export function PaymentTimeline({ timeline }: { timeline: Timeline }) {
   return (
-    <Card
-      title="Timeline"
-      about="Everything the service learnt about this payment, in that order."
-    >
+    <Card title="Timeline" about="Everything the service learnt about this payment, in that order.">
       <div class="lane-titles" aria-hidden="true">
         {Object.values(LANES).map((title) => (
           <span key={title}>{title}</span>
@@ -72,7 +69,9 @@ function Entry({ fold: { repeats, ...observation } }: { fold: Fold }) {
 function Repeats({ repeats }: { repeats: Observation[] }) {
   return (
     <details class="small">
-      <summary>{repeats.length === 1 ? 'Repeated once' : `Repeated ${repeats.length} times`}</summary>
+      <summary>
+        {repeats.length === 1 ? 'Repeated once' : `Repeated ${repeats.length} times`}
+      </summary>
       <ul>
         {repeats.map(({ at, eventId }, index) => (
           <li key={index} class="row">

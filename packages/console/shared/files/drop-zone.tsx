@@ -4,7 +4,7 @@ import { Button } from '../components/button.tsx'
 import { Icon } from '../components/icon.tsx'
 import { facts } from '../shell/facts.ts'
 import { sizeText } from '../wording.ts'
-import { namesOf, acceptedKinds } from './file-kinds.ts'
+import { acceptedKinds, namesOf } from './file-kinds.ts'
 import './files.css'
 
 /** Takes files by drop, by paste and by a button, so that dragging is never required. */

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import type { Call, Reply } from '../api/api.ts'
 import { facts, factsRead } from '../shell/facts.ts'
 import { checkFile, type FileVerdict } from './file-check.ts'
-import { declared, acceptedKinds } from './file-kinds.ts'
+import { acceptedKinds, declared } from './file-kinds.ts'
 
 export type Upload = {
   id: number

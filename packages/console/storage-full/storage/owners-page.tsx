@@ -68,7 +68,13 @@ function OwnerList() {
       caption="Usage of each owner"
       columns={COLUMNS}
       forbidden={FORBIDDEN}
-      empty={<EmptyState icon="people" title="No files yet" about="Owners appear with their first file." />}
+      empty={
+        <EmptyState
+          icon="people"
+          title="No files yet"
+          about="Owners appear with their first file."
+        />
+      }
     />
   )
 }
