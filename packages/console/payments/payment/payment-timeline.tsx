@@ -21,7 +21,7 @@ const LANES: Record<Lane, string> = {
 
 export function PaymentTimeline({ timeline }: { timeline: Timeline }) {
   return (
-    <Card title="Timeline" about="Everything the service learnt about this payment, in that order.">
+    <Card title="Timeline" about="Everything learnt about this payment, oldest first.">
       <div class="lane-titles" aria-hidden="true">
         {Object.values(LANES).map((title) => (
           <span key={title}>{title}</span>
