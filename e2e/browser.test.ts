@@ -14,7 +14,7 @@ test('a headless browser opens a page', { skip }, async (t) => {
   assert.equal(await page.title(), 'Plinth')
 })
 
-test('a step fails whose control one of the widths lacks, covers or pushes out', {
+test('a step fails if its control is missing, covered or off-screen at either width', {
   skip,
 }, async (t) => {
   const browser = await openBrowser(t)

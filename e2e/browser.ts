@@ -12,7 +12,7 @@ const QUIET = [
   '--disable-sync',
 ]
 
-// A loaded machine may take its time.
+// Generous, for a loaded machine.
 const START_MS = 120_000
 
 type Cleanup = { after(cleanup: () => Promise<void>): void }

@@ -5,13 +5,13 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Chromium without its windows: the same pages for two thirds of the processor time. */
+/** Chromium without a window renders the same pages in two thirds of the processor time. */
 const SHELL = 'chromium-headless-shell'
 const NAMES = [SHELL, 'chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
 
 let obtained: Promise<string | undefined> | undefined
 
-/** The Chromium of this machine. Obtains Debian's where there is none and this process may. */
+/** The Chromium of this machine. Installs Debian's if there is none and this process may. */
 export function obtainChromium(): Promise<string | undefined> {
   obtained ??= find()
   return obtained
@@ -21,7 +21,7 @@ async function find(): Promise<string | undefined> {
   const { E2E_CHROMIUM: given, TEST_STRICT } = process.env
   if (given && isExecutable(given)) return given
   const own = onPath(NAMES)
-  // Where every test must run, their time counts, and packages may be installed.
+  // A strict run must run every test quickly and may install packages, so it gets the shell.
   if (own && (own.endsWith(SHELL) || TEST_STRICT !== 'on')) return own
   return (await installed()) ?? own
 }

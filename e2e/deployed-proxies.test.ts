@@ -29,7 +29,7 @@ const noBrowser = await browserSkip()
 type Suite = Awaited<ReturnType<typeof startSuite>>
 type Tls = { certificate: string; key: string }
 
-// Browsers know that names below localhost are this machine; not every resolver does.
+// Browsers resolve names below localhost to this machine; not every resolver does.
 const { lookup } = dns
 dns.lookup = ((name: string, ...rest: [never, never]) =>
   lookup(name.endsWith('.localhost') ? 'localhost' : name, ...rest)) as typeof lookup
@@ -96,7 +96,7 @@ for (const [mode, addressesAt] of Object.entries(MODES))
           )
         })
 
-        test('login, and what is for operators stays inside', async () => {
+        test('login, and endpoints for operators stay inside', async () => {
           const identity = identityClient(at().identity)
           await identity.logIn('user', PASSWORD)
           const statusOf = async (path: string) => (await fetch(`${at().identity}${path}`)).status
@@ -106,7 +106,7 @@ for (const [mode, addressesAt] of Object.entries(MODES))
           assert.equal(await statusOf('/actuator/info'), 404)
         })
 
-        test('an upload of 200 MB, and a range of it', async () => {
+        test('an upload of 200 MB, and a range request for its end', async () => {
           const storage = storageClient(at().storage, { timeoutMs: 120_000 })
           await storage.logIn('user', PASSWORD)
           const file = await openAsBlob(await largeFile(folder), { type: 'application/pdf' })
@@ -140,7 +140,7 @@ for (const [mode, addressesAt] of Object.entries(MODES))
       })
   })
 
-/** A certificate for every name here, which this process then trusts. */
+/** Creates a certificate for every name used here and makes this process trust it. */
 function selfSigned(folder: string): Tls {
   const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')]
   const names =
@@ -162,7 +162,7 @@ function selfSigned(folder: string): Tls {
   return { certificate, key }
 }
 
-/** How Chromium names a public key that it is told to accept. */
+/** The form in which Chromium's flag names a public key to accept. */
 function pinOf(certificate: string): string {
   const { publicKey } = new X509Certificate(readFileSync(certificate))
   const der = publicKey.export({ type: 'spki', format: 'der' })
@@ -178,7 +178,7 @@ async function largeFile(folder: string): Promise<string> {
   return path
 }
 
-/** The example with the ports of this run. */
+/** The example configuration with the ports of this run. */
 function withPorts(program: 'nginx' | 'caddy', ports: [shown: string, real: string][]): string {
   const text = readFileSync(join(DEPLOY, program === 'nginx' ? 'nginx.conf' : 'Caddyfile'), 'utf8')
   return ports.reduce(

@@ -26,7 +26,7 @@ describe('the hosted checkout in a browser', { skip }, () => {
     sandbox = sandboxAt((await startSuite(shared)).urlOf('provider-sandbox'))
   })
 
-  /** A checkout opened in a browser, as a rule one that runs no script. */
+  /** A checkout opened in a browser, by default with scripts off. */
   async function openCheckout(t: TestContext, javaScriptEnabled = false) {
     const session = await sandbox.createSession(shop)
     const context = await browser.newContext({ javaScriptEnabled, locale: 'en-GB' })
@@ -48,7 +48,7 @@ describe('the hosted checkout in a browser', { skip }, () => {
     await page.getByRole('button', { name: 'Pay €25.00', exact: true }).click()
   }
 
-  test('pays by card with one press and returns to the shop', async (t) => {
+  test('pays by card with one click and returns to the shop', async (t) => {
     const { page, session } = await openCheckout(t)
     await page.getByText('SANDBOX').first().waitFor()
 
@@ -71,7 +71,7 @@ describe('the hosted checkout in a browser', { skip }, () => {
     assert.equal((await sandbox.readSession(session.id)).payment_status, 'paid')
   })
 
-  test('lets the bank ask first', async (t) => {
+  test('lets the bank ask the customer first', async (t) => {
     const { page, session } = await openCheckout(t)
 
     await payByCard(page, '4000 0025 0000 3155')
@@ -94,7 +94,7 @@ describe('the hosted checkout in a browser', { skip }, () => {
     assert.equal((await sandbox.readSession(session.id)).payment_status, 'paid')
   })
 
-  test('can be left, and the session stays open', async (t) => {
+  test('can be cancelled, and the session stays open', async (t) => {
     const { page, session } = await openCheckout(t)
 
     await page.getByRole('link', { name: 'Cancel and go back' }).click()
@@ -103,7 +103,7 @@ describe('the hosted checkout in a browser', { skip }, () => {
     assert.equal((await sandbox.readSession(session.id)).status, 'open')
   })
 
-  test('can be left to expire, and then takes nothing more', async (t) => {
+  test('can be made to expire, and then takes no payment', async (t) => {
     const { page, session } = await openCheckout(t)
 
     await page.getByRole('button', { name: 'Let it expire' }).click()
@@ -113,7 +113,7 @@ describe('the hosted checkout in a browser', { skip }, () => {
     assert.equal((await sandbox.readSession(session.id)).status, 'expired')
   })
 
-  test('in two tabs is paid once, and both return to the shop', async (t) => {
+  test('open in two tabs is paid once, and both return to the shop', async (t) => {
     const { page, context, session } = await openCheckout(t)
     const other = await context.newPage()
     await other.goto(session.url)
@@ -126,7 +126,7 @@ describe('the hosted checkout in a browser', { skip }, () => {
     assert.deepEqual(await sandbox.capturedFor(session.id), [2500])
   })
 
-  test('is accessible, also when it says no, and fits a phone', async (t) => {
+  test('is accessible, even when it declines a card, and fits a phone', async (t) => {
     const { page } = await openCheckout(t, true)
     await page.setViewportSize({ width: 320, height: 640 })
     assert.deepEqual(await violationsOf(page), [])
@@ -140,7 +140,7 @@ describe('the hosted checkout in a browser', { skip }, () => {
   })
 })
 
-/** What the tests ask of the sandbox besides its pages. */
+/** What the tests call at the sandbox apart from its pages. */
 function sandboxAt(url: string) {
   const authorization = 'Bearer sk_test_e2e'
   const call = async (path: string, options: RequestInit = {}) => {
@@ -180,7 +180,7 @@ function orderAt(shop: Shop): URLSearchParams {
   })
 }
 
-/** The place the customer came from: a page for each way back. */
+/** The shop that the customer came from, with a page for each way back. */
 async function startShop(shared: { after(work: () => Promise<void>): void }): Promise<Shop> {
   const server = createServer((request, response) => {
     const title = request.url?.startsWith('/success') ? 'Thank you' : 'Another time'

@@ -45,7 +45,7 @@ describe('all consoles at one address', { skip }, () => {
       await page.getByRole('navigation', { name: 'Services' }).waitFor({ state: 'hidden' })
     })
 
-  test('a passkey made at the port works at the address of the suite', async (t) => {
+  test('a passkey created at a port works at the address of the suite', async (t) => {
     const page = await browser.newPage()
     t.after(() => page.close())
     await page.goto(consoleOf(suite.urlOf('identity')))
@@ -77,7 +77,7 @@ describe('the suite behind one line of a proxy', { skip: await proxyMissing('cad
     await startProxy(shared, { program: 'caddy', port, strips: false, routes })
   })
 
-  test('every public address follows', async () => {
+  test('every public URL follows the address of the proxy', async () => {
     const identity = identityClient(`${address}/identity`)
     const { accessToken } = await identity.logIn('user', PASSWORD)
     const claims = JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString())

@@ -12,7 +12,7 @@ type Linter = keyof typeof COMMANDS
 
 export const LINTERS = Object.keys(COMMANDS) as Linter[]
 
-/** What a linter says of a packed package. A finding is another exit code than 0, and throws. */
+/** The output of a linter for a packed package. A finding has a non-zero exit code, which throws. */
 export async function lint(linter: Linter, tarball: string): Promise<string> {
   const [name = '', ...words] = COMMANDS[linter]
   const command = ['exec', '--yes', `--package=${name}`, '--', linter, ...words, tarball]

@@ -26,7 +26,7 @@ describe('the packed plinth, installed in an empty folder', {
   let folder: string
   let tarball: string
   const plinth = () => join(folder, 'node_modules/.bin/plinth')
-  // The machine's own Node is an old one.
+  // The first Node on the PATH is an old one.
   const PATH = [dirname(String(old)), process.env.PATH].join(delimiter)
 
   before(async () => {
@@ -46,7 +46,7 @@ describe('the packed plinth, installed in an empty folder', {
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
-  test('is JavaScript, with its native dependencies at exact versions and nothing to run', () => {
+  test('is plain JavaScript with exact dependency versions and no install scripts', () => {
     const home = join(folder, 'node_modules/plinth')
     const sources = globSync('**/*.ts', { cwd: home, exclude: ['**/*.d.ts'] })
     const { dependencies, scripts, ...manifest } = JSON.parse(
@@ -72,7 +72,7 @@ describe('the packed plinth, installed in an empty folder', {
     assert.ok(statSync(tarball).size <= LARGEST_TARBALL_BYTES)
   })
 
-  test('starts although the Node of the machine is old, serves, and passes SIGTERM on', async (t) => {
+  test('starts, serves and forwards SIGTERM although the Node on the PATH is old', async (t) => {
     const [management = 0] = await freePorts(1)
     const ports: Record<string, string> = {
       ...(await freePortSettings()),
@@ -104,7 +104,7 @@ describe('the packed plinth, installed in an empty folder', {
     await assert.rejects(fetch(`http://localhost:${ports.IDENTITY_PORT}/actuator/health`))
   })
 
-  test('ends by the signal that ended the Node it handed over to', async (t) => {
+  test('exits by the signal that ended its child Node', async (t) => {
     const { child } = start(t, plinth(), ['health', 'identity', '--wait', '60'], {})
     const children = `/proc/${child.pid}/task/${child.pid}/children`
     await until(
@@ -136,7 +136,7 @@ describe('the packed plinth, installed in an empty folder', {
     assert.match(stdout, /^plinth \d+\.\d+\.\d+ \(Node 2[6-9]\./)
   })
 
-  test('is a library: the example guards payments inside another program', async (t) => {
+  test('works as a library: the example guards payments inside another program', async (t) => {
     const [port = 0] = await freePorts(1)
     const example = join(ROOT, 'release/example.mjs')
     await copyFile(example, join(folder, 'example.mjs'))
@@ -160,7 +160,7 @@ describe('the packed plinth, installed in an empty folder', {
   })
 
   for (const tool of LINTERS)
-    test(`${tool} finds nothing`, async () => {
+    test(`${tool} reports no problems`, async () => {
       assert.match(await lint(tool, tarball), /plinth/)
     })
 
@@ -178,7 +178,7 @@ describe('the packed plinth, installed in an empty folder', {
   }
 })
 
-describe('the Node that comes along but does not run', {
+describe('a bundled Node that does not start', {
   skip: old instanceof Error && old.message,
 }, () => {
   const FAULTS = {
@@ -189,7 +189,7 @@ describe('the Node that comes along but does not run', {
     'something else': ['echo "no luck" >&2; exit 127', /does not start: no luck/],
   } as const
   for (const [name, [script, says]] of Object.entries(FAULTS))
-    test(`${name} is explained, with exit code 69`, async (t) => {
+    test(`because of ${name} is explained, with exit code 69`, async (t) => {
       const folder = await mkdtemp(join(tmpdir(), 'plinth-bin-'))
       t.after(() => rm(folder, { recursive: true }))
       const runtime = join(folder, `node_modules/node-${process.platform}-${process.arch}`)
@@ -207,7 +207,7 @@ describe('the Node that comes along but does not run', {
     })
 })
 
-test('docs/library.md shows the example as it is', () => {
+test('docs/library.md contains the example unchanged', () => {
   const page = readFileSync(join(ROOT, 'docs/library.md'), 'utf8')
 
   assert.ok(page.includes(readFileSync(join(ROOT, 'release/example.mjs'), 'utf8')))

@@ -16,7 +16,7 @@ import { suiteCleanup } from './suite-cleanup.ts'
 const OBSERVE = join(import.meta.dirname, '../deploy/observe')
 const PDF = new Blob(['%PDF-1.4\n%%EOF\n'], { type: 'application/pdf' })
 const PASSWORD = 'password123123'
-/** As `plinth backup` leaves it. */
+/** The record as `plinth backup` writes it. */
 const BACKUP_RECORD = { succeeded: { at: new Date().toISOString(), bytes: 1, seconds: 1 } }
 
 const promtool = () => debianProgram('promtool', 'prometheus')
@@ -31,7 +31,7 @@ describe('Prometheus, against the running suite', { skip }, () => {
   let metricsUrl = ''
   let prometheus = ''
 
-  /** The value of a query, or nothing while there is no data for it. */
+  /** The value of a query; undefined while there is no data for it. */
   const ask = async (query: string): Promise<number | undefined> => {
     const reply = await fetch(`${prometheus}/api/v1/query?${new URLSearchParams({ query })}`)
     const { data } = (await reply.json()) as { data: { result: { value: [number, string] }[] } }
@@ -72,7 +72,7 @@ describe('Prometheus, against the running suite', { skip }, () => {
     await someOf('sum(rate(plinth_webhooks_total{result="accepted"}[1m]))')
   })
 
-  test('knows whether each service takes requests, and what the clock says', async () => {
+  test('knows whether each service is ready, and the time of its clock', async () => {
     assert.equal(await ask('count(plinth_ready == 1)'), 6)
     const off = 'abs(plinth_clock_timestamp_seconds - timestamp(plinth_clock_timestamp_seconds))'
     assert.ok(((await ask(off)) ?? 60) < 30)
@@ -80,7 +80,7 @@ describe('Prometheus, against the running suite', { skip }, () => {
 
   test('knows how long requests and calls to the provider take', async () => {
     const p99 = 'histogram_quantile(0.99, sum by (le) (rate'
-    // A rate needs a rise between two scrapes, so requests go on while it is asked for.
+    // A rate needs an increase between two scrapes, so requests continue while it is queried.
     await until(
       async () => {
         await fetch(`${suite.urlOf('identity')}/api/users/me`)
@@ -93,7 +93,7 @@ describe('Prometheus, against the running suite', { skip }, () => {
     )
   })
 
-  test('has no fault to find in the names and texts of the metrics', async () => {
+  test('finds no fault with the names and help texts of the metrics', async () => {
     const found = await runPromtool(['check', 'metrics'], await scrape(metricsUrl))
     assert.deepEqual(found, { exitCode: 0, output: '' })
   })
@@ -118,7 +118,7 @@ describe('Prometheus, against the running suite', { skip }, () => {
     }
   })
 
-  test('is alerted when it should be', async () => {
+  test('fires each alert when it should', async () => {
     const { exitCode, output } = await runPromtool([
       'test',
       'rules',
@@ -127,7 +127,7 @@ describe('Prometheus, against the running suite', { skip }, () => {
     assert.equal(exitCode, 0, output)
   })
 
-  test('can answer every question of a panel or a rule', async () => {
+  test('can evaluate every query of a panel or a rule', async () => {
     const panels = globSync(join(OBSERVE, 'dashboards/*.json')).flatMap((file) => {
       const { panels } = JSON.parse(readFileSync(file, 'utf8')) as Dashboard
       return panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
@@ -141,9 +141,9 @@ describe('Prometheus, against the running suite', { skip }, () => {
       assert.equal(await faultOf(query.replaceAll('$__rate_interval', '1m')), undefined, query)
   })
 
-  test('has every metric that a panel or a rule names', async () => {
+  test('has every metric that a panel or a rule uses', async () => {
     const known = new Set((await scrape(metricsUrl)).match(/^\w+/gm))
-    // The pool is PostgreSQL's, and this suite runs on SQLite.
+    // Only PostgreSQL has a pool, and this suite runs on SQLite.
     known.add('plinth_db_pool_connections')
     const files = globSync(join(OBSERVE, '**/*.{json,yml}'))
     const named = files.flatMap((file) => {
@@ -182,7 +182,7 @@ type Dashboard = { panels: { targets: { expr: string }[] }[] }
 
 type Cleanup = { after(cleanup: () => Promise<void>): void }
 
-/** Debian's, configured as shipped but for the address and a shorter interval. */
+/** Debian's Prometheus, configured as shipped except for the address and a shorter interval. */
 async function startPrometheus(t: Cleanup, port: number, management: number): Promise<string> {
   const { path, env } = await debianProgram('prometheus')
   const folder = mkdtempSync(join(tmpdir(), 'plinth-prometheus-'))

@@ -101,7 +101,7 @@ describe('the suite below paths of one host', () => {
           assert.deepEqual(await (await fetch(link.url)).bytes(), await PDF.bytes())
         })
 
-        test('the key edition takes a file and gives it back', async () => {
+        test('upload to and download from the key edition', async () => {
           const storage = storageKeyClient(suite.urlOf('storage-key'), 'storage-local-dev-key')
 
           const name = await storage.upload(PDF, 'paper.pdf')
@@ -140,7 +140,7 @@ describe('the suite below paths of one host', () => {
           )
         })
 
-        test('every console has its assets', async () => {
+        test('every console loads its assets', async () => {
           const services = await jsonAt<Listed[]>(`${origin()}/suite/api/services`)
           const pages = services.map(({ consoleUrl }) => consoleUrl)
 
@@ -165,7 +165,7 @@ async function jsonAt<Body>(url: string, init?: RequestInit): Promise<Body> {
   return (await (await fetch(url, init)).json()) as Body
 }
 
-/** What a page loads from its own server. */
+/** The URLs that a page loads from its own server. */
 function assetsOf(page: string, address: string): string[] {
   const links = page.matchAll(/<(?:link|script)[^>]+(?:href|src)="(?!data:)([^"]+)"/g)
   return [...links].map(([, link = '']) => new URL(link, address).href)

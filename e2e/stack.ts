@@ -18,7 +18,7 @@ type Choice = { env: Record<string, string>; only: ServiceEntry[] }
 
 type Cleanup = { after(cleanup: () => Promise<void>): void }
 
-/** The whole suite, or some of it, as `npm start` runs it, on free ports and an empty data folder. */
+/** Starts the whole suite, or some of its services, as `npm start` does, on free ports and an empty data folder. */
 export async function startSuite(
   t: Cleanup,
   settings: Record<string, string> = {},
@@ -35,20 +35,20 @@ export async function startSuite(
   })
   const running = (name: string) => {
     const service = stack.services.find(({ entry }) => entry.name === name)
-    if (!service) throw new Error(`The suite runs no ${name}.`)
+    if (!service) throw new Error(`The suite does not run ${name}.`)
     return service
   }
   return {
-    /** Where its data lies. */
+    /** The data folder. */
     folder,
     landingUrl: stack.landingUrl,
     urlOf: (service: string) => running(service).publicUrl,
-    /** Past any proxy. */
+    /** Bypasses any proxy. */
     directUrlOf: (service: string) => running(service).url,
   }
 }
 
-/** The bundles are made at install; here again when a source is newer than one of them. */
+/** The bundles are built at install; rebuild them when a source is newer than one of them. */
 async function bundleConsoles(): Promise<void> {
   const timesOf = (folder: string) =>
     (readdirSync(folder, { recursive: true }) as string[])
@@ -61,7 +61,7 @@ async function bundleConsoles(): Promise<void> {
     await promisify(execFile)(process.execPath, ['packages/console/build.ts'], { cwd: ROOT })
 }
 
-/** Tries again when another connection has taken a port since it was found free. */
+/** Tries again if another process has taken a port since it was found free. */
 async function startOnFreePorts(choice: Choice, tries = 3): Promise<Stack> {
   try {
     const env = { ...(await freePortSettings()), ...choice.env }
@@ -72,7 +72,7 @@ async function startOnFreePorts(choice: Choice, tries = 3): Promise<Stack> {
   }
 }
 
-/** From the checkout to the webhook that says it is paid. */
+/** Takes a payment, from the checkout to the webhook that reports it paid. */
 export async function takePayment(urlOf: (service: string) => string): Promise<void> {
   const payments = paymentsClient(urlOf('payments'))
   const { checkoutSessionId, paymentId } = await payments.checkOut({

@@ -1,8 +1,8 @@
 import { after } from 'node:test'
 
 /**
- * Ends what all tests of a suite share. Called in the body of `describe`: a cleanup registered
- * inside `before` would run as soon as that hook is over.
+ * Cleans up what all tests of a suite share. Must be called in the body of `describe`: a cleanup
+ * registered inside `before` would run as soon as that hook ends.
  */
 export function suiteCleanup() {
   const cleanups: (() => Promise<void>)[] = []

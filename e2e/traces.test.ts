@@ -18,7 +18,7 @@ type Batch = {
   }[]
 }
 
-/** Takes spans as OTLP over HTTP sends them, and events of payments; `hung` never answers. */
+/** Receives spans over OTLP/HTTP and the events of payments; if `hung`, it never answers. */
 async function startReceiver(t: TestContext, { hung = false } = {}) {
   const spans: (Span & { service: string })[] = []
   const traceparents = new Map<string, string | undefined>()
@@ -50,7 +50,7 @@ async function startReceiver(t: TestContext, { hung = false } = {}) {
 }
 
 describe('traces', () => {
-  test('connect a checkout, the call to the provider, its work there, the webhook, its rows and its event', async (t) => {
+  test('connect a checkout, the call to the provider, its span there, the webhook, its rows and its event', async (t) => {
     const { spans, traceparents, eventsUrl, settings } = await startReceiver(t)
     const { urlOf } = await startSuite(t, settings)
     const payments = paymentsClient(urlOf('payments'))
@@ -88,7 +88,7 @@ describe('traces', () => {
     assert.deepEqual([checkout.service, there.service], ['plinth-payments', 'plinth-sandbox'])
   })
 
-  test('are taken over from a caller, by the trace it names', async (t) => {
+  test('continue the trace that a caller names', async (t) => {
     const { spans, settings } = await startReceiver(t)
     const { urlOf } = await startSuite(t, settings)
     const traceId = '0af7651916cd43dd8448eb211c80319c'
@@ -114,7 +114,7 @@ describe('traces', () => {
       const [port] = await freePorts(1)
       const { urlOf } = await startSuite(t, {
         ...(await settingsFor(t)),
-        // A request that waited for the receiver would be answered after this test.
+        // If requests waited for the receiver, this test would time out before they were answered.
         OTEL_EXPORTER_OTLP_TIMEOUT: '600000',
         SUITE_MANAGEMENT_PORT: String(port),
       })

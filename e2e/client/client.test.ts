@@ -17,7 +17,7 @@ const PASSWORD = 'password123123'
 describe('the client, against the running suite', async () => {
   const { urlOf } = await startSuite({ after })
 
-  test('registers, signs in, refreshes for all waiting requests at once, and signs out', async () => {
+  test('registers, signs in, refreshes once for all waiting requests, and signs out', async () => {
     const identity = identityClient(urlOf('identity'))
     const registration = { username: 'grace', email: 'grace@localhost', password: PASSWORD }
     assert.equal((await identity.register(registration)).username, 'grace')
@@ -62,7 +62,7 @@ describe('the client, against the running suite', async () => {
     await assert.rejects(storage.file(file.id), { status: 404 })
   })
 
-  test('shows the storage of an administrator, and only to one', async () => {
+  test('shows the storage administration to administrators only', async () => {
     const storage = storageClient(urlOf('storage-full'))
     await storage.logIn('admin', PASSWORD)
 
@@ -114,7 +114,7 @@ async function payByCard(sandboxUrl: string, session: string): Promise<void> {
   assert.ok(reply.ok, await reply.text())
 }
 
-/** Asks again until the webhook has arrived. */
+/** Polls until the webhook has arrived. */
 function reaches(status: string, read: () => Promise<Payment>): Promise<Payment> {
   return until(read, (payment) => payment.status === status)
 }

@@ -10,7 +10,7 @@ const MINUTES = 60_000
 
 type Cleanup = { after(cleanup: () => Promise<void>): void }
 
-/** A project of somebody else: the packed client, installed outside the repository, and a program. */
+/** An integrator's project: the packed client, installed outside the repository, and a program. */
 export async function installClient(t: Cleanup): Promise<{ folder: string; tarball: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'plinth-integrator-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
@@ -30,13 +30,13 @@ const STRICTEST = {
   target: 'es2022',
   lib: ['es2022', 'dom'],
   types: [],
-  // Our declarations are checked too.
+  // So that our declarations are checked, too.
   skipLibCheck: false,
   exactOptionalPropertyTypes: true,
   noUncheckedIndexedAccess: true,
 }
 
-/** Checks the program against the installed declarations, and compiles it. */
+/** Type-checks the program against the installed declarations and compiles it. */
 export async function compileProgram(folder: string): Promise<void> {
   const settings = { compilerOptions: STRICTEST, files: ['program.ts'] }
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings))

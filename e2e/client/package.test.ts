@@ -55,7 +55,7 @@ describe('the packed client, installed outside the repository', async () => {
   })
 
   for (const tool of LINTERS)
-    test(`${tool} finds nothing`, async () => {
+    test(`${tool} reports no problems`, async () => {
       assert.match(await lint(tool, tarball), /client/)
     })
 
@@ -109,7 +109,7 @@ describe('the packed client, installed outside the repository', async () => {
       assert.deepEqual(refreshes, [200, 200])
     })
 
-    test('a tab that slept through two refreshes needs none of its own', async (t) => {
+    test('a tab that slept through two refreshes does not need to refresh itself', async (t) => {
       const { tabs, refreshes, signIn, call } = await openTenTabs(t, browser)
       await signIn()
       const [awake, asleep] = tabs
@@ -122,11 +122,11 @@ describe('the packed client, installed outside the repository', async () => {
       assert.deepEqual(refreshes, [200, 200])
     })
 
-    test('a tab that is closed during a refresh does not sign out the others', async (t) => {
+    test('a tab closed during a refresh does not sign out the others', async (t) => {
       const { tabs, refreshes, signIn, call } = await openTenTabs(t, browser)
       await signIn()
       const [closed, ...others] = tabs
-      // A request of this tab never gets as far as the network.
+      // Requests of this tab never reach the network.
       await closed?.evaluate(() => {
         globalThis.fetch = () => {
           Object.assign(globalThis, { isWaiting: true })
@@ -144,7 +144,7 @@ describe('the packed client, installed outside the repository', async () => {
       assert.deepEqual(refreshes, [200])
     })
 
-    test('ten tabs stay signed in where the page has no Web Locks', async (t) => {
+    test('ten tabs stay signed in without Web Locks', async (t) => {
       const { refreshes, signIn, callAll } = await openTenTabs(t, browser, { locks: false })
       await signIn()
 
@@ -163,7 +163,7 @@ describe('the packed client, installed outside the repository', async () => {
 
   type Tab = Awaited<ReturnType<typeof openTab>>
 
-  /** Ten tabs that share a store, each with a clock that the test moves. */
+  /** Ten tabs that share a store, each with a clock that the test sets. */
   async function openTenTabs(t: TestContext, browser: Browser, { locks = true } = {}) {
     const context = await browser.newContext()
     t.after(() => context.close())
@@ -212,7 +212,7 @@ function allowing(origin: string): Record<string, string> {
 
 const TYPES: Record<string, string> = { js: 'text/javascript', '': 'text/html' }
 
-/** The integrator's page: an import map in place of a bundler. */
+/** The integrator's page, with an import map instead of a bundler. */
 async function serve(folder: string, port: number): Promise<void> {
   const { exports } = JSON.parse(
     readFileSync(join(folder, 'node_modules/@plinth/client/package.json'), 'utf8'),

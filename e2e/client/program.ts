@@ -7,7 +7,7 @@ import { verifyWebhook } from '@plinth/client/webhooks'
 
 export type Urls = { identity: string; storage: string; storageKey: string; payments: string }
 
-/** A program of an integrator: one thing of each service. Returns what it saw. */
+/** An integrator's program that uses each service once. Returns what it saw. */
 export async function main(urls: Urls, name: string): Promise<unknown[]> {
   const identity = identityClient(urls.identity)
   const password = 'a long enough password'

@@ -39,13 +39,13 @@ describe('the quickstarts', async () => {
   })
 
   for (const name of ['express.mjs', 'fastify.mjs'])
-    test(`${name} knows who calls, and verifies webhooks`, async (t) => {
+    test(`${name} identifies its caller and verifies webhooks`, async (t) => {
       const url = await start(t, name, settings)
 
       await check({ me: `${url}/me`, webhooks: `${url}/webhooks`, send: fetch }, accessToken)
     })
 
-  test('next-route.mjs knows who calls, and verifies webhooks', async () => {
+  test('next-route.mjs identifies its caller and verifies webhooks', async () => {
     Object.assign(process.env, settings)
     const route = await import(join(FOLDER, 'next-route.mjs'))
     const send = (url: string, init: RequestInit) => {
@@ -56,7 +56,7 @@ describe('the quickstarts', async () => {
     await check({ me: origin, webhooks: origin, send }, accessToken)
   })
 
-  test('take-payment.mjs takes a payment and is told that it is paid', async (t) => {
+  test('take-payment.mjs takes a payment and learns by webhook that it is paid', async (t) => {
     const env = { PAYMENTS_URL: urlOf('payments'), PORT: '0', SHOP_DATABASE: ':memory:' }
     const shop = await start(t, 'take-payment.mjs', env)
     const ordered = await fetch(`${shop}/orders`, { method: 'POST', redirect: 'manual' })
@@ -129,7 +129,7 @@ async function check({ me, webhooks, send }: Application, token: string): Promis
   assert.deepEqual(await forged.json(), { code: 'NO_MATCH' })
 }
 
-/** Starts a program of the folder and returns the address that it prints. */
+/** Starts a program of the folder and returns the URL that it prints. */
 async function start(t: TestContext, name: string, env: Record<string, string>): Promise<string> {
   const child: ChildProcess = spawn(process.execPath, [join(FOLDER, name)], {
     env: { ...process.env, ...env },

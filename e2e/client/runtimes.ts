@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const run = promisify(execFile)
 const MINUTES = 60_000
 
-/** A Node 20: this machine's own, or the npm package of it. Throws where there is neither. */
+/** A Node 20: the one on this machine, or its npm package. Throws if there is neither. */
 export async function oldNode(): Promise<string> {
   const folders = (process.env.PATH ?? '').split(delimiter)
   for (const path of globSync(folders.map((folder) => join(folder, 'node')))) {
@@ -33,14 +33,14 @@ export async function bun(): Promise<string[]> {
   return [await fromNpm(name, '1.4.4', 'bin/bun')]
 }
 
-/** The runtime of Cloudflare's workers, which has the globals of the web and no others. */
+/** The runtime of Cloudflare's workers, which has only the globals of the web platform. */
 export async function workerd(): Promise<string> {
   const processor = process.arch === 'x64' ? '64' : process.arch
   const name = `@cloudflare/workerd-${process.platform}-${processor}`
   return fromNpm(name, '1.20261104.1', 'bin/workerd')
 }
 
-/** Programs are large, so only those who run this test get them, once. */
+/** Runtimes are large, so they are downloaded once, and only when this test runs. */
 async function fromNpm(name: string, version: string, path: string): Promise<string> {
   const folder = join(ROOT, '.cache', `${name}-${version}`.replace('/', '-'))
   const program = join(folder, 'node_modules', name, path)
@@ -68,7 +68,7 @@ const config :Workerd.Config = (
   sockets = [(name = "http", address = "localhost:${port}", http = (), service = "main")],
 );`
 
-/** Runs the compiled program in a worker that answers one request with what it returned. */
+/** Runs the compiled program in a worker that answers one request with its result. */
 export async function runInWorker(program: string, folder: string, given: unknown[]) {
   const [port = 0] = await freePorts(1)
   await writeFile(join(folder, 'worker.js'), WORKER)

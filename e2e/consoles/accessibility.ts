@@ -8,16 +8,16 @@ type Scope = {
   withoutInspector?: boolean
   /** Only this part of the page. */
   part?: string
-  /** Another theme changes nothing else. */
+  /** Another theme changes only the colours, so one of the runs can skip the other rules. */
   rules?: 'colours' | 'all but colours'
 }
 
-/** By impact; and two parts of the same name, which leave a screen reader lost. */
+/** Impacts that fail a test, plus the rule against two landmarks of the same name, which confuse screen readers. */
 const FAULTS = new Set(['serious', 'critical', 'landmark-unique'])
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
-/** Scripts are off in the frames that show mails: axe cannot look into them, and the browser reports that it tries. */
+/** Scripts are off in the frames of mails: axe cannot look into them, and the browser would report the attempt. */
 const RUN_AXE = `async ({ scope, options }) => {
   const framesOut = [...document.querySelectorAll('iframe')].map((frame) => {
     const place = document.createComment('')
@@ -29,9 +29,9 @@ const RUN_AXE = `async ({ scope, options }) => {
   return violations
 }`
 
-/** What axe finds on the page as it is now. */
+/** Everything that axe finds on the page in its current state. */
 export async function violationsOf(page: Page, scope: Scope = {}): Promise<Result[]> {
-  // A page keeps it until it is loaded again, and compiling it takes longer than a run of it.
+  // A page keeps axe until it is reloaded, and compiling it takes longer than running it.
   if (!(await page.evaluate('typeof axe === "object"'))) await page.evaluate(AXE)
   const context = {
     ...(scope.part && { include: [[scope.part]] }),
@@ -43,14 +43,14 @@ export async function violationsOf(page: Page, scope: Scope = {}): Promise<Resul
   return page.evaluate(`(${RUN_AXE})(${JSON.stringify({ scope: context, options })})`)
 }
 
-/** What axe calls serious or critical on the page as it is now. */
+/** What axe calls serious or critical on the page in its current state. */
 export async function accessibilityFaults(page: Page, scope: Scope = {}): Promise<string[]> {
   return (await violationsOf(page, scope))
     .filter(({ id, impact }) => FAULTS.has(impact ?? '') || FAULTS.has(id))
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
 }
 
-/** Words that come into a live region that is there already, and alerts, which may come with theirs. */
+/** Records text that is put into an existing live region, and alerts, which may appear together with their text. */
 const HEAR = `(() => {
   globalThis.heard = ''
   const hear = (changes) => {
@@ -65,7 +65,7 @@ const HEAR = `(() => {
   new MutationObserver(hear).observe(document, { subtree: true, childList: true, characterData: true })
 })()`
 
-/** From now on, waits until a screen reader would have read these words out. */
+/** Starts listening. The returned function waits until a screen reader would have announced these words. */
 export async function listen(page: Page): Promise<(words: string) => Promise<unknown>> {
   await page.evaluate(HEAR)
   return (words) =>
@@ -75,7 +75,7 @@ export async function listen(page: Page): Promise<(words: string) => Promise<unk
     )
 }
 
-/** How often each role occurs in the accessibility tree of the browser. */
+/** How often each role occurs in the browser's accessibility tree. */
 export async function countRoles(page: Page, roles: string[]): Promise<Record<string, number>> {
   const session = await page.context().newCDPSession(page)
   const { nodes } = await session.send('Accessibility.getFullAXTree')

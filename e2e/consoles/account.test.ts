@@ -62,7 +62,7 @@ describe('the account pages', { skip }, () => {
     const page = await openConsole(t, browser, `${identity}/account/#forgot`)
     await page.getByLabel('E-mail address').fill(email)
     await page.getByRole('button', { name: 'Send the mail' }).click()
-    await page.getByRole('heading', { name: 'Look into your inbox' }).waitFor()
+    await page.getByRole('heading', { name: 'Check your inbox' }).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
 
     const { code } = await mailTo(email, 'password-reset')
@@ -96,13 +96,13 @@ describe('the account pages', { skip }, () => {
     await again.getByRole('heading', { name: 'Forgot your password?' }).waitFor()
 
     await again.goto(`${identity}/account/#verify=unknown`)
-    await again.getByText('This link or code does not work any more').waitFor()
+    await again.getByText('This link or code no longer works').waitFor()
     await again.getByRole('link', { name: 'Ask for a new mail' }).click()
     await again.getByRole('heading', { name: 'Confirm your e-mail address' }).waitFor()
     const address = again.getByRole('textbox', { name: 'E-mail address' })
     await address.fill(email)
     await address.press('Enter')
-    await again.getByRole('heading', { name: 'Look into your inbox' }).waitFor()
+    await again.getByRole('heading', { name: 'Check your inbox' }).waitFor()
   })
 
   test('a link that was replaced or has expired says so, and when', async (t) => {
@@ -127,10 +127,10 @@ describe('the account pages', { skip }, () => {
     await says(second.link, /expired on Jan 2, 2026/)
   })
 
-  test('what is typed the moment a field appears stays, and so does the focus', async (t) => {
+  test('text typed the moment a field appears is kept, and so is the focus', async (t) => {
     const page = await openConsole(t, browser, `${identity}/account/`)
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-    // The observer runs right after the page has been drawn, before any timer or frame.
+    // The observer runs right after the page is rendered, before any timer or frame.
     await page.evaluate(`new MutationObserver((_, observer) => {
       const field = document.querySelector('input[name=email]')
       if (!field) return
@@ -141,17 +141,17 @@ describe('the account pages', { skip }, () => {
     }).observe(document.body, { subtree: true, childList: true })
     location.hash = 'resend'`)
     await page.getByRole('heading', { name: 'Confirm your e-mail address' }).waitFor()
-    // What waits for the paint has run by then.
+    // Effects that wait for the paint have run by then.
     await page.evaluate(`new Promise((done) => requestAnimationFrame(() => setTimeout(done)))`)
 
     const address = page.getByRole('textbox', { name: 'E-mail address' })
     assert.equal(await address.inputValue(), 'quick@example.com')
     assert.equal(await page.evaluate(`document.activeElement.name`), 'email')
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Look into your inbox' }).waitFor()
+    await page.getByRole('heading', { name: 'Check your inbox' }).waitFor()
   })
 
-  /** Turns the second factor on in a session of its own. */
+  /** Turns the second factor on in a separate session. */
   const enrolElsewhere = async ({ username, password }: { username: string; password: string }) => {
     const { accessToken } = (await (
       await post('/api/auth/login', { username, password })
@@ -170,7 +170,7 @@ describe('the account pages', { skip }, () => {
     return { secret, recoveryCodes }
   }
 
-  test('a reset asks for the second factor, and takes a recovery code', async (t) => {
+  test('a reset asks for the second factor and accepts a recovery code', async (t) => {
     const user = await register('twofactors')
     const { username, email } = user
     const verify = await mailTo(email, 'verify-email')
@@ -183,7 +183,7 @@ describe('the account pages', { skip }, () => {
     await page.getByRole('textbox', { name: 'New password' }).fill(NEW_PASSWORD)
     await page.getByRole('button', { name: 'Save the password' }).click()
     await page.getByText('Your account has a second factor').waitFor()
-    const factor = page.getByLabel('Code of your authenticator')
+    const factor = page.getByLabel('Code from your authenticator')
     await factor.fill('000000')
     await page.getByRole('button', { name: 'Save the password' }).click()
     await page.getByText('This code is wrong').waitFor()
@@ -194,7 +194,7 @@ describe('the account pages', { skip }, () => {
     assert.equal(await logIn(username, NEW_PASSWORD), 401)
   })
 
-  test('an address is verified by a button, in German too', async (t) => {
+  test('an address is verified with a button, in German, too', async (t) => {
     const { email, ...credentials } = await register('verified')
     const { link } = await mailTo(email, 'verify-email')
     const reply = await post('/api/auth/login', credentials)
@@ -216,7 +216,7 @@ describe('the account pages', { skip }, () => {
     assert.equal(await isVerified(), true)
   })
 
-  test('the codes of mails that are read elsewhere are typed with their address', async (t) => {
+  test('codes of mails read on another device can be entered together with the address', async (t) => {
     const user = await register('typist')
     const { code } = await mailTo(user.email, 'verify-email')
     const page = await openConsole(t, browser, `${identity}/account/#resend`, {
@@ -258,7 +258,7 @@ describe('the account pages', { skip }, () => {
     assert.equal(await logIn(user.username, NEW_PASSWORD), 200)
   })
 
-  test('an address that is not confirmed yet is confirmed in the own account', async (t) => {
+  test('an unconfirmed address can be confirmed on the account page', async (t) => {
     const user = await register('unconfirmed')
     const first = await mailTo(user.email, 'verify-email')
     const page = await openConsole(t, browser, `${identity}/account/`)
@@ -277,7 +277,7 @@ describe('the account pages', { skip }, () => {
     await address.getByText('This address is not confirmed yet.').waitFor({ state: 'detached' })
   })
 
-  test('data comes by mail; a notice of it is answered with "this was not me"', async (t) => {
+  test('data is exported by mail, and its notice can be answered with "this was not me"', async (t) => {
     const { username, email, password } = await register('robbed')
     const reply = await post('/api/auth/login', { username, password })
     const { accessToken } = (await reply.json()) as { accessToken: string }
@@ -299,7 +299,7 @@ describe('the account pages', { skip }, () => {
     await mailTo(email, 'password-ended')
   })
 
-  test('an account that somebody else registered is disabled by the owner of the address', async (t) => {
+  test('the owner of an address can disable an account that someone else registered with it', async (t) => {
     const { username, email, password } = await register('trapped')
     const { link } = await mailTo(email, 'verify-email')
     const page = await openConsole(t, browser, link)
@@ -308,7 +308,7 @@ describe('the account pages', { skip }, () => {
     assert.equal(await logIn(username, password), 401)
   })
 
-  test('a new address is confirmed, and undone from the old one', async (t) => {
+  test('a new address is confirmed, and the old one can undo the change', async (t) => {
     const { username, email, password } = await register('mover')
     const reply = await post('/api/auth/login', { username, password })
     const { accessToken } = (await reply.json()) as { accessToken: string }
@@ -344,14 +344,14 @@ describe('the account pages', { skip }, () => {
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   }
 
-  test('the own account: a second factor with its recovery codes, and devices', async (t) => {
+  test('the account page manages a second factor, its recovery codes, and devices', async (t) => {
     const user = await register('athome')
     assert.equal(await logIn(user.username, user.password), 200)
     const page = await openConsole(t, browser, `${identity}/account/`)
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
     await signIn(page, { ...user, password: 'a wrong password' })
-    await page.getByText('This name and password do not belong together.').waitFor()
+    await page.getByText('Wrong username or password.').waitFor()
     await signIn(page, user)
     await page.getByRole('heading', { name: 'Your account' }).waitFor()
 
@@ -381,16 +381,18 @@ describe('the account pages', { skip }, () => {
     const dialog = await asked
     assert.equal(dialog.type(), 'beforeunload')
     await dialog.accept()
-    await factor.getByText('You have not shown yet that you kept your recovery codes').waitFor()
+    await factor
+      .getByText('You have not confirmed yet that you saved your recovery codes')
+      .waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
     await factor.getByRole('textbox', { name: 'Type one of them' }).fill('0000-0000-00000')
-    await factor.getByRole('button', { name: 'I have kept them' }).click()
-    await factor.getByText('This is none of them.').waitFor()
+    await factor.getByRole('button', { name: 'I have saved them' }).click()
+    await factor.getByText('This is not one of them.').waitFor()
     await factor
       .getByRole('textbox', { name: 'Type one of them' })
       .fill((codes[3] ?? '').toLowerCase())
-    await factor.getByRole('button', { name: 'I have kept them' }).click()
-    await factor.getByText('You have not shown yet').waitFor({ state: 'detached' })
+    await factor.getByRole('button', { name: 'I have saved them' }).click()
+    await factor.getByText('You have not confirmed yet').waitFor({ state: 'detached' })
     await factor.getByText('You have 10 recovery codes left.').waitFor()
 
     const devices = page.getByRole('region', { name: 'Devices' })
@@ -414,7 +416,7 @@ describe('the account pages', { skip }, () => {
     await page.getByRole('button', { name: 'Sign out' }).click()
     await signIn(page, user)
     await page.getByRole('heading', { name: 'One more step' }).waitFor()
-    await page.getByLabel('Code of your authenticator').fill(codes[0] ?? '')
+    await page.getByLabel('Code from your authenticator').fill(codes[0] ?? '')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('You have 9 recovery codes left.').waitFor()
     assert.equal(await page.getByText('Make new ones soon.').count(), 0)
@@ -428,7 +430,7 @@ describe('the account pages', { skip }, () => {
     await page.getByText('You have 3 recovery codes left. Make new ones soon.').waitFor()
   })
 
-  test('the own account opens with a passkey, and removes it', async (t) => {
+  test('the account page signs in with a passkey and removes it', async (t) => {
     const page = await openConsole(t, browser, consoleOf(identity))
     await addVirtualAuthenticator(page)
     await signInDemo(page, 'user')
@@ -441,13 +443,13 @@ describe('the account pages', { skip }, () => {
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
     const passkeys = page.getByRole('region', { name: 'Passkeys' })
     await passkeys.getByRole('button', { name: 'Remove Test device' }).click()
-    await passkeys.getByText('You cannot sign in with it any more then.').waitFor()
+    await passkeys.getByText('You will no longer be able to sign in with it.').waitFor()
     await passkeys.getByRole('button', { name: 'Remove Test device' }).click()
     await passkeys.waitFor({ state: 'detached' })
     await page.getByRole('heading', { name: 'Your account' }).waitFor()
   })
 
-  test('the own account asks who it is before it changes the address, and can be deleted', async (t) => {
+  test('the account page reauthenticates before it changes the address, and deletes the account', async (t) => {
     const user = await register('leaving')
     const page = await openConsole(t, browser, `${identity}/account/`, {
       viewport: { width: 390, height: 800 },
@@ -460,7 +462,7 @@ describe('the account pages', { skip }, () => {
     await page.getByRole('heading', { name: 'Is it still you?' }).waitFor()
     await page.getByRole('textbox', { name: 'Password', exact: true }).fill(user.password)
     await page.getByRole('button', { name: 'Continue' }).click()
-    await page.getByLabel('Code of your authenticator').fill(authenticatorCode(secret, 1))
+    await page.getByLabel('Code from your authenticator').fill(authenticatorCode(secret, 1))
     assert.deepEqual(await accessibilityFaults(page), [])
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByText('A mail is on its way to the new address.').waitFor()
@@ -474,6 +476,6 @@ describe('the account pages', { skip }, () => {
     const { link } = await mailTo(user.email, 'deletion-requested')
     const kept = await openConsole(t, browser, link)
     await kept.getByRole('button', { name: 'Keep the account' }).click()
-    await kept.getByRole('heading', { name: 'Your account stays' }).waitFor()
+    await kept.getByRole('heading', { name: 'Your account is kept' }).waitFor()
   })
 })

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-/** What an authenticator app shows for a secret in base32 (RFC 6238), now or some steps later. */
+/** The code that an authenticator app shows for a base32 secret (RFC 6238), now or some steps later. */
 export function authenticatorCode(secret: string, later = 0): string {
   let bits = ''
   for (const letter of secret.replaceAll(' ', ''))

@@ -10,13 +10,13 @@ type Action = (selector: string, ...rest: unknown[]) => Promise<unknown>
 const steady = new WeakSet<Page>()
 
 /**
- * From now on each step of a flow proves the layouts of both widths: its control must be ready for a
- * click at the width that the page has; then the page takes the other width, where the control must
- * be ready again and the step is done. So every control was reached twice, every second step was
- * done on a phone, and what a step leads to is waited for at the width at which it was done.
- * A control that is missing, covered or out of the window at either width fails the step.
+ * From now on each step of a flow checks the layouts of both widths: its control must be clickable at
+ * the current width; then the page switches to the other width, where the control must be clickable
+ * again and the step is carried out. So every control is reached twice, every second step happens on a
+ * phone, and its result is awaited at the width at which it happened. A control that is missing, covered
+ * or off-screen at either width fails the step.
  *
- * Returns the faults it finds on the way: a page that scrolls sideways.
+ * Returns the faults it finds on the way: pages that scroll sideways.
  */
 export function alternateWidths(page: Page): string[] {
   const faults: string[] = []
@@ -30,7 +30,7 @@ export function alternateWidths(page: Page): string[] {
         await reach(selector)
         await takeOtherWidth(page)
         faults.push(...(await overflowOf(page)))
-        // A click makes sure of that by itself.
+        // A click checks that by itself.
         if (name !== 'click') await reach(selector)
       }
       return act(selector, ...rest)
@@ -40,7 +40,7 @@ export function alternateWidths(page: Page): string[] {
   return faults
 }
 
-/** Steps that only one of the layouts has, such as the list of pages that a phone folds away. */
+/** Runs steps that exist in only one of the layouts, such as the page list that a phone collapses. */
 export async function onlyAt<T>(
   page: Page,
   size: typeof WIDE,

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { collectTokens } from './token-probe.ts'
 import { signIn } from './watched-page.ts'
 
-/** Signs in, lets the access token expire, logs out, and sees at the service that it is over. */
+/** Signs in, lets the access token expire, logs out, and checks that the service has ended the session. */
 export async function logOutExpired(page: Page, address: string): Promise<void> {
   const tokens = collectTokens(page)
   await signInExpired(page)
@@ -16,7 +16,7 @@ export async function logOutExpired(page: Page, address: string): Promise<void> 
   assert.equal(await refreshStatus(address, last), 401)
 }
 
-/** With an access token that has expired to the page and is worth nothing to the service. */
+/** Signs in with an access token that looks expired to the page and is invalid to the service. */
 async function signInExpired(page: Page): Promise<void> {
   await page.route('**/api/auth/login', async (route) => {
     const response = await route.fetch()
@@ -33,7 +33,7 @@ function expired(accessToken: string): string {
   return [header, Buffer.from(past).toString('base64url'), signature].join('.')
 }
 
-/** The status of a refresh, asked for outside the page. */
+/** The status of a refresh that is sent outside the page. */
 async function refreshStatus(address: string, refreshToken = ''): Promise<number> {
   const reply = await fetch(new URL('/api/auth/refresh', address), {
     method: 'POST',

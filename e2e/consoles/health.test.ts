@@ -42,14 +42,14 @@ describe('the Health page', { skip }, () => {
   for (const [look, options] of Object.entries(LOOKS))
     test(`draws rates, times, failures, queues and disk: ${look}`, async (t) => {
       const page = await openConsole(t, browser, `${landing}/health/index.html`, options)
-      // It shows for ten seconds as what there is now.
+      // The page shows this request as the current rate for ten seconds.
       await assert.rejects(identityClient(identityUrl).me(), { status: 401 })
 
       const identity = page.locator('[data-service="identity"]')
       const drawn = (name: RegExp) => identity.getByRole('img', { name })
-      await drawn(/^Requests a second, last hour: requests 0\.\d+, highest 0\.\d+/).waitFor()
-      await drawn(/^Time for a request, last hour: p99 [\d.]+ ms, p50 [\d.]+ ms/).waitFor()
-      await drawn(/^Failures a second/).waitFor()
+      await drawn(/^Requests per second, last hour: requests 0\.\d+, highest 0\.\d+/).waitFor()
+      await drawn(/^Time per request, last hour: p99 [\d.]+ ms, p50 [\d.]+ ms/).waitFor()
+      await drawn(/^Failures per second/).waitFor()
       await page.getByRole('img', { name: /^Password hashes waiting/ }).waitFor()
       await page.getByRole('img', { name: /^Free for .*identity: data/ }).waitFor()
       const { scrollWidth, clientWidth } = await page.evaluate<Widths>(WIDTHS)
@@ -65,7 +65,7 @@ describe('the Health page', { skip }, () => {
     await page.getByRole('heading', { name: 'Health' }).waitFor()
   })
 
-  test('asks for the token where the listener has one', async (t) => {
+  test('asks for the token if the listener has one', async (t) => {
     const page = await openConsole(t, browser, `${management}/health/index.html`)
 
     await page.getByLabel('Token', { exact: true }).last().fill('another-token-of-this-length')
@@ -75,7 +75,7 @@ describe('the Health page', { skip }, () => {
     await page.getByRole('button', { name: 'Show the figures' }).click()
 
     await page
-      .getByRole('img', { name: /^Requests a second/ })
+      .getByRole('img', { name: /^Requests per second/ })
       .first()
       .waitFor()
     assert.equal((await fetch(`${management}/api/history`)).status, 401)

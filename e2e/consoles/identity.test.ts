@@ -19,7 +19,7 @@ import { consoleOf, goTo, openConsole, showRequests, signIn } from './watched-pa
 
 const skip = await browserSkip()
 
-/** Runs in the page: how much wider than its place something is. */
+/** Runs in the page: how much wider an element is than its container. */
 const hiddenPixels = ({ scrollWidth, clientWidth }: { scrollWidth: number; clientWidth: number }) =>
   scrollWidth - clientWidth
 
@@ -68,7 +68,7 @@ describe('the identity console', { skip }, () => {
     await page.getByText('rotated 2 times').waitFor()
   })
 
-  test('sends one refresh however often it is asked for at once', async (t) => {
+  test('sends one refresh however many are requested at once', async (t) => {
     const page = await openConsole(t, browser, address)
     await signIn(page, 'user')
     const refreshes: string[] = []
@@ -160,7 +160,7 @@ describe('the identity console', { skip }, () => {
     await page.getByText('No passkeys yet.').waitFor()
   })
 
-  test('says in plain words why the browser refused a second passkey', async (t) => {
+  test('explains why the browser refused a second passkey', async (t) => {
     const page = await openConsole(t, browser, address)
     await addVirtualAuthenticator(page)
     await signIn(page, 'admin')
@@ -237,18 +237,21 @@ describe('the identity console', { skip }, () => {
     await page.getByText('user is a user and cannot sign in.').waitFor()
     await heard('user is a user and cannot sign in.')
     const reset = page.getByRole('button', { name: 'Reset the password' })
-    assert.equal(await reset.getAttribute('title'), 'Enable the account first: it gets no mail.')
+    assert.equal(
+      await reset.getAttribute('title'),
+      'Enable the account first: a disabled one gets no mail.',
+    )
     await confirm('Enable')
     await row.getByText('enabled').waitFor()
     await confirm('Make an administrator')
     await row.getByText('administrator', { exact: true }).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
-    await confirm('No longer an administrator')
+    await confirm('Remove administrator role')
 
     await page.getByText('user is a user and may sign in.').waitFor()
   })
 
-  test('finds one account among many, and acts on it with a reason that the audit shows', async (t) => {
+  test('finds one account among many and acts on it with a reason that the audit shows', async (t) => {
     const { origin } = new URL(address)
     const long = 'a-name-of-fifty-characters-that-must-not-break-it-'
     const register = (username: string, email: string) =>
@@ -312,10 +315,10 @@ describe('the identity console', { skip }, () => {
     assert.match((await download).suggestedFilename(), /^user-\d+\.json$/)
     assert.deepEqual(await accessibilityFaults(page), [])
     await confirm('Delete')
-    await page.getByText('cannot sign in any more and will be erased.').waitFor()
+    await page.getByText('can no longer sign in and will be erased.').waitFor()
     await page.getByText('asked for by an administrator').waitFor()
     await confirm('Cancel the erasure')
-    await page.getByText(`${long} stays.`).waitFor()
+    await page.getByText(`The account ${long} is kept.`).waitFor()
 
     await goTo(page, 'audit')
     await page.getByLabel('User').fill(long)
@@ -436,7 +439,7 @@ describe('the identity console', { skip }, () => {
     await form.getByLabel('E-mail').fill('invited@example.com')
     await form.getByLabel('Reason').fill('joins the team')
     await form.getByRole('button', { name: 'Create and send the mail' }).click()
-    await page.getByText('invited is created').waitFor()
+    await page.getByText('invited was created').waitFor()
 
     const read = async () => {
       const reply = await fetch(`${origin}/api/dev/mail?to=invited@example.com`)
@@ -477,7 +480,7 @@ describe('the identity console', { skip }, () => {
     await logIn()
     await mine.getByRole('link', { name: 'Keep the account' }).click()
     await mine.getByRole('button', { name: 'Keep the account' }).click()
-    await mine.getByRole('heading', { name: 'Your account stays' }).waitFor()
+    await mine.getByRole('heading', { name: 'Your account is kept' }).waitFor()
   })
 
   test('is driven by the keyboard: search, go to a page, replay a request', async (t) => {
@@ -526,10 +529,10 @@ describe('the identity console', { skip }, () => {
     const codes = (await page.getByLabel('Recovery codes').textContent())?.split('\n') ?? []
     assert.equal(codes.length, 10)
     await page.getByLabel('Type one of them').fill('AAAA-BBBB-CCCCC')
-    await page.getByRole('button', { name: 'I have kept them' }).click()
+    await page.getByRole('button', { name: 'I have saved them' }).click()
     await page.getByText('is none of those that work', { exact: true }).waitFor()
     await page.getByLabel('Type one of them').fill(codes[2] ?? '')
-    await page.getByRole('button', { name: 'I have kept them' }).click()
+    await page.getByRole('button', { name: 'I have saved them' }).click()
     await page.getByText('10 of 10 left.').waitFor()
     await page.getByText(/^On since \d/).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
@@ -622,7 +625,7 @@ describe('the identity console', { skip }, () => {
   })
 })
 
-/** Speaks as much SMTP as one mail needs; refuses the first recipients. */
+/** Speaks just enough SMTP to receive a mail; refuses the first recipients. */
 async function startMailServer(
   t: TestContext,
   { refusals }: { refusals: number },
@@ -653,7 +656,7 @@ async function startMailServer(
   return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Waits for a paragraph and its style in the frame of a mail; read from outside, as scripts are off in there. */
+/** Waits for a paragraph and its style in the frame of a mail, read from outside because scripts are off inside. */
 async function framed(page: Page, title: string, text: string, style: string, value: string) {
   const paragraphs = `[...document.querySelector('iframe[title^="${title}"]').contentDocument.querySelectorAll('p')]`
   const found = `${paragraphs}.find((p) => p.textContent === '${text}')`
@@ -663,7 +666,7 @@ async function framed(page: Page, title: string, text: string, style: string, va
   )
 }
 
-/** Registering so many takes an hour of hashing; every second one is disabled. */
+/** Inserts users directly, because registering so many would take an hour of hashing. Every second one is disabled. */
 function insertUsers(file: string, count: number): void {
   const database = new DatabaseSync(file)
   database.exec(`

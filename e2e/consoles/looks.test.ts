@@ -12,7 +12,7 @@ import { samplePng, textFile } from './sample-files.ts'
 import { consoleOf, goTo, openConsole, sandboxPageOf, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
-/** Set it to a folder to get a picture of every page in both themes and two widths. */
+/** Set this to a folder to get a screenshot of every page in both themes and at two widths. */
 const pictures = process.env.E2E_SCREENSHOTS
 
 const NEWEST = 'payments/newest'
@@ -20,17 +20,17 @@ const NEWEST_EVENT = 'events/newest'
 
 type Visit = {
   service: string
-  /** Where its console is, unless at the usual place. */
+  /** The address of its console, if it is not the usual one. */
   addressOf?(service: string): string
   pages: string[]
   role?: 'admin'
-  /** May return where the pages about the newest things it made are. */
+  /** May return the paths of the pages about the newest things it created. */
   prepare?(page: Page): Promise<Record<string, string> | undefined>
-  /** What to do on a page before it is looked at. */
+  /** What to do on a page before it is checked. */
   acts?: Record<string, (page: Page) => Promise<void>>
 }
 
-/** Every page that shows what role a user has. */
+/** Every page that shows the role of a user. */
 const WITH_ROLES = ['profile', 'users']
 
 const VISITS: Visit[] = [
@@ -125,7 +125,7 @@ describe('every console, in both themes', { skip, concurrency: 2 }, () => {
     assert.deepEqual(await faultsOf(page, 'landing'), [])
   })
 
-  test('the pages that mails lead to are accessible and fit a phone', async (t) => {
+  test('the pages that mails link to are accessible and fit a phone', async (t) => {
     const page = await openConsole(t, browser, `${suite.urlOf('identity')}/account/`)
     const faults = await faultsOf(page, 'account-forgot')
     for (const step of ['reset', 'verify', 'email', 'undo', 'keep', 'alarm']) {
@@ -161,7 +161,7 @@ describe('every console, in both themes', { skip, concurrency: 2 }, () => {
       assert.deepEqual(faults, [])
     })
 
-  test('a table that a phone shows as a list is a table to a screen reader', async (t) => {
+  test('a table that a phone shows as a list is still a table to a screen reader', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')))
     await signIn(page, 'admin')
     await page.setViewportSize(PHONE)
@@ -188,17 +188,17 @@ const SCROLLING_PARTS = `[...document.querySelectorAll('*')]
   .filter((part) => part.scrollHeight > part.clientHeight + 1)
   .map((part) => part.tagName + '.' + part.className)`
 
-/** A theme changes the colours and nothing else, a width all but the colours. */
+/** A theme changes only the colours, and a width everything but the colours. */
 const LOOKS = [
   { colorScheme: 'light', size: WIDE },
   { colorScheme: 'dark', size: PHONE },
 ] as const
 
-/** What is hard to use in either theme and at either width; and the width of the smallest phone. */
+/** Faults in either theme and at either width, and overflow on the smallest phone. */
 async function faultsOf(page: Page, name: string): Promise<string[]> {
   if (pictures) await photograph(page, pictures, name)
   const faults: string[] = []
-  // The inspector is the same on every page of a console, and a phone has it in a sheet.
+  // The inspector is the same on every page of a console, and on a phone it is hidden in a sheet.
   const withoutInspector = !/-(start|home)$/.test(name)
   for (const { colorScheme, size } of LOOKS) {
     await page.emulateMedia({ colorScheme })
@@ -218,7 +218,7 @@ async function faultsOf(page: Page, name: string): Promise<string[]> {
   return faults.map((fault) => `${name} ${fault}`)
 }
 
-/** Status codes and names of settings in sentences for people; a role that is not a “user” or an “administrator”. */
+/** Finds status codes and setting names in sentences, and roles not called “user” or “administrator”. */
 const TECHNICAL_WORDS = `(() => {
   const found = []
   const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
@@ -235,7 +235,7 @@ const TECHNICAL_WORDS = `(() => {
   return found
 })()`
 
-/** The icon of another tab stands where one opens and nowhere else; JSON has colours and places to wrap. */
+/** Only links that open a tab have the icon for it; JSON is coloured and can wrap. */
 const TABS_AND_CODE = `(() => {
   const withIcon = [...document.querySelectorAll('path[d="M14 4h6v6M20 4l-9 9M18 14v6H4V6h6"]')]
     .map((path) => path.closest('a, button'))
@@ -251,7 +251,7 @@ const TABS_AND_CODE = `(() => {
   ]
 })()`
 
-/** The whole page in each picture: a wide window scrolls its middle, a narrow one the document. */
+/** Captures the whole page: a wide window scrolls its main part, a narrow one the document. */
 async function photograph(page: Page, folder: string, name: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
   for (const colorScheme of ['light', 'dark'] as const)
@@ -292,7 +292,7 @@ async function uploadOne(page: Page): Promise<undefined> {
   await page.getByText('image/png', { exact: true }).waitFor()
 }
 
-/** A mail for the inbox. */
+/** Puts a mail into the inbox. */
 async function requestReset(page: Page): Promise<undefined> {
   const body = JSON.stringify({ email: 'user@example.com' })
   const headers = { 'content-type': 'application/json' }
@@ -320,7 +320,7 @@ async function openMail(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Copy the code' }).waitFor()
 }
 
-/** One is paid, so that the inbox has deliveries; the newest is open. */
+/** Creates one paid checkout, so that the inbox has deliveries, and then an open one. */
 async function createCheckouts(page: Page): Promise<Record<string, string>> {
   await createCheckout(page)
   const { origin, pathname } = new URL(await hrefOf(page, 'Open the hosted page'))
@@ -335,7 +335,7 @@ async function createCheckouts(page: Page): Promise<Record<string, string>> {
   return { [NEWEST]: newest, [NEWEST_EVENT]: event }
 }
 
-/** A fault, a refund under way, a delivery that fails, and sessions that are paid and open. */
+/** Adds a fault, a pending refund, a failing delivery, and a paid and an open session. */
 async function addFaultAndSession(page: Page): Promise<undefined> {
   const { origin } = new URL(page.url())
   const send = async (path: string, body: string | URLSearchParams) => {

@@ -34,7 +34,7 @@ describe('one sign-in', { skip }, () => {
     assert.deepEqual(await findTokens(page, await tokens(2)), [])
   })
 
-  test('needs one policy for scripts, and the page refuses a second', async (t) => {
+  test('needs one Trusted Types policy, and the page refuses a second', async (t) => {
     const page = await browser.newPage()
     t.after(() => page.close())
     await page.goto(consoleOf(suite.urlOf('identity')))
@@ -88,7 +88,7 @@ describe('one sign-in', { skip }, () => {
     await empty.getByText('Not signed in.').waitFor()
   })
 
-  test('survives a reload and a change of console where workers end with the last tab', async (t) => {
+  test('survives a reload and a change of console in browsers whose workers end with the last tab', async (t) => {
     const page = await openConsole(t, browser, `${suite.landingUrl}/`)
     await page.addInitScript(WITHOUT_LONG_LIFE)
     await page.goto(consoleOf(`${suite.landingUrl}/identity`))
@@ -117,7 +117,7 @@ describe('one sign-in', { skip }, () => {
   })
 
   for (const [device, viewport] of Object.entries(WIDTHS))
-    test(`at identity is offered by storage at the same address, on a ${device}`, async (t) => {
+    test(`at identity can be used at storage on the same origin, on a ${device}`, async (t) => {
       const page = await openConsole(t, browser, consoleOf(`${suite.landingUrl}/identity`), {
         viewport,
       })
@@ -134,7 +134,7 @@ describe('one sign-in', { skip }, () => {
       await file.waitFor()
 
       await goTo(page, 'profile')
-      await page.getByText('Your account is one of Identity').waitFor()
+      await page.getByText('Your account belongs to Identity').waitFor()
       assert.deepEqual(await accessibilityFaults(page), [])
 
       await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
@@ -143,7 +143,7 @@ describe('one sign-in', { skip }, () => {
       await page.getByText('Not signed in.').waitFor()
     })
 
-  test('of an administrator administers storage at the same address', async (t) => {
+  test('as an administrator works for storage on the same origin', async (t) => {
     const page = await openConsole(t, browser, consoleOf(`${suite.landingUrl}/identity`))
     await signIn(page, 'admin')
     await page.goto(consoleOf(`${suite.landingUrl}/storage`, 'users'))
@@ -164,11 +164,11 @@ describe('one sign-in', { skip }, () => {
     await page.getByRole('row', { name: /USER_DISABLED.*admin.*user/ }).waitFor()
   })
 
-  test('opens payments at the same address, in every tab, over a reload, until it ends', async (t) => {
+  test('works for payments on the same origin, in every tab and after a reload, until it ends', async (t) => {
     const address = consoleOf(`${suite.landingUrl}/payments`, 'payments')
     const page = await openConsole(t, browser, address)
     const tokens = collectTokens(page)
-    await page.getByText('This service takes accounts of Identity: sign in there').waitFor()
+    await page.getByText('This service accepts Identity accounts: sign in there').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
     await goTo(page, 'access')
     await page.getByRole('heading', { name: 'Use a token or a key' }).waitFor()
@@ -199,18 +199,18 @@ describe('one sign-in', { skip }, () => {
     await page.getByText('Not signed in.').waitFor()
   })
 
-  test('at a port says which accounts are taken, and where one sign-in works', async (t) => {
+  test('is explained at a port: which accounts are accepted, and where one sign-in works', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('storage-full')))
 
-    await page.getByText('Accounts of Identity work here, too').waitFor()
+    await page.getByText('Identity accounts work here, too').waitFor()
 
     const home = page.getByRole('link', { name: 'all services' }).last()
     assert.equal(await home.getAttribute('href'), `${suite.landingUrl}/`)
   })
 
-  test('does not reach payments at a port, which takes a token and leaves it nowhere', async (t) => {
+  test('does not reach payments at a port, which accepts a token and stores it nowhere', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('payments'), 'payments'))
-    await page.getByText('This service takes accounts of Identity: open this console').waitFor()
+    await page.getByText('This service accepts Identity accounts: open this console').waitFor()
     const reply = await fetch(`${suite.urlOf('identity')}/api/auth/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -233,11 +233,11 @@ describe('one sign-in', { skip }, () => {
     const facts = { access: 'issuer', issuer: 'https://id.example', suite: null }
     await page.route('**/facts.json', (route) => route.fulfill({ json: facts }))
     await page.reload()
-    await page.getByText('takes accounts of Identity, at https://id.example.').waitFor()
+    await page.getByText('accepts Identity accounts, at https://id.example.').waitFor()
   })
 })
 
-/** How many refreshes two tabs send that are asked for one at the same time. */
+/** How many refreshes two tabs send when both are asked for one at the same time. */
 async function refreshTogether(page: Page, other: Page): Promise<number> {
   const { promise: bothAsked, resolve: letGo } = Promise.withResolvers<void>()
   let refreshes = 0
@@ -270,7 +270,7 @@ const WITHOUT_LONG_LIFE = `{
   }
 }`
 
-/** How many pages refresh, or wait for their turn. */
+/** How many pages are refreshing or waiting for their turn. */
 const LOCKS = `navigator.locks.query().then(({ held, pending }) =>
   [...held, ...pending].filter(({ name }) => name.startsWith('tokens ')).length)`
 

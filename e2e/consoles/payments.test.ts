@@ -16,7 +16,7 @@ import { consoleOf, goTo, openConsole } from './watched-page.ts'
 
 const skip = await browserSkip()
 const SERVICES = ['payments', 'provider-sandbox']
-/** How the secrets begin that only the server may know. */
+/** The prefixes of secrets that only the server may know. */
 const PROVIDER_SECRETS = ['sk_test_', 'whsec_']
 
 describe('the payments console', { skip }, () => {
@@ -32,7 +32,7 @@ describe('the payments console', { skip }, () => {
     sandbox = suite.urlOf('provider-sandbox')
   })
 
-  /** Creates a checkout by the form and returns the session the hosted page is for. */
+  /** Creates a checkout with the form and returns the session id of its hosted page. */
   async function createCheckout(page: Page): Promise<string> {
     await goTo(page, 'checkout')
     await page.getByRole('button', { name: 'Create the checkout' }).click()
@@ -61,7 +61,7 @@ describe('the payments console', { skip }, () => {
     await page.getByText('The customer finished the hosted page').waitFor()
 
     await page.getByLabel('Amount in EUR').fill('10.005')
-    await page.getByText('Write an amount such as 49.00.').waitFor()
+    await page.getByText('Enter an amount such as 49.00.').waitFor()
     await page.getByLabel('Amount in EUR').fill('10')
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
     await page.getByText('Send €10.00 back for good?').waitFor()
@@ -73,7 +73,7 @@ describe('the payments console', { skip }, () => {
     await page.getByText('€10.00 of €49.00 went back in 1 refund.').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
     await page.getByRole('button', { name: 'Check now' }).click()
-    await page.getByText('The provider was asked').waitFor()
+    await page.getByText('Checked with the provider').waitFor()
     assert.equal(await page.getByLabel('Amount in EUR').inputValue(), '')
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
     await page.getByText('Send €39.00 back for good?').waitFor()
@@ -93,7 +93,7 @@ describe('the payments console', { skip }, () => {
     await hosted.getByText('SANDBOX').first().waitFor()
     await hosted.getByRole('button', { name: /^Pay/ }).first().click()
     await hosted.waitForURL(/checkout=success/)
-    // Another payment that changes meanwhile is not the one that the customer came back from.
+    // Another payment that changes meanwhile must not be taken for the customer's.
     await goTo(page, '')
     await createCheckout(page)
     await hosted.reload()
@@ -109,11 +109,11 @@ describe('the payments console', { skip }, () => {
     assert.equal(await hosted.getByText('The customer is back').count(), 0, 'said once')
   })
 
-  test('takes and shows amounts with the decimals of their currency, one below the other', async (t) => {
+  test('takes and shows amounts with the decimals of their currency, aligned in a column', async (t) => {
     const page = await openConsole(t, browser, address)
     await goTo(page, 'checkout')
     await page.getByLabel('Currency').fill('jpy')
-    await page.getByText('Write an amount such as 4900.').waitFor()
+    await page.getByText('Enter an amount such as 4900.').waitFor()
     await page.getByLabel('Amount', { exact: true }).fill('4900')
     await page.getByLabel('Business reference').fill('order-in-yen')
     await page.getByRole('button', { name: 'Create the checkout' }).click()
@@ -130,7 +130,7 @@ describe('the payments console', { skip }, () => {
     assert.equal(alignment, 'right')
   })
 
-  test('folds what the provider says again into one line', async (t) => {
+  test('folds repeated observations of the provider into one line', async (t) => {
     const page = await openConsole(t, browser, address)
     await createCheckout(page)
     await page.getByRole('link', { name: 'Watch the payment' }).click()
@@ -139,15 +139,15 @@ describe('the payments console', { skip }, () => {
     await page.getByRole('button', { name: 'Check now' }).click()
     await line.waitFor()
     await page.getByRole('button', { name: 'Check now' }).click()
-    await line.getByText('Once more').waitFor()
+    await line.getByText('Repeated once').waitFor()
     await page.getByRole('button', { name: 'Check now' }).click()
 
-    await line.getByText('2 times more').click()
+    await line.getByText('Repeated 2 times').click()
     assert.equal(await line.count(), 1)
     assert.deepEqual(await accessibilityFaults(page), [])
   })
 
-  test('shows the signed deliveries in the inbox, and no secret of the provider anywhere', async (t) => {
+  test('shows the signed deliveries in the inbox and no provider secret anywhere', async (t) => {
     const page = await openConsole(t, browser, address)
     const session = await createCheckout(page)
     await control(`/sessions/${session}/pay`)
@@ -167,7 +167,7 @@ describe('the payments console', { skip }, () => {
     assert.deepEqual(await findTokens(page, PROVIDER_SECRETS), [])
   })
 
-  test('lets an expired checkout be tried again', async (t) => {
+  test('starts a new attempt after a checkout expired', async (t) => {
     const page = await openConsole(t, browser, address)
     const session = await createCheckout(page)
     await page.getByRole('link', { name: 'Watch the payment' }).click()
@@ -213,7 +213,7 @@ describe('the payments console', { skip }, () => {
     await page.locator(`[title="${id}"]`).waitFor()
   })
 
-  test('leads to the page of the sandbox behind it', async (t) => {
+  test('links to the page of its sandbox provider', async (t) => {
     const page = await openConsole(t, browser, address)
 
     const link = page.getByRole('link', { name: 'Open the sandbox' })
@@ -225,7 +225,7 @@ describe('the payments console', { skip }, () => {
     await opened.getByRole('heading', { name: 'Sandbox payment provider' }).waitFor()
   })
 
-  test('asks for a service key when the service does, and creates a checkout with it', async (t) => {
+  test('asks for a service key if the service needs one, and creates a checkout with it', async (t) => {
     const settings = { PAYMENTS_ACCESS: 'keys', SUITE_DATA: await mkdtemp(join(tmpdir(), 'keys-')) }
     t.after(() => rm(settings.SUITE_DATA, { recursive: true, force: true }))
     const suite = await startSuite(t, settings, SERVICES)
@@ -270,7 +270,7 @@ describe('the payments console', { skip }, () => {
     await goTo(page, 'checkout')
     assert.equal(await page.getByLabel('Description').inputValue(), '', 'no example')
     await page.getByRole('button', { name: 'Create the checkout' }).click()
-    await page.getByText('Write an amount such as 49.00.').waitFor()
+    await page.getByText('Enter an amount such as 49.00.').waitFor()
     await page.getByLabel('Amount', { exact: true }).fill('10')
     await page.getByLabel('Description').fill('One chair')
     await page.getByRole('button', { name: 'Create the checkout' }).click()

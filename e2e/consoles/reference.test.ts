@@ -27,7 +27,7 @@ describe('the API reference', { skip }, () => {
   })
 
   for (const service of SERVICES)
-    test(`${service}: every operation and event of the document, without faults for axe`, async (t) => {
+    test(`${service}: shows every operation and event of the document without axe violations`, async (t) => {
       const page = await openConsole(t, browser, pageOf(service), { colorScheme: 'light' })
       await page.getByRole('heading', { level: 1 }).waitFor()
 
@@ -44,7 +44,7 @@ describe('the API reference', { skip }, () => {
       assert.ok(await isInView(page, 'h1'), 'the list of operations leaves room on a phone')
     })
 
-  // Operations differ in their words, not in their colours: the pictures of a few are enough.
+  // Operations differ in their texts, not in their colours, so checking a few is enough.
   test('the colours of both themes have enough contrast', async (t) => {
     const page = await openConsole(t, browser, pageOf('identity'), { colorScheme: 'light' })
     await page.getByRole('button', { name: 'Sign in as admin' }).waitFor()
@@ -59,7 +59,7 @@ describe('the API reference', { skip }, () => {
     assert.deepEqual(faults, [])
   })
 
-  test('an address with an operation in it leads there, and a search leaves what matches', async (t) => {
+  test('a URL with an operation leads to it, and a search leaves only matches', async (t) => {
     const page = await openConsole(t, browser, pageOf('identity', 'changePassword'))
     const target = page.locator('#changePassword')
     await target.waitFor()
@@ -72,7 +72,7 @@ describe('the API reference', { skip }, () => {
     assert.equal(await page.locator('#register').count(), 1)
   })
 
-  test('signs in, sends a call and shows its reply, and keeps no token', async (t) => {
+  test('signs in, sends a call and shows its reply, and stores no token', async (t) => {
     const page = await openConsole(t, browser, pageOf('identity'))
     const tokens = collectTokens(page)
     await page.getByRole('button', { name: 'Sign in as admin' }).click()
@@ -88,7 +88,7 @@ describe('the API reference', { skip }, () => {
     assert.deepEqual(await findTokens(page, await tokens(2)), [])
   })
 
-  test('says what is wrong with a body, and sends none that is not JSON', async (t) => {
+  test('explains what is wrong with a body, and sends only JSON', async (t) => {
     const page = await openConsole(t, browser, pageOf('identity'))
     const logIn = page.locator('#logIn')
     await logIn.getByRole('button', { name: 'Try it' }).click()
@@ -107,7 +107,7 @@ describe('the API reference', { skip }, () => {
     assert.match(await logIn.getByLabel('Body of the reply').innerText(), /INVALID_CREDENTIALS/)
   })
 
-  test('a request is copied as curl and as client code, with names for secrets', async (t) => {
+  test('copies a request as curl and as client code, with placeholders for secrets', async (t) => {
     const page = await openConsole(t, browser, pageOf('payments'))
     const checkOut = page.locator('#checkOut')
     await checkOut.getByRole('button', { name: 'Try it' }).click()
@@ -123,7 +123,7 @@ describe('the API reference', { skip }, () => {
     assert.match(code, /await client\.checkOut\(\{\n {2}amount: 1,/)
   })
 
-  test('the key edition takes its key, and shows it in no copy', async (t) => {
+  test('the key edition accepts its key and shows it in no copied code', async (t) => {
     const page = await openConsole(t, browser, pageOf('storage-key'))
     await page.getByLabel('Key for X-API-KEY').fill('storage-local-dev-key')
     const list = page.locator('#list')
@@ -142,7 +142,7 @@ describe('the API reference', { skip }, () => {
     assert.match(code, /^const API_KEY = '…'\nconst client = storageKeyClient\('.+', API_KEY\)$/m)
   })
 
-  test('a copied call signs in by itself, and an upload names its file', async (t) => {
+  test('copied code signs in by itself, and an upload names its file', async (t) => {
     const page = await openConsole(t, browser, pageOf('storage-full'))
     await page.getByRole('button', { name: 'Sign in as user' }).click()
     await page.getByText('Signed in').waitFor()
@@ -162,7 +162,7 @@ describe('the API reference', { skip }, () => {
     assert.match(code, /^const reply = await client\.upload\(file, 'picture\.png'\)$/m)
   })
 
-  test('sends a form, and reads a stream until it is stopped', async (t) => {
+  test('sends a form and reads a stream until it is stopped', async (t) => {
     const identity = await openConsole(t, browser, pageOf('identity'))
     const revoke = identity.locator('#revoke')
     await revoke.getByRole('button', { name: 'Try it' }).click()
@@ -185,7 +185,7 @@ describe('the API reference', { skip }, () => {
     assert.match(await page.locator('#onPaymentPaid').innerText(), /webhook-signature/)
   })
 
-  test('on paper there are the operations and no buttons', async (t) => {
+  test('prints the operations without buttons', async (t) => {
     const page = await openConsole(t, browser, pageOf('storage-key'))
     await page.locator('#upload').waitFor()
 
@@ -198,7 +198,7 @@ describe('the API reference', { skip }, () => {
   })
 })
 
-/** Runs a command as it was copied, and types `secret` where it asks for one. */
+/** Runs a copied command unchanged and types `secret` when it asks for one. */
 async function runWith(secret: string, command: string): Promise<string> {
   const running = promisify(execFile)('sh', ['-c', command])
   running.child.stdin?.end(`${secret}\n`)

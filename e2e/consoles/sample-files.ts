@@ -8,7 +8,7 @@ const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
 /** A real picture, different for each tint, so that thumbnails have something to show. */
 export function samplePng(name: string, tint = 0): SampleFile {
-  // Each row begins with the number of its filter; 0 is none.
+  // Each row begins with the number of its filter; 0 means none.
   const rows = Buffer.alloc((WIDTH * 3 + 1) * HEIGHT)
   for (let y = 0; y < HEIGHT; y += 1)
     for (let x = 0; x < WIDTH; x += 1)
@@ -16,7 +16,7 @@ export function samplePng(name: string, tint = 0): SampleFile {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(WIDTH, 0)
   header.writeUInt32BE(HEIGHT, 4)
-  header.set([8, 2], 8) // eight bits a channel, red, green and blue
+  header.set([8, 2], 8) // eight bits per channel: red, green and blue
   const chunks = [chunk('IHDR', header), chunk('IDAT', deflateSync(rows)), chunk('IEND')]
   return { name, mimeType: 'image/png', buffer: Buffer.concat([SIGNATURE, ...chunks]) }
 }
@@ -54,7 +54,7 @@ export function textFile(name: string, text: string, mimeType = 'text/plain'): S
 
 const MP3_FRAME_BYTES = 417
 
-/** One second without a sound: forty MP3 frames of 128 kbit/s with nothing in them. */
+/** One second of silence: forty empty MP3 frames of 128 kbit/s. */
 export function silentMp3(name: string): SampleFile {
   const frame = Buffer.alloc(MP3_FRAME_BYTES)
   frame.set([0xff, 0xfb, 0x90, 0x64])

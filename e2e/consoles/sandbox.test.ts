@@ -61,7 +61,7 @@ describe('the page of the sandbox provider', { skip }, () => {
   const press = (page: Page, action: string, { checkoutSessionId: id }: Checkout) =>
     page.getByRole('button', { name: `${action} ${id}`, exact: true }).click()
 
-  test('pays, declines and expires sessions, and the service hears of it', async (t) => {
+  test('pays, declines and expires sessions, and the service is notified', async (t) => {
     const [paid, declined, expired] = [await checkOut(), await checkOut(), await checkOut()]
     const page = await open(t, 'sessions')
 
@@ -104,7 +104,7 @@ describe('the page of the sandbox provider', { skip }, () => {
     assert.deepEqual(await accessibilityFaults(page), [])
   })
 
-  test('says why a session cannot be paid again', async (t) => {
+  test('explains why a session cannot be paid again', async (t) => {
     const checkout = await checkOut()
     const page = await open(t, 'sessions')
     await page.getByRole('button', { name: `Pay ${checkout.checkoutSessionId}` }).waitFor()
@@ -157,7 +157,7 @@ describe('the page of the sandbox provider', { skip }, () => {
     await page.getByText('real time', { exact: true }).waitFor()
   })
 
-  test('moves the clock to a moment, but not to one that has passed', async (t) => {
+  test('moves the clock to a moment in the future only', async (t) => {
     const page = await open(t, 'clock')
     putBack(t, 'clock')
     const moveTo = async (moment: Date) => {
@@ -174,7 +174,7 @@ describe('the page of the sandbox provider', { skip }, () => {
     await page.getByRole('link', { name: 'ahead of real time' }).waitFor()
   })
 
-  test('makes an outage, and the service works again when it is removed', async (t) => {
+  test('causes an outage, and the service works again once it is removed', async (t) => {
     const page = await open(t, 'faults')
     putBack(t, 'faults')
     await page.getByText('No faults').waitFor()
@@ -190,7 +190,7 @@ describe('the page of the sandbox provider', { skip }, () => {
     assert.equal((await checkOut()).status, 201)
   })
 
-  test('adds a fault for a share of some calls, and shows what is wrong with one', async (t) => {
+  test('adds a fault for a share of some calls, after showing what is wrong with an invalid one', async (t) => {
     const page = await open(t, 'faults')
     putBack(t, 'faults')
 
@@ -216,7 +216,7 @@ describe('the page of the sandbox provider', { skip }, () => {
     })
   })
 
-  test('releases a call that is held', async (t) => {
+  test('releases a held call', async (t) => {
     const page = await open(t, 'faults')
     putBack(t, 'faults')
     await page.getByLabel('What goes wrong').selectOption('hold')
@@ -237,7 +237,7 @@ describe('the page of the sandbox provider', { skip }, () => {
     assert.equal((await held).status, 201)
   })
 
-  test('holds deliveries back, and lets them come', async (t) => {
+  test('holds deliveries back and releases them', async (t) => {
     const checkout = await checkOut()
     const page = await open(t, 'switches')
     putBack(t, 'switches')
@@ -272,7 +272,7 @@ describe('the page of the sandbox provider', { skip }, () => {
     await page.getByLabel('Delay deliveries').fill('5')
     await page.getByLabel('Extra copies').fill('1')
     await page.getByLabel('Send in reverse').fill('2')
-    await page.getByLabel('All events claim one second').selectOption('on')
+    await page.getByLabel('All events claim the same second').selectOption('on')
     await page.getByLabel('Sign with').selectOption('both')
     await page.getByLabel('Refunds').selectOption('pending')
     await page.getByLabel('Enforce amount limits').selectOption('on')
@@ -295,7 +295,7 @@ describe('the page of the sandbox provider', { skip }, () => {
     })
   })
 
-  test('shows each attempt of a delivery, and sends its event again', async (t) => {
+  test('shows each attempt of a delivery and sends its event again', async (t) => {
     const checkout = await checkOut()
     const page = await open(t, 'deliveries')
     await fetch(`${sandbox}/sandbox/api/sessions/${checkout.checkoutSessionId}/pay`, {
@@ -318,7 +318,7 @@ describe('the page of the sandbox provider', { skip }, () => {
     assert.deepEqual(await accessibilityFaults(page), [])
   })
 
-  test('adds and removes an endpoint, and shows no secret anywhere', async (t) => {
+  test('adds and removes an endpoint and shows no secret anywhere', async (t) => {
     const page = await open(t, 'deliveries')
     await page.getByRole('region', { name: 'Webhook endpoints' }).waitFor()
 

@@ -40,7 +40,7 @@ function accountsAt(identity: string) {
   const addressOf = (name: string) => `${name}@example.com`
   const register = (name: string) =>
     post('/api/auth/register', { username: name, email: addressOf(name), password: PASSWORD })
-  /** An account with a verified address, and a token of it. */
+  /** An account with a verified address, and an access token for it. */
   const account = async (name: string) => {
     await register(name)
     const { link } = await mailTo(addressOf(name), 'verify-email')
@@ -58,7 +58,7 @@ type Owner = Awaited<ReturnType<Accounts['account']>>
 
 type Case = { link: string; use(token: string): Promise<{ status: number }> }
 
-/** A link of every kind that a mail of ours has, and what a person does with it. */
+/** A link of every kind that our mails contain, and what a person does with it. */
 async function everyLink(accounts: Accounts, admin: string): Promise<Record<string, Case>> {
   const { call, post, mailTo, addressOf, register, account } = accounts
   const choose = (token: string) =>
@@ -132,8 +132,8 @@ async function everyLink(accounts: Accounts, admin: string): Promise<Record<stri
 }
 
 /**
- * Opens a link as programs do that check mails: HEAD, GET, run the scripts, submit every form. Returns where the page
- * has posted to.
+ * Opens a link as mail scanners do: HEAD, GET, run the scripts, submit every form. Returns the paths that the page
+ * posted to.
  */
 async function scan(browser: Browser, link: string): Promise<string[]> {
   await fetch(link, { method: 'HEAD' })
@@ -152,14 +152,14 @@ async function scan(browser: Browser, link: string): Promise<string[]> {
   page.on('requestfailed', (request) => pending.delete(request))
   const settled = async () => {
     const idle = 'new Promise((done) => requestIdleCallback(done, { timeout: 1000 }))'
-    // A form that leaves the page ends its scripts.
+    // A form that navigates away ends the page's scripts.
     await page.evaluate(idle).catch(() => {})
     await until(
       () => pending.size,
       (count) => count === 0,
     )
   }
-  // By the scripts of the page first, for the other way leaves it. Closing earlier would drop the posts.
+  // First through the page's scripts, because a plain submit leaves the page. Closing earlier would drop the posts.
   await page.evaluate('for (const form of [...document.forms]) form.requestSubmit()')
   await settled()
   await page.evaluate('for (const form of [...document.forms]) form.submit()')
@@ -169,7 +169,7 @@ async function scan(browser: Browser, link: string): Promise<string[]> {
   return posts
 }
 
-describe('a program that opens every link of a mail', { skip }, () => {
+describe('a mail scanner that opens every link', { skip }, () => {
   const shared = suiteCleanup()
   let browser: Browser
 
@@ -178,7 +178,7 @@ describe('a program that opens every link of a mail', { skip }, () => {
   })
 
   for (const engine of engines)
-    test(`spends nothing, whatever it submits, on ${engine.name}`, {
+    test(`uses up no link, whatever it submits, on ${engine.name}`, {
       skip: engine.skip,
     }, async (t) => {
       const databaseUrl = await engine.freshUrl(t)
@@ -191,7 +191,7 @@ describe('a program that opens every link of a mail', { skip }, () => {
       const accounts = accountsAt(urlOf('identity'))
       const admin = await accounts.tokenOf('admin', 'password123123')
       const cases = await everyLink(accounts, admin)
-      /** What administrators see: every user, every event and every mail. */
+      /** Everything administrators see: every user, every event and every mail. */
       const state = async () => {
         const paths = ['/api/users', '/api/audit', '/api/mail'].map((path) => `${path}?size=500`)
         const replies = paths.map((path) => accounts.call('GET', path, undefined, admin))
@@ -203,7 +203,7 @@ describe('a program that opens every link of a mail', { skip }, () => {
 
       const posts = await Promise.all(Object.values(cases).map(({ link }) => scan(browser, link)))
 
-      // Without the password and the address that a person would type.
+      // These lack the password and the address that a person would type.
       const forms = ['/api/auth/password-reset', '/api/auth/password-reset/confirm']
       assert.deepEqual([...new Set(posts.flat())].toSorted(), forms)
       assert.deepEqual(await state(), before)

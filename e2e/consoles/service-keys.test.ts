@@ -16,7 +16,7 @@ import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
 
-/** An application that takes every event; `ids` are those of the deliveries. */
+/** An application that accepts every event; `ids` collects the ids of the deliveries. */
 async function startReceiver(t: TestContext) {
   const ids: unknown[] = []
   const server = createServer((request, response) => {
@@ -45,7 +45,7 @@ describe('service keys and events in the consoles', { skip }, () => {
     urlOf = (await startSuite(shared, { STORAGE_KEY_DATABASE_URL })).urlOf
   })
 
-  /** Makes a key with the first scope and returns the secret that the page shows, once. */
+  /** Creates a key with the first scope and returns the secret, which the page shows once. */
   async function makeKey(page: Page): Promise<string> {
     await page.getByLabel('Name').fill('shop')
     await page.getByRole('button', { name: 'Make a key' }).click()
@@ -55,7 +55,7 @@ describe('service keys and events in the consoles', { skip }, () => {
     return secret.trim()
   }
 
-  test('identity: an administrator makes, rotates and revokes a key', async (t) => {
+  test('identity: an administrator creates, rotates and revokes a key', async (t) => {
     const page = await openConsole(t, browser, consoleOf(urlOf('identity')))
     await signIn(page, 'admin')
     await goTo(page, 'keys')
@@ -99,7 +99,7 @@ describe('service keys and events in the consoles', { skip }, () => {
     assert.deepEqual(await accessibilityFaults(page), [])
   })
 
-  test('storage, key edition: the configured key makes others', async (t) => {
+  test('storage, key edition: the configured key can create others', async (t) => {
     const page = await openConsole(t, browser, consoleOf(urlOf('storage-key')))
     await goTo(page, 'keys')
 
@@ -109,13 +109,13 @@ describe('service keys and events in the consoles', { skip }, () => {
     assert.equal((await fetch(`${urlOf('storage-key')}/file/list`, { headers })).status, 200)
   })
 
-  test('payments: the page says where keys are made when it cannot make them', async (t) => {
+  test('payments: the page says where to create keys when it cannot do so itself', async (t) => {
     const page = await openConsole(t, browser, consoleOf(urlOf('payments'), 'access'))
 
     await page.getByText('plinth keys create --help').waitFor()
   })
 
-  test('payments: an endpoint is added and tested, and its event is sent again', async (t) => {
+  test('payments: an endpoint is added and tested, and its event is replayed', async (t) => {
     const receiver = await startReceiver(t)
     const page = await openConsole(t, browser, consoleOf(urlOf('payments'), 'events'))
     await page.getByLabel('Address').fill(receiver.url)
@@ -127,7 +127,7 @@ describe('service keys and events in the consoles', { skip }, () => {
     assert.match(String(copied), /verifyWebhook/)
 
     await page.getByRole('button', { name: 'Send a test' }).click()
-    await page.getByRole('link', { name: 'See what became of it' }).click()
+    await page.getByRole('link', { name: 'See its deliveries' }).click()
     await until(
       () => receiver.ids.length,
       (count) => count === 2,
@@ -151,7 +151,7 @@ describe('service keys and events in the consoles', { skip }, () => {
     })
 
     assert.equal(receiver.ids[2], receiver.ids[1])
-    await page.getByRole('button', { name: 'Look again' }).click()
+    await page.getByRole('button', { name: 'Reload' }).click()
     await page.getByRole('cell', { name: 'replay' }).waitFor()
     await page.getByRole('table', { name: 'Forwards' }).getByText(forward.url).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])

@@ -22,7 +22,7 @@ type Player = {
   addEventListener(event: string, listener: () => void): void
 }
 
-/** Runs in the page: how long the player says the file is, once it has read its beginning. */
+/** Runs in the page: the duration that the player reports once it has loaded the metadata. */
 const durationOf = (player: Player) =>
   new Promise<number>((resolve, reject) => {
     if (player.readyState > 0) resolve(player.duration)
@@ -43,7 +43,7 @@ const TALL_PDF =
   '3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 100 300]>>endobj\n' +
   'trailer<</Root 1 0 R>>\n%%EOF\n'
 
-/** Restores wait in the browser until they are released. */
+/** Holds restore requests in the browser until they are released. */
 async function holdRestores(page: Page) {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   let count = 0
@@ -105,7 +105,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await logOutExpired(await openConsole(t, browser, address), address)
   })
 
-  test('refuses a file whose bytes contradict its name, and shows which one disagrees', async (t) => {
+  test('refuses a file whose bytes contradict its name, and shows what disagrees', async (t) => {
     const page = await openFiles(t)
 
     const heard = await listen(page)
@@ -120,7 +120,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await heard('all three must agree')
   })
 
-  test('takes a pasted and a dropped picture', async (t) => {
+  test('accepts a pasted and a dropped picture', async (t) => {
     const page = await openFiles(t)
     const { buffer } = samplePng('picture.png', 2)
 
@@ -183,13 +183,13 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.deepEqual(Buffer.from(await shared.arrayBuffer()), picture.buffer)
     const opened = page
       .getByLabel('Links to this file')
-      // In a narrow table the title of the column belongs to the name of the cell.
+      // In a narrow table the column title is part of the cell's name.
       .getByRole('cell', { name: /^(Opened ?)?1$/ })
-    const lookAgain = async () => {
+    const reload = async () => {
       await page.evaluate(`dispatchEvent(new Event('focus'))`)
       return opened.count()
     }
-    await until(lookAgain, (count) => count === 1)
+    await until(reload, (count) => count === 1)
 
     await page.getByRole('button', { name: 'Revoke' }).click()
     await page.getByRole('button', { name: 'Yes' }).click()
@@ -198,7 +198,7 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.equal((await fetch(link)).status, 404)
   })
 
-  test('plays media without a link, and a link plays in a tab of its own', async (t) => {
+  test('plays media without a link, and a link plays in its own tab', async (t) => {
     const page = await openFiles(t)
     await page.getByLabel('Files to upload').setInputFiles(silentMp3('silence.mp3'))
     await page.locator('.file-grid a', { hasText: 'silence.mp3' }).click()
@@ -247,7 +247,7 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.deepEqual(await findTokens(page, await tokens(4)), [])
   })
 
-  test('deletes at once, and undoes it while the notice is there', async (t) => {
+  test('deletes at once, and can undo it while the notice is shown', async (t) => {
     const page = await openFiles(t)
     await page.getByLabel('Files to upload').setInputFiles(samplePng('old.png', 2.5))
     const card = page.locator('.file-grid li', { hasText: 'old.png' })
@@ -270,14 +270,18 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByRole('button', { name: 'Delete old.png' }).click()
     await page.getByText('Deleted old.png').waitFor()
     await page.clock.fastForward(6_000)
-    assert.equal(await page.getByText('Deleted old.png').count(), 1, 'the time of the second')
+    assert.equal(
+      await page.getByText('Deleted old.png').count(),
+      1,
+      'the second notice has its own timer',
+    )
     await page.clock.fastForward(4_000)
 
     await page.getByText('Deleted old.png').waitFor({ state: 'detached' })
     assert.equal(await card.count(), 0)
   })
 
-  test('restores several at once, says why one cannot be, and removes for good', async (t) => {
+  test('restores several files at once, explains why one cannot be restored, and removes one for good', async (t) => {
     const page = await openFiles(t)
     const names = ['first.png', 'second.png', 'late.png', 'never.png']
     await page
@@ -321,7 +325,7 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.equal(await page.getByText('Removed never.png').count(), 0, 'not for the next user')
   })
 
-  test('neither a deletion nor its undo depends on the page staying open', async (t) => {
+  test('a deletion and its undo do not depend on the page staying open', async (t) => {
     const page = await openFiles(t)
     const picture = samplePng('gone.png', 1)
     await page.getByLabel('Files to upload').setInputFiles(picture)
@@ -346,7 +350,7 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.deepEqual(readFileSync(await (await downloading).path()), picture.buffer)
   })
 
-  test('shows a PDF in a tab, and says what it cannot show', async (t) => {
+  test('shows a PDF in a tab, and names types it cannot show', async (t) => {
     const page = await openFiles(t)
     const pdf = textFile('paper.pdf', TALL_PDF, 'application/pdf')
     const zip = textFile('box.zip', `PK\x05\x06${'\0'.repeat(18)}`, 'application/zip')
@@ -418,7 +422,7 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.deepEqual(await accessibilityFaults(page), [])
   })
 
-  test('shows an administrator who stores how much, and the files of one owner', async (t) => {
+  test('shows an administrator how much each owner stores, and the files of one owner', async (t) => {
     const page = await openConsole(t, browser, address)
     await signIn(page, 'admin')
     await storeFile(page, 'of-admin.png')
@@ -501,7 +505,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await card.getByRole('button', { name: 'Move everything to OBJECT' }).click()
     await card.getByRole('button', { name: 'Yes' }).click()
     await begun
-    // With a store that stands still, the move is under way for as long as the page is looked at.
+    // With a paused store, the move keeps running while the page is checked.
     pause()
     await card.getByText('running', { exact: true }).waitFor()
     await card.getByText(/^\d+ of \d+ files moved to OBJECT$/).waitFor()
@@ -515,7 +519,7 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.deepEqual(await accessibilityFaults(page), [])
   })
 
-  test('shows a user without the role that storage is for administrators', async (t) => {
+  test('tells a user without the role that storage is for administrators', async (t) => {
     const page = await openFiles(t)
 
     await goTo(page, 'storage')

@@ -61,7 +61,7 @@ describe('the key edition’s tester', { skip }, () => {
     await page.getByText('The store is empty').waitFor()
   })
 
-  test('says the size in bytes, opens a PDF, and says why a deletion failed', async (t) => {
+  test('shows the size in bytes, opens a PDF, and explains why a deletion failed', async (t) => {
     const page = await openConsole(t, browser, address)
     const paper = textFile('paper.pdf', '%PDF-1.4\n%%EOF\n', 'application/pdf')
 
@@ -78,7 +78,7 @@ describe('the key edition’s tester', { skip }, () => {
       await metadata.getByRole('button', { name: 'Delete' }).click()
       await metadata.getByRole('button', { name: 'Yes' }).click()
     }
-    // The key is lost on the way, so the server refuses.
+    // Drop the key on the way, so that the server refuses.
     await page.route('**/file/*.pdf', (route) => route.continue({ headers: {} }))
     await remove()
     await metadata.locator('.notice.bad').waitFor()
@@ -98,10 +98,10 @@ describe('the key edition’s tester', { skip }, () => {
     await page.getByRole('alert').filter({ hasText: 'all three must agree' }).waitFor()
   })
 
-  test('asks for the key when the server has one of its own, and keeps it nowhere', async (t) => {
+  test('asks for the key when the server has its own, and stores it nowhere', async (t) => {
     const page = await openConsole(t, browser, addressWithOwnKey)
 
-    await page.getByText('This server has a key of its own: type it.').waitFor()
+    await page.getByText('This server has its own key: enter it.').waitFor()
     assert.doesNotMatch(await page.content(), new RegExp(OWN_KEY))
     await page.getByLabel('Key', { exact: true }).fill(OWN_KEY)
     await page.getByRole('button', { name: 'Show the key' }).click()
@@ -115,18 +115,18 @@ describe('the key edition’s tester', { skip }, () => {
     assert.deepEqual(await findTokens(page, [OWN_KEY]), ['field'], 'only where it was typed')
 
     await page.reload()
-    await page.getByText('This server has a key of its own: type it.').waitFor()
+    await page.getByText('This server has its own key: enter it.').waitFor()
     assert.deepEqual(await findTokens(page, [OWN_KEY]), [])
   })
 
-  test('takes the types and the limit that the service names, and no others', async (t) => {
+  test('accepts only the types and the size that the service reports', async (t) => {
     const page = await openConsole(t, browser, addressWithOwnKey)
     await page.getByLabel('Key', { exact: true }).fill(OWN_KEY)
     await page.getByRole('button', { name: 'Use this key' }).click()
     await page.getByText('PNG, JPEG, WebP and PDF, up to 2 kB each').waitFor()
     const long = textFile('long.pdf', `%PDF-1.4\n${' '.repeat(3000)}`, 'application/pdf')
     await page.getByLabel('Files to upload').setInputFiles(long)
-    await page.getByText('The file is too large: it has 2.9 kB, and 2 kB are taken.').waitFor()
+    await page.getByText('The file is too large: it has 2.9 kB, and the limit is 2 kB.').waitFor()
 
     const types = [{ name: 'png', mediaType: 'image/png', extensions: ['.png'] }]
     const facts = { suite: null, uploads: { maxFileBytes: 4096, types } }
@@ -137,10 +137,10 @@ describe('the key edition’s tester', { skip }, () => {
 
     await page.getByText('PNG, up to 4 kB each').waitFor()
     await page.getByLabel('Files to upload').setInputFiles(long)
-    await page.getByText('The extension .pdf is not accepted. Taken are PNG.').waitFor()
+    await page.getByText('The extension .pdf is not accepted. Accepted types: PNG.').waitFor()
   })
 
-  test('is the same bytes whatever key is configured', async () => {
+  test('is byte-for-byte the same whatever key is configured', async () => {
     for (const file of ['index.html', 'page.js', 'page.css']) {
       const [development, configured] = await Promise.all(
         [address, addressWithOwnKey].map(async (page) => (await fetch(new URL(file, page))).text()),

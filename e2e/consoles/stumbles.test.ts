@@ -36,7 +36,7 @@ describe('where people stumbled', { skip }, () => {
     })
   })
 
-  test('a copied command runs as it is', async (t) => {
+  test('a copied command runs unchanged', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')))
     await signIn(page, 'user')
     await goTo(page, 'profile')
@@ -58,7 +58,7 @@ describe('where people stumbled', { skip }, () => {
     await showRequests(page, PHONE)
     await page.locator('.exchange-list button', { hasText: '/file/list' }).click()
 
-    // As at an address of the local network, where plain http gives a page no clipboard.
+    // As on a local network address, where plain http gives a page no clipboard.
     await page.evaluate(
       "Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })",
     )
@@ -90,7 +90,7 @@ describe('where people stumbled', { skip }, () => {
     assert.match((await run('sh', ['-c', command], { cwd: folder })).stdout, /\.pdf$/)
   })
 
-  test('types that the operator has added are taken, and what is refused says what is', async (t) => {
+  test('types that the operator added are accepted, and a refusal lists the accepted types', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('storage-full')))
     await signIn(page, 'user')
     await goTo(page, '')
@@ -107,7 +107,7 @@ describe('where people stumbled', { skip }, () => {
     const uploads = page.locator('.uploads')
     await uploads.locator('.badge.good').nth(2).waitFor()
     await uploads
-      .getByText(/^The extension \.docx is not accepted\. Taken are PNG, .* and SVG\.$/)
+      .getByText(/^The extension \.docx is not accepted\. Accepted types: PNG, .* and SVG\.$/)
       .waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
 
@@ -135,7 +135,7 @@ describe('where people stumbled', { skip }, () => {
     assert.deepEqual(await accessibilityFaults(page), [])
   })
 
-  test('the list of sessions is right after a password change, and a dead one is no fault', async (t) => {
+  test('the list of sessions is right after a password change, and ending a dead one is no error', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity'), 'session'))
     const form = page.getByRole('form', { name: 'Register' })
     await form.getByLabel('Username').fill(CREDENTIALS.username)
@@ -190,7 +190,7 @@ describe('where people stumbled', { skip }, () => {
     { name: 'in a wide window', viewport: { width: 1440, height: 500 } },
     { name: 'on a phone', viewport: { width: 390, height: 500 } },
   ])
-    test(`the way back leads to where the page was left, ${name}`, async (t) => {
+    test(`going back restores the scroll position, ${name}`, async (t) => {
       const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), { viewport })
       await signIn(page, 'user')
       const scrolling = viewport.width > 1024 ? '.main' : 'html'
@@ -203,7 +203,7 @@ describe('where people stumbled', { skip }, () => {
       await page.getByRole('link', { name: 'Profile' }).click()
       await page.getByRole('heading', { name: 'Profile' }).waitFor()
       await until(position, (found) => found === 0)
-      // A screen reader goes on from the heading of the new page.
+      // A screen reader continues from the heading of the new page.
       const focused = () => page.evaluate('document.activeElement.textContent')
       await until(focused, (text) => text === 'Profile')
       await page.goBack()
@@ -215,7 +215,7 @@ describe('where people stumbled', { skip }, () => {
     { name: 'in a wide window', viewport: { width: 1440, height: 500 } },
     { name: 'on a phone', viewport: { width: 390, height: 500 } },
   ])
-    test(`the way back finds a list as it was left, ${name}`, async (t) => {
+    test(`going back finds a list as it was left, ${name}`, async (t) => {
       await Promise.all([haveManyPayments(), haveManyFiles()])
       const scrolling = viewport.width > 1024 ? '.main' : 'html'
       const open = (service: string, at = '') =>
@@ -269,7 +269,7 @@ describe('where people stumbled', { skip }, () => {
       await shown.nth(48).waitFor()
     })
 
-  test('the panel of requests is resized and hidden, and stays so', async (t) => {
+  test('the request panel can be resized and hidden, and stays that way', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), {
       viewport: WIDE,
     })
@@ -278,7 +278,7 @@ describe('where people stumbled', { skip }, () => {
     const before = await widthOf()
     const content = page.locator('.main')
 
-    await page.getByRole('separator', { name: 'Width of the requests' }).press('ArrowRight')
+    await page.getByRole('separator', { name: 'Width of the request panel' }).press('ArrowRight')
     assert.equal(await until(widthOf, (width) => width !== before), before - 24)
     await page.reload()
     await panel.waitFor()
@@ -287,7 +287,7 @@ describe('where people stumbled', { skip }, () => {
     const narrow = await widthOf(content)
     await page.getByRole('button', { name: 'Hide the requests' }).click()
     await panel.waitFor({ state: 'hidden' })
-    assert.equal(await widthOf(content), narrow + before - 24, 'the page takes the room')
+    assert.equal(await widthOf(content), narrow + before - 24, 'the page takes the space')
     await page.reload()
     await page.getByRole('heading', { level: 1 }).waitFor()
     assert.equal(await panel.isVisible(), false)
@@ -314,7 +314,7 @@ describe('where people stumbled', { skip }, () => {
     await page.getByText('The service does not answer.').waitFor({ state: 'detached' })
   })
 
-  test('Escape closes what lies over the page', async (t) => {
+  test('Escape closes whatever covers the page', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')))
     const panel = page.locator('.inspector')
     const passkeys = page.getByRole('navigation', { name: 'Pages' }).getByText('Passkeys')
@@ -323,7 +323,7 @@ describe('where people stumbled', { skip }, () => {
     await page.keyboard.press('Escape')
     await page.getByRole('dialog', { name: 'Search' }).waitFor({ state: 'hidden' })
 
-    // On a phone the list of pages and the requests lie over it, too.
+    // On a phone the page list and the requests cover it, too.
     await showRequests(page, PHONE)
     await page.keyboard.press('Escape')
     await panel.waitFor({ state: 'hidden' })
@@ -337,7 +337,7 @@ describe('where people stumbled', { skip }, () => {
     await panel.waitFor()
   })
 
-  test('the landing page does not call healthy what it cannot see', async (t) => {
+  test('the landing page does not call a service healthy that it cannot reach', async (t) => {
     const page = await openConsole(t, browser, suite.landingUrl)
     await page.getByRole('heading', { name: 'Everything is running.' }).waitFor()
 
@@ -348,7 +348,7 @@ describe('where people stumbled', { skip }, () => {
     assert.equal(await page.getByText('unknown', { exact: true }).count(), 5)
   })
 
-  /** More than a page of each; the second time nothing is left to do. */
+  /** More than one page of payments, and below of files. A second call changes nothing. */
   async function haveManyPayments(): Promise<void> {
     const payments = paymentsClient(suite.urlOf('payments'))
     await Promise.all(
@@ -410,7 +410,7 @@ describe('in production', { skip }, () => {
 
   const demoTextsIn = (page: Page) => page.locator('body').getByText(DEMO_TEXTS).allInnerTexts()
 
-  test('no console offers a demo account, and a closed registration is not offered either', async (t) => {
+  test('no console offers a demo account or a closed registration', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity'), 'session'))
     await page.getByRole('form', { name: 'Sign in' }).waitFor()
     await page.getByRole('form', { name: 'Register' }).waitFor({ state: 'detached' })
@@ -429,7 +429,7 @@ describe('in production', { skip }, () => {
     assert.deepEqual(await demoTextsIn(payments), [])
   })
 
-  test('the landing page has no things to try', async (t) => {
+  test('the landing page offers nothing to try', async (t) => {
     const page = await openConsole(t, browser, suite.landingUrl)
     await page.getByRole('heading', { name: 'Everything is running.' }).waitFor()
 

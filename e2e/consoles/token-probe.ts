@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { until } from '../../test/until.ts'
 
-/** The tokens the services hand to the page from now on; a call waits for so many different ones. */
+/** Collects the tokens that services send to the page from now on; a call waits for `count` different ones. */
 export function collectTokens(page: Page): (count: number) => Promise<string[]> {
   const bodies: Promise<Record<string, unknown> | undefined>[] = []
   page.on('response', (response) => bodies.push(response.json().catch(() => undefined)))
@@ -14,7 +14,7 @@ function tokensIn(body: Record<string, unknown> | undefined): string[] {
   return values.filter((value) => typeof value === 'string')
 }
 
-/** Every place outside the page's own closures where one of the tokens or keys was left behind. */
+/** Every place outside the page's own closures that still contains one of the tokens or keys. */
 export async function findTokens(page: Page, known: string[]): Promise<string[]> {
   const found = await page.evaluate<string[]>(`(${PROBE})(${JSON.stringify(known)})`)
   const cookies = await page.context().cookies()

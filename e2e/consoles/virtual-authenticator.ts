@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 
-/** A platform authenticator that says yes to everything, as a fingerprint reader would. */
+/** A platform authenticator that approves everything, like a fingerprint reader with the right finger. */
 export async function addVirtualAuthenticator(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page)
   await session.send('WebAuthn.enable')

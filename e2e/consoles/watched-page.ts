@@ -5,9 +5,9 @@ import { alternateWidths, onlyAt, WIDE } from './both-widths.ts'
 type Cleanup = { after(cleanup: () => Promise<void>): void }
 
 /**
- * A page in a browser of its own profile. When the test ends, anything it should not have done fails
- * the test: an error in the console, a breach of its content policy, a request to another origin.
- * Its steps alternate between a wide window and a phone unless `options` ask for one viewport.
+ * Opens a page in a fresh browser context. When the test ends, anything the page should not have done
+ * fails it: a browser-console error, a Content-Security-Policy violation, a request to another origin.
+ * Steps alternate between a wide window and a phone unless `options` set a viewport.
  */
 export async function openConsole(
   t: Cleanup,
@@ -15,12 +15,12 @@ export async function openConsole(
   address: string,
   options: BrowserContextOptions = {},
 ): Promise<Page> {
-  // Without motion: a colour half-way through its transition is a fault to axe.
+  // Without motion, because axe faults a colour in the middle of its transition.
   const calm = { acceptDownloads: true, locale: 'en-GB', reducedMotion: 'reduce' } as const
   const context = await browser.newContext({ viewport: WIDE, ...calm, ...options })
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const faults: string[][] = []
-  // Also the second tabs and what opens in a tab of its own.
+  // Includes second tabs and links that open a new tab.
   context.on('page', (opened) => {
     if (!options.viewport) faults.push(alternateWidths(opened))
   })
@@ -39,7 +39,7 @@ function watch(page: Page, origin: string): string[] {
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(`uncaught: ${error.message}`))
   page.on('console', (message) => {
-    // A refused call is part of many tests; the browser notes each as a failed resource.
+    // Many tests provoke refused calls, and the browser logs each as a failed resource.
     const refusal = message.text().startsWith('Failed to load resource')
     if (message.type() === 'error' && !refusal) faults.push(`console: ${message.text()}`)
   })
@@ -55,7 +55,7 @@ export const consoleOf = (service: string, page = ''): string =>
 
 export const sandboxPageOf = (sandbox: string): string => `${sandbox}/sandbox/index.html#/`
 
-/** Moves inside the page without loading it again, and waits until the other page is there. */
+/** Navigates within the console without reloading it, and waits until the other page is there. */
 export async function goTo(page: Page, path: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(`#/${path}`)}`)
   await page.locator(`main[data-page="${path}"]`).waitFor()
@@ -70,7 +70,7 @@ export async function signIn(page: Page, username: 'user' | 'admin'): Promise<vo
   await page.locator('.session-bar', { hasText: username }).waitFor()
 }
 
-/** A wide window has the requests beside the page; a phone has them in a sheet over it. */
+/** Shows the requests: beside the page in a wide window, in a sheet over it on a phone. */
 export async function showRequests(page: Page, size: typeof WIDE): Promise<void> {
   await onlyAt(page, size, async () => {
     const panel = page.locator('.inspector')

@@ -4,10 +4,10 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { type ConsoleName, consoleFolder } from './index.ts'
 
-/** `source`: the folder of the page, where it is not the name of the console. */
-type Words = { title: string; about: string; colour: string; source?: string }
+/** `source`: the folder of the page, if it differs from the name of the console. */
+type Description = { title: string; about: string; colour: string; source?: string }
 
-const CONSOLES: Record<ConsoleName, Words> = {
+const CONSOLES: Record<ConsoleName, Description> = {
   identity: {
     title: 'Identity console · Plinth',
     about: 'Sign in, register, refresh, passkeys and users, shown request by request.',
@@ -41,7 +41,7 @@ const CONSOLES: Record<ConsoleName, Words> = {
   },
   reference: {
     title: 'API reference · Plinth',
-    about: 'Every operation of this service: what it takes, what it answers, and a form to try it.',
+    about: 'Every operation of this service: its parameters, its responses, and a form to try it.',
     colour: '57534e',
   },
   health: {
@@ -60,7 +60,7 @@ const CONSOLES: Record<ConsoleName, Words> = {
 const CONSOLE_NAMES = Object.keys(CONSOLES) as ConsoleName[]
 
 const GZIP_BUDGETS: Record<string, number> = { 'page.js': 50_000, 'page.css': 10_000 }
-/** With its style the reference stays below 40 kB. */
+/** Together with its stylesheet the reference stays below 40 kB. */
 const REFERENCE_BUDGETS = { ...GZIP_BUDGETS, 'page.js': 30_000 }
 
 const WORKER = 'shared/account/session/tokens/session-worker.ts'
@@ -95,7 +95,7 @@ async function bundle(name: ConsoleName): Promise<Files> {
   return { ...Object.fromEntries(bundled), 'index.html': Buffer.from(documentOf(name)) }
 }
 
-/** The page and, where it has a sign-in, the worker that keeps it. */
+/** The page and, if it has a sign-in, the worker that keeps the session. */
 function entriesOf(name: ConsoleName): { in: string; out: string }[] {
   const folder = CONSOLES[name].source ?? name
   const page = { in: join(import.meta.dirname, folder, 'page.tsx'), out: 'page' }
@@ -104,7 +104,7 @@ function entriesOf(name: ConsoleName): { in: string; out: string }[] {
   return hasSignIn ? [page, worker] : [page]
 }
 
-/** Renames into place: a service that starts, or a second build, never sees half a file. */
+/** Renames files into place, so that a starting service or a second build never sees half a file. */
 function replaceFiles(folder: string, files: Files): void {
   mkdirSync(folder, { recursive: true })
   for (const [name, contents] of Object.entries(files)) {
@@ -126,7 +126,7 @@ function overBudget(name: ConsoleName, files: Files): string[] {
   })
 }
 
-/** The document every console starts from: its name, its colour and nothing inline. */
+/** The HTML document of a console: its name, its colour, and no inline code. */
 function documentOf(name: ConsoleName): string {
   const { title, about, colour } = CONSOLES[name]
   const base = name === 'landing' ? '.' : '..'

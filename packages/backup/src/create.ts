@@ -13,7 +13,7 @@ import { BackupError } from './faults.ts'
 import { openFiles } from './sources/folder.ts'
 import type { ServiceData, StoredFiles } from './sources/service-data.ts'
 
-/** A service with its database at one moment, and its files held. */
+/** A service with a snapshot of its database and a hold on its files. */
 type Held = { service: ServiceData; snapshot?: Snapshot; files?: StoredFiles }
 
 export type WriteOptions = {
@@ -21,13 +21,13 @@ export type WriteOptions = {
   show?: Show
   /** Encrypts the archive. */
   passphrase?: string | undefined
-  /** Runs when writers no longer wait for the backup. */
+  /** Called once the backup no longer blocks writers. */
   pinned?: () => void
-  /** Refuses before the first byte, by the size of what is to be kept. */
+  /** Called with the size of the data before the first byte is written; throws if it does not fit. */
   requireRoom?: (bytes: number) => Promise<void>
 }
 
-/** Everything the services keep, at one moment, while they run. */
+/** Backs up everything the services keep, as of one moment, while they run. */
 export async function writeBackup(
   services: ServiceData[],
   output: Writable,
@@ -38,7 +38,7 @@ export async function writeBackup(
   try {
     const files = await holdFiles(services, opened)
     failPoint('backup:held')
-    // Files after databases: a file that no row knows is the worst that can come of it.
+    // Files are listed after the databases are pinned: at worst the archive has a file that no row refers to.
     const withDatabase = services.filter(({ database }) => database)
     const pinned = await openSnapshots(withDatabase.map(({ database }) => database?.url ?? ''))
     opened.push(pinned)
@@ -52,14 +52,14 @@ export async function writeBackup(
     await requireRoom?.(size.bytes)
     const manifest = await describe(held, { createdAt: clock(), pausedMs: pinned.pausedMs })
     const writer = await openArchiveWriter(output, manifest, passphrase)
-    await writeMembers(held, writer, manifest, inAll(show, manifest, size.files))
+    await writeMembers(held, writer, manifest, progressOf(show, manifest, size.files))
     return manifest
   } finally {
     for (const { close } of opened.toReversed()) await close()
   }
 }
 
-/** Whether a service was ever started on this data: its database or its folder is there. */
+/** Whether a service was ever started on this data: its database or its folder exists. */
 export async function hasData({ database, root }: ServiceData): Promise<boolean> {
   if (root !== undefined && existsSync(root)) return true
   if (!database) return false
@@ -69,7 +69,7 @@ export async function hasData({ database, root }: ServiceData): Promise<boolean>
   return missing.length < database.migrations.length
 }
 
-/** Opening the files would bring an older database up to date, which is not for a backup to do. */
+/** Opening the files would migrate an older database, and a backup must not do that. */
 async function requireCurrent(service: ServiceData): Promise<void> {
   const { name, database, root } = service
   if ((database || root !== undefined) && !(await hasData(service)))
@@ -77,14 +77,17 @@ async function requireCurrent(service: ServiceData): Promise<void> {
   const missing = database ? await missingMigrations(database.url, database.migrations) : []
   if (missing.length === 0) return
   if (missing.length === database?.migrations.length)
-    throw new BackupError('refused', `${name} has files and no database: bring that back first.`)
+    throw new BackupError(
+      'refused',
+      `${name} has files but no database: bring the database back first.`,
+    )
   throw new BackupError(
     'refused',
     `The data of ${name} is older than Plinth ${VERSION}: start this version once, or make the backup with the version that wrote it.`,
   )
 }
 
-/** Before the moment that is kept: what is deleted after it must still be there. */
+/** Runs before the snapshots, so that files deleted after that moment can still be read. */
 async function holdFiles(
   services: ServiceData[],
   opened: { close(): Promise<void> }[],
@@ -116,8 +119,8 @@ async function sizeOf(held: Held[]): Promise<{ bytes: number; files: number }> {
 
 type Count = { rows(more: number): void; file(): void }
 
-/** Of all services together: one bar for rows, one for files. */
-function inAll(show: Show, { services }: Manifest, files: number): Count {
+/** Progress over all services together: one bar for rows, one for files. */
+function progressOf(show: Show, { services }: Manifest, files: number): Count {
   const tables = Object.values(services).flatMap(({ database }) => database?.tables ?? [])
   const total = tables.reduce((sum, { rows }) => sum + rows, 0)
   let [rowsDone, filesDone] = [0, 0]
@@ -158,7 +161,7 @@ async function describeDatabase(snapshot: Snapshot, derived: string[]) {
   return { engine: snapshot.engine, migrations, tables }
 }
 
-/** Made with another key, an archive would ask for one that opens nothing in it. */
+/** With the wrong key set, the archive would ask for a key that opens nothing in it. */
 async function requireOwnKeys(
   { name, keys }: ServiceData,
   { run }: Snapshot,
@@ -166,7 +169,7 @@ async function requireOwnKeys(
 ): Promise<void> {
   const columns = SEALED_COLUMNS.filter(([table]) => tables.some((one) => one.name === table))
   for (const [setting, key] of Object.entries(keys)) {
-    // One value of an old key, as of an endpoint that is not used any more, must not end all backups.
+    // One value sealed with an old key, such as the secret of an unused endpoint, must not stop every backup.
     const { hasOwn, foreign } = await sealsOf(run, key, columns)
     if (!hasOwn && foreign !== undefined)
       throw new BackupError(
@@ -200,7 +203,7 @@ async function writeMembers(
   }
 }
 
-/** Small enough to hold: the size of a member comes before its bytes. */
+/** Small enough to buffer: the size of a member precedes its bytes. */
 const PART_CHARACTERS = 2 ** 20
 
 async function writeRows(

@@ -11,11 +11,11 @@ export class BackupError extends Error {
   }
 }
 
-/** Without room for its shared memory, SQLite reports an error of the disk. */
+/** Without room for its shared-memory file, SQLite reports an I/O error instead of a full disk. */
 const FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL|SQLITE_IOERR_SHMSIZE|53100)$/
 const UNUSABLE = /^(EROFS|EACCES|EPERM|EEXIST|ENOENT|ENOTDIR)$/
 
-/** What to say when the disk, and not the work, is at fault. */
+/** Turns a disk error into a `BackupError` that names the place; returns any other error unchanged. */
 export function orDiskFault(error: unknown, place: string): unknown {
   const { code = '', cause } = (error ?? {}) as NodeJS.ErrnoException
   const isFull = FULL.test(code) || FULL.test((cause as NodeJS.ErrnoException)?.code ?? '')

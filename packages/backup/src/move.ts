@@ -21,8 +21,8 @@ type Database = NonNullable<ServiceData['database']>
 export type MovedTable = { table: string } & TableSum
 
 /**
- * Copies the database of a service that is stopped to another place, of either engine. Nothing is
- * written to where it comes from; where it goes is marked until both sides have proved equal.
+ * Copies the database of a stopped service to a target of either engine. The source is not written to;
+ * the target carries the restore mark until both sides have proved equal.
  */
 export function moveDatabase(
   service: ServiceData,
@@ -39,7 +39,7 @@ export function moveDatabase(
   })
 }
 
-/** Whether a move would be taken, down to each text; nothing is left where it would go. */
+/** Checks whether a move would succeed, down to each text. Leaves nothing at the target. */
 export function checkMove(service: ServiceData, to: string): Promise<MovedTable[]> {
   return withSource(service, to, async (source, contents, target, place) => {
     await mark(target)
@@ -64,7 +64,7 @@ type Work = (
   place: Place,
 ) => Promise<MovedTable[]>
 
-/** One snapshot of the source and an empty target, which is cleared if the work fails. */
+/** Runs `work` with a snapshot of the source and an empty target, which is cleared if it fails. */
 async function withSource(
   { name, database }: ServiceData,
   to: string,
@@ -76,7 +76,7 @@ async function withSource(
   const { snapshots, close } = await openSnapshots([database.url])
   const [source] = snapshots as [(typeof snapshots)[0]]
   try {
-    // A service that is started now waits for it in vain, and gives up.
+    // A service started now waits for this lock and gives up.
     await source.lock()
     const contents = await describeSource(source, database.derived ?? [])
     const versions = { data: lastVersion(contents), code: VERSION }
@@ -97,7 +97,7 @@ async function prepareTarget(name: string, from: Database, target: Database): Pr
   const data = { name, database: target, keys: {} }
   const [place] = placesOf(data) as [Place]
   if (!(await place.isEmpty())) {
-    // What an interrupted move left was never a service's.
+    // The leftovers of an interrupted move were never used by a service.
     if (!(await isUnfinished(data)))
       throw new BackupError('refused', 'There is data already at the target: choose an empty one.')
     await place.clear()
@@ -152,7 +152,7 @@ async function copy(
 
 const MOST_REPORTED = 20
 
-/** PostgreSQL keeps no NUL in a text, and no text longer than its column. */
+/** PostgreSQL stores no NUL in a text, and no text longer than its column. */
 async function requireFitting(source: Connection, target: Connection, tables: Table[]) {
   if (target.engine === 'sqlite') return
   const faults: string[] = []
@@ -163,7 +163,7 @@ async function requireFitting(source: Connection, target: Connection, tables: Ta
         if (faults.length < MOST_REPORTED) faults.push(...faultsOf(table, row, limits))
   }
   if (faults.length > 0)
-    throw new BackupError('refused', `PostgreSQL would not take it: ${faults.join(', ')}.`)
+    throw new BackupError('refused', `PostgreSQL would reject the data: ${faults.join(', ')}.`)
 }
 
 function faultsOf({ name, columns }: Table, row: Row, limits: Map<string, number>): string[] {
@@ -187,7 +187,7 @@ async function compare({ url }: Database, moved: MovedTable[]): Promise<void> {
       if (!sent) continue
       const arrived = await sumOf(connection, table)
       if (arrived.rows === sent.rows && arrived.hash === sent.hash) continue
-      throw new BackupError('damaged', `${table.name} is not the same on both sides.`)
+      throw new BackupError('damaged', `${table.name} differs between source and target.`)
     }
   } finally {
     await connection.close()

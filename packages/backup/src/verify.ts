@@ -11,18 +11,18 @@ import { restoreBackup } from './restore/restore.ts'
 import { openFiles } from './sources/folder.ts'
 import type { ServiceData } from './sources/service-data.ts'
 
-/** Services with everything below a folder of their own, and how to start them there. */
+/** Services whose data is all below a scratch folder, and a way to start them there. */
 export type Scratch = {
   services: ServiceData[]
-  /** Fails when one of them does not start, or is not healthy. */
+  /** Fails when a service does not start or is not healthy. */
   start(): Promise<void>
 }
 
 type Verification = {
-  /** Where there is room for everything in the archive. */
+  /** Must have room for everything in the archive. */
   folder: string
   clock: Clock
-  /** Of the services named, those that are run here. */
+  /** Returns the services that run here, out of those named. */
   scratchIn(folder: string, names: string[]): Promise<Scratch>
   passphrase?: string | undefined
   show?: Show
@@ -68,14 +68,14 @@ export async function verifyBackup(
 const SCRATCH = '.verify-'
 const LOCK = 'lock'
 
-/** A folder that is locked for as long as it is in use: what a killed run left has no lock. */
+/** A folder that stays locked while it is in use: one left by a killed run is not locked. */
 async function openScratch(folder: string) {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   for (const name of await readdir(folder))
     if (name.startsWith(SCRATCH)) await sweep(join(folder, name))
   const draft = await mkdtemp(join(folder, '.new-verify-'))
   const lock = lockFile(join(draft, LOCK))
-  // It has its name only now that it is locked, so that no other run takes it for an old one.
+  // Renamed only once it is locked, so that no other run takes it for a leftover.
   const path = draft.replace('.new-verify-', SCRATCH)
   await rename(draft, path)
   const remove = async () => {

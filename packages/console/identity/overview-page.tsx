@@ -66,7 +66,7 @@ function WhatItDoes() {
     <div class="columns thirds">
       <Card
         title="Short-lived access"
-        about="A signed token, valid for 15 minutes. Any service can check it without asking back."
+        about="A signed token, valid for 15 minutes. Any service can check it without a call to this one."
       />
       <Card
         title="Refresh that rotates"

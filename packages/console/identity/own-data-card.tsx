@@ -7,7 +7,7 @@ import { saveFile } from '../shared/files/save-file.ts'
 import { dateText } from '../shared/wording.ts'
 import { session } from './session.ts'
 
-/** What everyone may do with the own data: take it along, and have it erased. */
+/** Lets all users export their own data and delete their account. */
 export function OwnDataCard() {
   const left = useSignal<string | undefined>(undefined)
   const take = useAction(async () => {
@@ -23,7 +23,7 @@ export function OwnDataCard() {
   return (
     <Card
       title="Your data"
-      about="Everything that is kept about you, as one file; or the end of this account."
+      about="Export everything that is kept about you as one file, or delete this account."
     >
       <div class="row">
         <Button busy={take.busy} onClick={() => take.run()}>

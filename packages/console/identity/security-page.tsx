@@ -121,7 +121,7 @@ function RecoveryCodesCard({ codes, onKept }: { codes: string[]; onKept(): void 
   return (
     <Card
       title="Your recovery codes"
-      about="Each takes the place of the authenticator once. They are not shown again: keep them elsewhere."
+      about="Each replaces the authenticator once. They are not shown again: keep them in a safe place."
     >
       <Success>The second factor is on.</Success>
       <RecoveryCodes codes={codes} labels={LABELS} />
@@ -140,7 +140,7 @@ function TypeBack({ onKept }: { onKept(): void }) {
       label="Recovery code"
       fields={[{ label: 'Type one of them', name: 'recoveryCode' }]}
       action={check}
-      send="I have kept them"
+      send="I have saved them"
       kind="primary"
     />
   )
@@ -165,11 +165,11 @@ function ActiveCard({ since, ...props }: Active) {
     <>
       <Card
         title="Second factor"
-        about={`On since ${dateText(since)}: sign-ins need a code of it.`}
+        about={`On since ${dateText(since)}: every sign-in needs a code.`}
       >
         <Form
           label="Turn the second factor off"
-          fields={[{ ...CODE, hint: 'Of the authenticator, or a recovery code.' }]}
+          fields={[{ ...CODE, hint: 'From the authenticator, or a recovery code.' }]}
           action={remove}
           send="Turn it off"
         />
@@ -186,7 +186,9 @@ function ActiveCard({ since, ...props }: Active) {
               {!kept && (
                 <>
                   <Notice tone="warn">
-                    <p>Nothing shows yet that you have kept them. Type one, or make new ones.</p>
+                    <p>
+                      You have not confirmed yet that you saved them. Type one, or make new ones.
+                    </p>
                   </Notice>
                   <TypeBack onKept={left.reload} />
                 </>
@@ -230,7 +232,7 @@ function ReauthenticateCard() {
   return (
     <Card
       title="Confirm that it is you"
-      about="Where the operator asks for it, changes here and of passkeys need this every ten minutes."
+      about="If the operator requires it, changes here and to passkeys need this every ten minutes."
     >
       <Form
         label="Confirm that it is you"

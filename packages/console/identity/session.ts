@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals'
 import { createSession } from '../shared/account/session/session.ts'
 
-// Watching a token expire is part of what this console teaches, so it does not renew by itself.
+// Watching a token expire is part of what this console teaches, so it does not renew tokens by itself.
 export const session = createSession({ renewsItself: false })
 
-/** What the visitor has done so far; the overview ticks it off. */
+/** What the visitor has done so far; the overview shows these steps as done. */
 export const firstSteps = { passkeyAdded: signal(false), passkeyUsed: signal(false) }

@@ -30,7 +30,7 @@ export function FirstThings({ services }: { services: RunningService[] }) {
     const service = services.find(({ name }) => name === thing.service)
     return service ? [{ ...thing, href: service.consoleUrl + thing.page }] : []
   })
-  // They use demo accounts and the sandbox, which a real deployment does not have.
+  // These use the demo accounts and the sandbox, which a real deployment does not have.
   const isDemo = services.some(({ logins }) => logins.length > 0)
   if (shown.length === 0 || !isDemo) return null
   return (

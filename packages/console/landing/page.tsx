@@ -67,8 +67,8 @@ function Unreachable() {
   return (
     <Notice tone="warn" alert>
       <p>
-        <strong>Plinth does not answer.</strong> It was probably stopped. What is below is how it
-        was last seen; this page looks again every few seconds.
+        <strong>Plinth does not answer.</strong> It was probably stopped. Below is its last known
+        state; this page tries again every few seconds.
       </p>
     </Notice>
   )

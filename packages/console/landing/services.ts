@@ -24,7 +24,7 @@ export async function readServices(): Promise<void> {
   if (reply.ok) services.value = reply.body
 }
 
-/** Whether there is a Health page here: in production it is on the management listener. */
+/** Whether the Health page is served here: in production it is on the management listener. */
 export const healthShown = signal(false)
 
 export async function findHealthPage(): Promise<void> {

@@ -21,20 +21,20 @@ import {
   wasRefused,
 } from './api.ts'
 
-const takesAccounts = () => facts.value.access === 'issuer'
+const acceptsAccounts = () => facts.value.access === 'issuer'
 
-/** For a service that asks who calls. */
+/** For a service that requires callers to identify themselves. */
 export function AccessPage() {
   return (
     <Page
       title="Access"
       about={
-        takesAccounts()
-          ? 'This service takes accounts of Identity, and service keys. It has no accounts of its own.'
-          : 'This service asks for a service key, where it asks who calls.'
+        acceptsAccounts()
+          ? 'This service accepts Identity accounts and service keys. It has no accounts of its own.'
+          : 'This service needs a service key if it requires callers to identify themselves.'
       }
     >
-      {takesAccounts() && <SignInCard />}
+      {acceptsAccounts() && <SignInCard />}
       <GivenCard />
       <ServiceKeys
         api={keysApi}
@@ -51,8 +51,8 @@ export function AccessPage() {
           /401|403/.test(String(status)) && (
             <p>
               Keys are managed here with the token of an administrator, or with a key that has{' '}
-              <code>keys:write</code> and every scope that it gives to others. An operator makes the
-              first one: <code>plinth keys create --help</code>.
+              <code>keys:write</code> and every scope that it gives to others. An operator creates
+              the first one: <code>plinth keys create --help</code>.
             </p>
           )
         }
@@ -65,7 +65,7 @@ function SignInCard() {
   const claims = session.claims.value
   if (!session.restored.value) return <Skeleton />
   return (
-    <Card title="Sign in" about="With your account of Identity.">
+    <Card title="Sign in" about="With your Identity account.">
       {claims ? (
         <Success>
           Signed in as <strong>{claims.username}</strong>. <a href="#/payments">See the payments</a>
@@ -78,9 +78,9 @@ function SignInCard() {
 }
 
 const ABOUT_TOKENS =
-  'A token: sign in at the identity console and choose “Copy the token itself…” on its page Session. A key: an operator makes the first one at the command line. It stays in the memory of this page.'
+  'A token: sign in at the identity console and choose “Copy the token itself…” on its Session page. A key: an operator creates the first one on the command line. It stays in the memory of this page.'
 const ABOUT_KEY =
-  'An operator makes the first one at the command line. It stays in the memory of this page.'
+  'An operator creates the first one on the command line. It stays in the memory of this page.'
 
 function GivenCard() {
   const pasted = useSignal('')
@@ -89,14 +89,14 @@ function GivenCard() {
     pasted.value = ''
     return api.get('/api/payments?size=1')
   })
-  const what = takesAccounts() ? 'a token or a key' : 'a key'
+  const what = acceptsAccounts() ? 'a token or a key' : 'a key'
   return (
-    <Card title={`Use ${what}`} about={takesAccounts() ? ABOUT_TOKENS : ABOUT_KEY}>
+    <Card title={`Use ${what}`} about={acceptsAccounts() ? ABOUT_TOKENS : ABOUT_KEY}>
       <Form
         label={`Use ${what}`}
         fields={[
           {
-            label: takesAccounts() ? 'Access token or service key' : 'Service key',
+            label: acceptsAccounts() ? 'Access token or service key' : 'Service key',
             name: 'token',
             type: 'password',
             bind: pasted,
@@ -104,7 +104,7 @@ function GivenCard() {
         ]}
         action={take}
         send="Use it"
-        kind={takesAccounts() ? 'plain' : 'primary'}
+        kind={acceptsAccounts() ? 'plain' : 'primary'}
         icon="key"
         advice={take.refusal?.status === 401 && <p>It may have expired: use a fresh one.</p>}
       />
@@ -117,7 +117,7 @@ function GivenCard() {
   )
 }
 
-/** A page whose calls need a caller: without one it says how to become one. */
+/** A page whose calls need credentials: without them it says how to get some. */
 export function withCaller(title: string, Content: ComponentType): ComponentType {
   return () => {
     if (mayCall.value) return <Content />
@@ -126,12 +126,12 @@ export function withCaller(title: string, Content: ComponentType): ComponentType
         {session.restored.value ? (
           <EmptyState
             icon="person"
-            title={takesAccounts() ? 'Sign in first' : 'Enter a key first'}
-            about="This service asks who calls."
+            title={acceptsAccounts() ? 'Sign in first' : 'Enter a key first'}
+            about="This service requires callers to identify themselves."
           >
             <ContinueAs session={session} only />
             <ButtonLink href="#/access">
-              {takesAccounts() ? 'Use a token or a key' : 'Enter a key'}
+              {acceptsAccounts() ? 'Use a token or a key' : 'Enter a key'}
             </ButtonLink>
           </EmptyState>
         ) : (
@@ -142,7 +142,7 @@ export function withCaller(title: string, Content: ComponentType): ComponentType
   }
 }
 
-/** The caller, or the health of the service where callers need not identify themselves. */
+/** Shows the caller, or the health of a service whose callers need not identify themselves. */
 export function AccessBar() {
   if (session.claims.value && !usesGiven.value)
     return <SessionBar session={session} signInPath="access" />
@@ -153,13 +153,13 @@ function AccessNote() {
   if (wasRefused.value || !mayCall.value)
     return (
       <span>
-        {takesAccounts()
-          ? 'This service takes accounts of Identity, and service keys. '
-          : 'This service asks for a service key. '}
-        <a href="#/access">{takesAccounts() ? 'Sign in' : 'Enter one'}</a>
+        {acceptsAccounts()
+          ? 'This service accepts Identity accounts and service keys. '
+          : 'This service needs a service key. '}
+        <a href="#/access">{acceptsAccounts() ? 'Sign in' : 'Enter one'}</a>
       </span>
     )
   if (usesGiven.value)
-    return <span class="soft long">Calls are sent with what you entered on the page Access.</span>
+    return <span class="soft long">Calls use what you entered on the Access page.</span>
   return <span class="soft long">As shipped, the host application guards these endpoints.</span>
 }

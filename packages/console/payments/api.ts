@@ -3,15 +3,15 @@ import { createSession } from '../shared/account/session/session.ts'
 import { createApi } from '../shared/api/api.ts'
 import { facts } from '../shared/shell/facts.ts'
 
-/** The sign-in of identity, where this service takes its accounts: it has none of its own. */
+/** The sign-in of Identity, if this service accepts its accounts: it has none of its own. */
 export const session = createSession({ renewsItself: true })
 
 let given: string | undefined
 
-/** Whether calls carry a token or a key that was typed in, instead of the sign-in. */
+/** Whether calls use a token or a key that was typed in instead of the sign-in. */
 export const usesGiven = signal(false)
 
-/** Goes up with each one that is typed in: what was read with the one before is read again. */
+/** Incremented with each one typed in, so that data read with the previous one is reloaded. */
 export const timesGiven = signal(0)
 
 /** The service has refused a call that had no valid token or key. */
@@ -20,7 +20,7 @@ export const wasRefused = signal(false)
 const headers = () => (given ? { Authorization: `Bearer ${given}` } : session.api.credentials())
 const renew = async () => given === undefined && (await session.renew())
 
-/** For the keys, which always ask who calls: their 401 says nothing about the other calls. */
+/** For service keys, which always require credentials: their 401 says nothing about the other calls. */
 export const keysApi = createApi({ headers, renew })
 
 export const api = createApi({
@@ -32,7 +32,7 @@ export const api = createApi({
   },
 })
 
-/** The token stays in this closure: the field it was pasted into is emptied. */
+/** The token stays in this module: the field it was pasted into is cleared. */
 export function callWith(token: string): void {
   given = token || undefined
   usesGiven.value = given !== undefined
@@ -43,7 +43,7 @@ export function callWith(token: string): void {
 const who = computed(() => session.claims.value?.sub)
 who.subscribe(() => callWith(''))
 
-/** As shipped the endpoints ask for nothing; others answer 401 without a token or a key. */
+/** By default the endpoints require nothing; otherwise they answer 401 without a token or a key. */
 export const mayCall = computed(
   () => (facts.value.access ?? 'open') === 'open' || usesGiven.value || who.value !== undefined,
 )

@@ -85,9 +85,9 @@ function SetBadge({ set }: { set: boolean }) {
   return <Badge tone={set ? 'good' : 'warn'}>{set ? 'configured' : 'not configured'}</Badge>
 }
 
-const MOST_LOOKS = 30
+const MOST_POLLS = 30
 
-/** What the address says of the checkout that led here. */
+/** What the URL says about the checkout that led here. */
 const returned = new URLSearchParams(location.search)
 let isNoticed = false
 
@@ -97,7 +97,7 @@ function GuidedSteps() {
   return sandboxPage.value ? <StepsCard /> : null
 }
 
-/** Continues where the customer came back from the hosted page. */
+/** Shown when the customer comes back from the hosted page. */
 function StepsAfterReturn({ outcome }: { outcome: string }) {
   const found = useLoad(findReturned)
   const payment = found.body && ('content' in found.body ? found.body.content[0] : found.body)
@@ -106,11 +106,11 @@ function StepsAfterReturn({ outcome }: { outcome: string }) {
     isNoticed = true
   }, [])
   const waiting = outcome === 'success' && payment && !isPaid(payment)
-  const looks = useRef(0)
+  const polls = useRef(0)
   // The webhook may still be on its way.
   useEffect(() => {
-    looks.current += 1
-    if (!waiting || looks.current > MOST_LOOKS) return
+    polls.current += 1
+    if (!waiting || polls.current > MOST_POLLS) return
     const timer = setTimeout(found.reload, 1000)
     return () => clearTimeout(timer)
   })
@@ -122,14 +122,14 @@ function StepsAfterReturn({ outcome }: { outcome: string }) {
   )
 }
 
-/** An address that was written by hand names no payment: then it is the one that changed last. */
+/** A URL typed by hand names no payment; then take the one that changed last. */
 function findReturned(): Promise<Reply<Payment | { content: Payment[] }>> {
   const id = returned.get('payment')
   const wanted = id ? `/${encodeURIComponent(id)}` : '?size=1&sort=updatedAt,desc'
   return api.get(`/api/payments${wanted}`)
 }
 
-/** What was refunded was paid before. */
+/** A refunded payment was paid before. */
 function isPaid({ status, refundedAmount }: Payment): boolean {
   return status === 'PAID' || refundedAmount > 0
 }
@@ -172,13 +172,13 @@ const WORDS: Record<string, string> = {
   cancelled: 'The customer left the hosted page without paying.',
 }
 
-/** Where the hosted page sends the customer back to, when no other page is configured. */
+/** The hosted page sends the customer back here if no other page is configured. */
 function ReturnNotice({ payment, outcome }: { payment?: Payment; outcome: string }) {
   return (
     <Notice tone={outcome === 'success' ? 'good' : 'warn'}>
       <p role="status">
-        <strong>{WORDS[outcome]}</strong> A return is only a visit: what counts is the signed
-        webhook.
+        <strong>{WORDS[outcome]}</strong> The return itself proves nothing: only the signed webhook
+        counts.
       </p>
       {payment && (
         <p class="row">

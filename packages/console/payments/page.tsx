@@ -35,7 +35,7 @@ const FOR_CALLERS: ConsolePage[] = [
   { path: 'customers', title: 'Customers', icon: 'people', component: CustomersPage },
 ]
 
-// Whether a page may call, and whether money moves, decides what it begins with.
+// What pages show first depends on whether they may call the service and whether the provider is the sandbox.
 await Promise.all([factsRead, readProvider()])
 startConsole({
   title: 'Payments',

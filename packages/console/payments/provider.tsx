@@ -6,7 +6,7 @@ type Configuration = { providerApiConfigured: boolean; webhookConfigured: boolea
 
 export const configuration = signal<Configuration | undefined>(undefined)
 
-/** The page of the sandbox provider; absent when a real provider is behind the service. */
+/** The page of the sandbox provider; undefined if the service uses a real provider. */
 export const sandboxPage = signal<string | undefined>(undefined)
 
 export async function readConfiguration(): Promise<void> {
@@ -14,7 +14,7 @@ export async function readConfiguration(): Promise<void> {
   if (reply.ok) configuration.value = reply.body
 }
 
-/** The service says beside its console which provider it uses. */
+/** The service reports its provider in a file next to its console. */
 export async function readProvider(): Promise<void> {
   const path = '/api-test/provider.json'
   const reply = await api.get<{ sandboxUrl: string | null }>(path, { silent: true })

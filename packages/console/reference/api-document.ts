@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { createApi } from '../shared/api/api.ts'
 
-/** A JSON Schema as far as the page draws it. */
+/** The parts of JSON Schema that the page shows. */
 export type Schema = {
   $ref?: string
   type?: string
@@ -61,7 +61,7 @@ export type Operation = {
   parameters?: Parameter[]
   requestBody?: { required: boolean; content: Content }
   responses: Record<string, Answer>
-  /** An event that the service sends: there is nothing to try. */
+  /** An event that the service sends, so there is nothing to try. */
   isSent?: boolean
 }
 
@@ -86,7 +86,7 @@ export const api = signal<ApiDocument | undefined>(undefined)
 /** Whether the service has accounts of its own. */
 export const hasSignIn = () => api.value?.paths['/api/auth/login'] !== undefined
 
-/** The service that the document is of; its colour, and its client, go by it. */
+/** The service that the document describes, by title; it decides the colour and the client. */
 export const SERVICES: Record<string, string> = {
   'Plinth identity': 'identity',
   'Plinth storage, full edition': 'storage-full',
@@ -108,8 +108,8 @@ export function operationsOf({ paths }: ApiDocument): Operation[] {
   }))
 }
 
-/** Events that are sent to endpoints, below a tag of their own. */
-export const SENT = { name: 'Sent events', description: 'What endpoints of events are sent.' }
+/** Events that are sent to endpoints have a tag of their own. */
+export const SENT = { name: 'Sent events', description: 'The events that endpoints receive.' }
 
 export function webhooksOf({ webhooks = {} }: ApiDocument): Operation[] {
   return listed(webhooks).map(({ parameters = [], ...operation }) => ({
@@ -127,7 +127,7 @@ function listed(described: Described): Operation[] {
   )
 }
 
-/** What a reference leads to, or the thing itself. */
+/** The target of a reference, or the value itself. */
 export function resolved<T extends { $ref?: string }>(given: T): T {
   if (!given.$ref) return given
   const names = given.$ref.slice(2).split('/')
@@ -137,16 +137,16 @@ export function resolved<T extends { $ref?: string }>(given: T): T {
   ) as T
 }
 
-/** The last word of a reference, which is the name of the schema. */
+/** The last part of a reference, which is the name of the schema. */
 export const nameOf = ({ $ref }: { $ref?: string }) => $ref?.split('/').at(-1)
 
-/** The codes of problems that come with a status. */
+/** The problem codes of a response. */
 export function codesOf(answer: Answer): string[] {
   const content = resolved(answer).content ?? {}
   return Object.keys(content['application/problem+json']?.examples ?? {})
 }
 
-/** Whether all words occur in what the operation says of itself. */
+/** Whether all words occur in the description of the operation. */
 export function matches(operation: Operation, words: string): boolean {
   const { operationId, method, path, summary, tags, responses } = operation
   const codes = Object.values(responses).flatMap(codesOf)

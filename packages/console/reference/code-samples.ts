@@ -4,25 +4,25 @@ import { FORM } from '../shared/api/exchange-log.ts'
 import { curlOf, fetchOf, runnable } from '../shared/shell/inspector/snippets.ts'
 import { api, hasSignIn, type Media, type Operation, SERVICES } from './api-document.ts'
 
-/** A request as the form on the page has it. */
+/** A request as it is filled in on the page. */
 export type Draft = {
   path: string
   headers: Record<string, string>
-  /** Sent as JSON, or as a form where the operation takes one. */
+  /** Sent as JSON, or as a form if the operation takes one. */
   body?: unknown
   file?: { name: string; type: string }
   /** The parameters by name. */
   values: Record<string, string>
 }
 
-/** What the members of a body can be typed into: JSON, or a form. */
+/** The kind of body whose members can be typed in: JSON or a form. */
 export function bodyOf({ requestBody }: Operation): { media: Media; isForm: boolean } | undefined {
   const [json, form] = ['application/json', FORM].map((type) => requestBody?.content[type])
   const media = json ?? form
   return media && { media, isForm: !json }
 }
 
-/** The request that these values make. */
+/** Builds the request from these values. */
 export function draftOf(
   { path, parameters = [] }: Operation,
   values: Record<string, string>,
@@ -46,7 +46,7 @@ export function draftOf(
 
 const REST = '…'
 
-/** What a method takes of the body, where it is neither all of it nor its only member. */
+/** The body members that a client method takes as arguments, if they are neither the whole body nor its only member. */
 const TAKES: Record<string, string[]> = {
   logIn: ['username', 'password'],
   refresh: [],
@@ -62,7 +62,7 @@ const TAKES: Record<string, string[]> = {
   revoke: ['token'],
 }
 
-/** Pages for people, and what only the payment provider calls. */
+/** Pages for people, and the operation that only the payment provider calls. */
 const NOT_IN_CLIENT = ['console', 'accountPages', 'reference', 'providerWebhook']
 
 const FACTORIES: Record<string, string> = {
@@ -72,12 +72,12 @@ const FACTORIES: Record<string, string> = {
   payments: 'paymentsClient',
 }
 
-/** A command that runs as it is: it begins with what sets its variables. */
+/** A command that runs unchanged: it first sets its variables. */
 export function curlSample(operation: Operation, draft: Draft): string {
   return runnable(curlOf(exchangeOf(operation, draft), baseUrl), baseUrl, hasSignIn())
 }
 
-/** With our client, and with fetch what it leaves to others. */
+/** Code with our client, or with fetch for operations that the client does not have. */
 export function clientSample(operation: Operation, draft: Draft): string {
   const { operationId } = operation
   const service = SERVICES[api.value?.info.title ?? ''] ?? ''
@@ -109,16 +109,16 @@ const isForKeys = ({ security }: Operation) => security[0]?.client !== undefined
 
 function isSignedIn(operation: Operation): boolean {
   const { operationId, security } = operation
-  // Some take nothing because the client knows the tokens of its session.
+  // Some methods take no arguments because the client knows the tokens of its session.
   const needsSession = security.length > 0 || TAKES[operationId]?.length === 0
   return hasSignIn() && needsSession && operationId !== 'logIn' && !isForKeys(operation)
 }
 
-/** What a client is made with, where it cannot sign in. */
+/** The credential argument of a client that cannot sign in. */
 function credentialOf(operation: Operation): string {
   const names = Object.keys(operation.security[0] ?? {})
   if (names.includes('key')) return ', API_KEY'
-  // The key of the client is an argument that cannot be left out.
+  // The key is a required argument of this client.
   if (names.length === 0 && !hasSignIn() && isKeyEdition()) return ", ''"
   if (isForKeys(operation)) return ', { accessToken: SERVICE_KEY }'
   return names.length > 0 && !hasSignIn() ? ', { accessToken: ACCESS_TOKEN }' : ''
@@ -126,7 +126,7 @@ function credentialOf(operation: Operation): string {
 
 const isKeyEdition = () => SERVICES[api.value?.info.title ?? ''] === 'storage-key'
 
-/** One operation is two methods: a file is deleted for good, or can be restored. */
+/** One operation is two client methods: deleting a file for good, or so that it can be restored. */
 function methodOf({ operationId }: Operation, { values }: Draft): string {
   return values.restorable === 'true' ? 'removeRestorably' : operationId
 }
@@ -148,7 +148,7 @@ function argumentsOf(operation: Operation, draft: Draft): string[] {
 
 function fromBody(operation: Operation, body: unknown): unknown[] {
   if (body === undefined) return []
-  // Of a passkey the client makes the outer object itself.
+  // For a passkey, the client builds the outer object itself.
   const { publicKey = body } = body as { publicKey?: unknown }
   const members = publicKey as Record<string, unknown>
   const known = Object.keys((bodyOf(operation)?.media.example as object | undefined) ?? {})
@@ -161,7 +161,7 @@ function fromBody(operation: Operation, body: unknown): unknown[] {
   })
 }
 
-/** A list takes an object, a call with one parameter its value. */
+/** A method with several query parameters takes an object, one with a single parameter its value. */
 function fromQuery(names: string[], values: Record<string, string>): unknown[] {
   const given = names.filter((name) => values[name] && name !== 'restorable')
   if (given.length === 0) return []

@@ -10,7 +10,7 @@ import { hasSignIn, type Operation, api as shown } from './api-document.ts'
 
 const session = createSession({ renewsItself: true })
 
-/** Only ever in the memory of this page. */
+/** Kept in the memory of this page only. */
 const typed = signal('')
 
 const hasKey = () => shown.value?.components.securitySchemes.key !== undefined
@@ -22,7 +22,7 @@ function headersFor(secret: string): Record<string, string> {
   return hasKey() ? { 'X-API-KEY': secret } : { Authorization: `Bearer ${secret}` }
 }
 
-/** The headers that a request needs, with names in place of secrets. */
+/** The headers that a request needs, with placeholders instead of secrets. */
 export function shownHeaders({ security }: Operation): Record<string, string> {
   const names = Object.keys(security[0] ?? {})
   return {
@@ -35,19 +35,19 @@ export function shownHeaders({ security }: Operation): Record<string, string> {
   }
 }
 
-/** What sends the calls of this page, with whatever the reader has typed or signed in with. */
+/** The API that sends the calls of this page, with the typed secret or the sign-in. */
 export function caller() {
   return hasSignIn() && typed.value === '' ? session.api : typedApi
 }
 
-/** The token of a passkey ceremony; its cookie is the browser's business. */
+/** The CSRF token of a passkey ceremony; the browser handles its cookie. */
 export async function csrfHeaders({ security }: Operation): Promise<Record<string, string>> {
   if (!security[0]?.csrf) return {}
   const { body } = await caller().get<{ token: string }>('/webauthn/csrf', { open: true })
   return { 'X-XSRF-TOKEN': body.token }
 }
 
-/** Sign in, or type a key: whatever this service takes. */
+/** Sign in or type a key, whichever this service accepts. */
 export function CredentialsCard() {
   if (!hasSignIn()) return <TypedSecret />
   return (
@@ -79,7 +79,7 @@ function TypedSecret() {
     ? ['API key', 'Key for X-API-KEY']
     : hasSignIn()
       ? ['Or a service key', 'Service key, used instead of the sign-in']
-      : ['Access', 'Access token or service key, if this service asks for one']
+      : ['Access', 'Access token or service key, if this service requires one']
   return (
     <Card
       title={title}

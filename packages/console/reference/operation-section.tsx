@@ -6,7 +6,7 @@ import { type Answer, api, codesOf, type Media, type Operation, resolved } from 
 import { SchemaTree, typeText } from './schema-tree.tsx'
 import { Send } from './send.tsx'
 
-/** One operation: what it takes, what it answers, and a form to try it. */
+/** One operation: its parameters, its responses, and a form to try it. */
 export function OperationSection({ operation }: { operation: Operation }) {
   const { operationId, method, path, summary, description, isSent } = operation
   const trying = useSignal(false)

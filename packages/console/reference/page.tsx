@@ -67,7 +67,7 @@ function ReferencePage() {
   )
 }
 
-/** An address with an operation in it was opened before there was anything to go to. */
+/** The URL may name an operation that was not rendered yet when the page opened. */
 function goToAddress(): void {
   const { hash } = location
   location.hash = ''

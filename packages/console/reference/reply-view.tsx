@@ -6,7 +6,7 @@ import { concealBody } from '../shared/api/concealment.ts'
 import { Code } from '../shared/components/code.tsx'
 import { Badge } from '../shared/components/page.tsx'
 
-/** The reply, with names in place of secrets. */
+/** The reply, with placeholders instead of secrets. */
 export function ReplyView({ reply }: { reply: Reply }) {
   const { status, ok, body, content, headers } = reply
   const isJson = /json/.test(headers['content-type'] ?? '')
@@ -30,7 +30,7 @@ const LAST_LINES = 40
 
 type Streamed = { isOpen: boolean; status?: number; text: string }
 
-/** A call whose reply goes on until the reader stops it, or leaves. */
+/** A call whose reply continues until the reader stops it or leaves. */
 export function useStream(headers: () => Record<string, string>) {
   const state = useSignal<Streamed>({ isOpen: false, text: '' })
   const stopping = useSignal<AbortController | undefined>(undefined)
@@ -51,7 +51,7 @@ export function useStream(headers: () => Record<string, string>) {
         state.value = { ...state.value, text: lines.slice(-LAST_LINES).join('\n') }
       }
     } catch {
-      // Stopped, or the connection is lost: what came before it stays.
+      // Stopped, or the connection was lost: what has arrived stays.
       state.value = { status: 0, ...state.value }
     }
     state.value = { ...state.value, isOpen: false }
@@ -64,7 +64,7 @@ export function StreamView({ status, isOpen, text }: Streamed) {
     <section class="stack tight" aria-label="Reply">
       <p class="row" role="status">
         <Badge tone={status === 200 ? 'good' : 'bad'}>{status || 'no answer'}</Badge>
-        <span class="soft">{isOpen ? 'Open: events are shown as they come.' : 'Ended.'}</span>
+        <span class="soft">{isOpen ? 'Open: events are shown as they arrive.' : 'Ended.'}</span>
       </p>
       {text && <Code text={text} label="Body of the reply" />}
     </section>

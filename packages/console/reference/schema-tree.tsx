@@ -3,7 +3,7 @@ import { nameOf, resolved, type Schema } from './api-document.ts'
 
 const DEEPEST = 6
 
-/** The members of a schema, each with its type, its rules and what is inside it. */
+/** The members of a schema, each with its type, its rules and its own members. */
 export function SchemaTree({ schema, depth = 0 }: { schema: Schema; depth?: number }) {
   const inner = insideOf(schema)
   if (!inner.properties)
@@ -32,7 +32,7 @@ export function SchemaTree({ schema, depth = 0 }: { schema: Schema; depth?: numb
   )
 }
 
-/** The schema whose members are drawn: of a list its items, of a choice the first with members. */
+/** The schema whose members are shown: the items of a list, or the first alternative with members. */
 function insideOf(given: Schema): Schema {
   const schema = resolved(given)
   if (schema.items) return insideOf(schema.items)

@@ -13,7 +13,7 @@ import { ReplyView, STREAM, StreamView, useStream } from './reply-view.tsx'
 const UPLOAD = 'multipart/form-data'
 const EXAMPLE_FILE = { name: 'picture.png', type: 'image/png' }
 
-/** A form for one request: send it from here, or take it away as code. */
+/** A form for one request: send it from here or copy it as code. */
 export function Send({ operation }: { operation: Operation }) {
   const { parameters = [], requestBody, method, security, responses } = operation
   const taken = bodyOf(operation)
@@ -94,7 +94,7 @@ function parse(text: string): { value?: unknown; fault?: string } {
   }
 }
 
-/** The same request, fit to be pasted anywhere. */
+/** The same request, safe to paste anywhere. */
 function shown(operation: Operation, draft: Draft): Draft {
   const isUpload = operation.requestBody?.content[UPLOAD] !== undefined
   return {
@@ -166,8 +166,7 @@ function FileField({ file }: { file: Signal<File | undefined> }) {
         }}
       />
       <p class="hint" id={`${id}-hint`}>
-        Run copied code in the folder of {(file.value ?? EXAMPLE_FILE).name}, or write its path
-        there.
+        Run copied code in the folder of {(file.value ?? EXAMPLE_FILE).name}, or put its path there.
       </p>
     </div>
   )

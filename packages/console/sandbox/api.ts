@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { createApi } from '../shared/api/api.ts'
 import { useLoad } from '../shared/api/use-reply.ts'
 
-/** The controls ask for no credential: the sandbox listens on the loopback address. */
+/** The controls need no credential: the sandbox listens on the loopback address. */
 export const api = createApi({ headers: () => ({}) })
 
 export const CONTROLS = '/sandbox/api'
@@ -35,8 +35,8 @@ export type Faults = { faults: Fault[]; kinds: Record<string, { about: string }>
 const POLL_MILLISECONDS = 2000
 
 /**
- * Loads a control and keeps it current. Polls stay out of the inspector, and what was read before
- * stays when one fails.
+ * Loads a control and keeps it current. Polls are not shown in the inspector, and the last value stays
+ * when one fails.
  */
 export function useCurrent<Body>(path: string) {
   const shown = useRef(false)

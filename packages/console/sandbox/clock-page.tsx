@@ -52,7 +52,7 @@ function ClockCard({ clock, reload }: { clock: Clock; reload(): Promise<void> })
         <Button
           icon="refresh"
           busy={move.busy}
-          blocked={realTime && 'It is real time already.'}
+          blocked={realTime && 'It is already real time.'}
           onClick={() => move.run(undefined)}
         >
           Back to real time
@@ -104,7 +104,7 @@ function MoveToForm({ clock, busy, onMove }: MoveToProps) {
   )
 }
 
-/** Rounded to minutes: the move itself takes a moment, by which the offset falls short. */
+/** Rounded to minutes: the move itself takes a moment, so the offset is slightly short. */
 export function aheadText(seconds: number): string {
   const step = seconds > 30 ? 60 : 1
   return remainingText(Math.round(seconds / step) * step * 1000)

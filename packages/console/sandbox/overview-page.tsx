@@ -84,7 +84,7 @@ function changesOf(switches: Switches): string[] {
     [switches.delaySeconds > 0, 'deliveries are delayed'],
     [switches.duplicates > 0, 'events are sent more than once'],
     [switches.reorder > 1, 'deliveries are reordered'],
-    [switches.eventSecond !== null, 'all events claim one second'],
+    [switches.eventSecond !== null, 'all events claim the same second'],
     [switches.signWith !== 'current', `signed with the ${switches.signWith} secret`],
     [switches.refunds !== 'by-method', `refunds: ${switches.refunds}`],
     [switches.amountLimits, 'amount limits are enforced'],

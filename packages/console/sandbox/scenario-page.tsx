@@ -40,11 +40,11 @@ function LoadCard() {
     const scenario = jsonOf(await file.text())
     unreadable.value = scenario === undefined
     if (unreadable.value) return undefined
-    // Out of the inspector: a scenario is long, and the secrets of endpoints are in it.
+    // Not shown in the inspector: a scenario is long and contains the secrets of endpoints.
     return api.put(`${CONTROLS}/scenario`, scenario, { silent: true })
   })
   return (
-    <Card title="Load" about="Replaces everything by a saved file.">
+    <Card title="Load" about="Replaces everything with a saved file.">
       <div>
         <Button icon="upload" busy={load.busy} onClick={() => input.current?.click()}>
           Load a saved file
@@ -90,7 +90,7 @@ function ResetCard() {
   return (
     <Card
       title="Reset"
-      about="Forgets everything but the endpoint of the settings, and goes back to real time."
+      about="Forgets everything except the endpoint from the settings, and goes back to real time."
     >
       <div class="row">
         <Button

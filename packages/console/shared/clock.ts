@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-/** The time, once a second: everything that counts down reads it. */
+/** The time, updated once a second, for everything that counts down. */
 export const now = signal(Date.now())
 setInterval(() => {
   now.value = Date.now()

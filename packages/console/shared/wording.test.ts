@@ -16,12 +16,12 @@ describe('an amount in minor units', () => {
       assert.equal(shown, amount)
     })
 
-  test('in no currency at all is the number', () => {
+  test('in an unknown currency is shown as the plain number', () => {
     assert.equal(moneyText(4900, 'x'), '4900 x')
   })
 })
 
-describe('an amount that is typed', () => {
+describe('a typed amount', () => {
   for (const [text, currency, amount] of [
     ['49', 'eur', 4900],
     ['49.5', 'EUR', 4950],

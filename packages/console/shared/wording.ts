@@ -6,7 +6,7 @@ export function sizeText(bytes: number): string {
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1).replace('.0', '')} ${UNITS[power]}`
 }
 
-/** The time for today, the day and the time otherwise. */
+/** Only the time for today, otherwise day and time. */
 export function dateText(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return '–'
   const date = new Date(value)
@@ -33,7 +33,7 @@ export function remainingText(milliseconds: number): string {
   return `${minutes}:${String(seconds % 60).padStart(2, '0')}`
 }
 
-/** The beginning and the end, which people compare. */
+/** Keeps the beginning and the end, which people compare. */
 export function shortId(id: string): string {
   return id.length > 20 ? `${id.slice(0, 12)}…${id.slice(-4)}` : id
 }
@@ -43,7 +43,7 @@ export function withShortIds(sentence: string): string {
   return sentence.replace(/\b([a-z]+_(?:test_)?\w{6})\w{8,}/g, '$1…')
 }
 
-// The provider's decimals, which are not always the locale's: 10000 HUF are 100 forints to it.
+// The provider's decimals, which can differ from the locale's: to the provider 10000 HUF are 100 forints.
 const NO_DECIMALS = 'bif clp djf gnf jpy kmf krw mga pyg rwf ugx vnd vuv xaf xof xpf'.split(' ')
 const THREE_DECIMALS = 'bhd jod kwd omr tnd'.split(' ')
 
@@ -59,7 +59,7 @@ export function moneyText(minorUnits: number, currency: string): string {
   }
 }
 
-/** The amount that people write, such as `49.00` or `49,5`, in minor units; nothing for other text. */
+/** Converts a typed amount, such as `49.00` or `49,5`, to minor units; undefined for other text. */
 export function minorUnitsOf(text: string, currency: string): number | undefined {
   const decimals = decimalsOf(currency.toLowerCase())
   const [, whole = '', part = ''] = /^\s*(\d{1,12})(?:[.,](\d+))?\s*$/.exec(text) ?? []
@@ -83,7 +83,7 @@ export const USER_ROLE = 'ROLE_USER'
 
 const ROLES: Record<string, string> = { [ADMIN_ROLE]: 'administrator', [USER_ROLE]: 'user' }
 
-/** One word for each role wherever people read it; a role that only an operator knows is as it is. */
+/** One word for each role wherever people read it. An operator's own role is shown unchanged. */
 export function roleText(role: string): string {
   return ROLES[role] ?? role
 }

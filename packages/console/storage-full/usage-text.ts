@@ -1,7 +1,7 @@
 import type { StorageUsage } from '@plinth/client'
 import { sizeText } from '../shared/wording.ts'
 
-/** `1.2 MB of 100 MB, 3 of 10 files`; only the amounts where there is no limit. */
+/** `1.2 MB of 100 MB, 3 of 10 files`; without limits, only the amounts. */
 export function usageText({ files, bytes, maxFiles, maxBytes }: StorageUsage): string {
   const noun = (maxFiles ?? files) === 1 ? 'file' : 'files'
   return `${ofMost(bytes, maxBytes, sizeText)}, ${ofMost(files, maxFiles, String)} ${noun}`

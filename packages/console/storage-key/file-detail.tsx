@@ -62,7 +62,7 @@ export function FileDetail({ name }: { name: string }) {
   )
 }
 
-/** The metadata has whole kilobytes; the length of the download is exact. */
+/** The metadata has whole kilobytes; the `Content-Length` of the download is exact. */
 function ExactSize({ path, kilobytes }: { path: string; kilobytes: number }) {
   const bytes = useSignal<number | undefined>(undefined)
   useEffect(() => {
@@ -73,7 +73,7 @@ function ExactSize({ path, kilobytes }: { path: string; kilobytes: number }) {
   return <>{bytes.value === undefined ? `${kilobytes} kB` : sizeText(bytes.value)}</>
 }
 
-/** A picture is shown here; the browser shows a PDF in a tab of its own. */
+/** Shows a picture here; the browser shows a PDF in its own tab. */
 function Preview({ path, name }: { path: string; name: string }) {
   const address = useSignal<string | undefined>(undefined)
   useEffect(() => {

@@ -54,7 +54,7 @@ function Refused() {
       <p>
         <strong>
           {usesDevelopmentKey.value
-            ? 'This server has a key of its own: type it.'
+            ? 'This server has its own key: enter it.'
             : 'This server refuses that key.'}
         </strong>{' '}
         The configured key is never sent to this page; ask the operator of the server.

@@ -14,7 +14,7 @@ function KeysPage() {
         instead={(status) =>
           status === 404 && (
             <p>
-              This server has no database for keys. Its operator gives it one with{' '}
+              This server has no database for keys. Its operator can set one with{' '}
               <code>STORAGE_KEY_DATABASE_URL</code>; until then the configured key is the only one.
             </p>
           )

@@ -3,7 +3,7 @@ import { createApi } from '../shared/api/api.ts'
 import { publicValues } from '../shared/api/concealment.ts'
 import { createUploadQueue } from '../shared/files/upload-queue.ts'
 
-/** The one key this page knows by itself; any other is typed in by hand. */
+/** The only key this page knows by itself; any other is typed in. */
 export const DEVELOPMENT_KEY = 'storage-local-dev-key'
 
 let apiKey = DEVELOPMENT_KEY

@@ -36,7 +36,7 @@ async function archiveOf(
   return written
 }
 
-test('members that are not read count for the digest, too', async () => {
+test('members that the caller does not read still count towards the digest', async () => {
   const archive = await archiveOf({
     'files/a/1': randomBytes(5_000_000),
     'files/a/2': randomBytes(9),
@@ -83,7 +83,7 @@ test('a large file is written and read in constant memory', async (t) => {
   assert.ok(peak - before < LARGE_BYTES / 4, `${(peak - before) / 2 ** 20} MB more`)
 })
 
-test('an archive cut anywhere is refused', async () => {
+test('a truncated archive is refused wherever it is cut', async () => {
   const archive = await archiveOf({ 'files/a/1': randomBytes(100_000) })
   const cut = (length: number) =>
     readArchive(
@@ -106,7 +106,7 @@ test('an archive of another format is refused, and both versions are named', asy
 
   await assert.rejects(
     reading,
-    /of Plinth 9\.8\.7, in format 2, and this is .*, which reads format 1/,
+    /by Plinth 9\.8\.7 in format 2, but this is Plinth .*, which reads format 1/,
   )
 })
 
@@ -124,13 +124,13 @@ describe('an encrypted archive', async () => {
     return found
   }
 
-  test('is read with its passphrase, and shows nothing without', async () => {
+  test('can be read only with its passphrase', async () => {
     assert.deepEqual(await read(archive, PASSPHRASE), [file])
     await assert.rejects(read(archive), /is encrypted: name the file .* BACKUP_PASSPHRASE_FILE/)
     await assert.rejects(read(archive, 'another passphrase'), /with another passphrase/)
   })
 
-  test('is refused when it is cut, also between two chunks, or altered', async () => {
+  test('is refused when it is truncated, even between two chunks, or altered', async () => {
     const chunk = 65_536 + 16
     for (const length of [32 + chunk, 32 + 2 * chunk, archive.length - 1])
       await assert.rejects(read(archive.subarray(0, length), PASSPHRASE), /damaged/, `${length}`)

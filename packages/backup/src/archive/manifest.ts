@@ -8,13 +8,13 @@ export type Manifest = {
   format: number
   version: string
   createdAt: string
-  /** How long writers waited for the moment that all databases have in common. */
+  /** How long writers were blocked while all databases were pinned to one moment. */
   pausedMs: number
   services: Record<string, ServiceManifest>
 }
 
 export type ServiceManifest = {
-  /** By setting. */
+  /** By the name of the setting. */
   keyFingerprints: Record<string, string>
   database?: Contents
   files: boolean
@@ -26,7 +26,7 @@ export type Ending = { members: number; sha256: string }
 export const MANIFEST = 'manifest.json'
 export const ENDING = 'end.json'
 
-/** Says whether two keys are the same, and nothing else about them. */
+/** Reveals whether two keys are equal, and nothing else about them. */
 export function fingerprintOf(key: Buffer): string {
   return createHmac('sha256', key).update('plinth backup').digest('hex').slice(0, 16)
 }

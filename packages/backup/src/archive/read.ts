@@ -9,10 +9,10 @@ import { BackupError } from '../faults.ts'
 import { ENDING, type Ending, FORMAT, MANIFEST, type Manifest } from './manifest.ts'
 import { unsealing } from './sealed.ts'
 
-/** How far the work is: of `total`, where it is known. */
+/** Reports progress: `done` of `total`, if the total is known. */
 export type Show = (label: string, done: number, total?: number) => void
 
-/** Opened before anything else happens: a file that is not there is no fault of the target. */
+/** Opens the archive before anything else happens, so that a missing file is not blamed on the target. */
 export async function openArchive(file: string, show: Show = () => {}): Promise<Readable> {
   const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
     throw unreadable(file, error.code === 'ENOENT' ? 'there is no such file' : error.code)
@@ -40,8 +40,8 @@ function unreadable(file: string, why = 'it cannot be opened'): BackupError {
 export type ReadMember = { name: string; size: number; bytes: Readable }
 
 /**
- * Hands each member to `use`, in order, and returns only when the whole archive is known to be
- * sound: until then nothing that was read may count.
+ * Passes each member to `use` in order, and returns only when the whole archive has proved intact.
+ * Until then nothing that was read may be trusted.
  */
 export async function readArchive(
   input: Readable,
@@ -57,7 +57,7 @@ export async function readArchive(
   try {
     for await (const entry of tar) {
       const { name = '', size = 0 } = entry.header
-      if (ending !== '') throw damaged('something follows its end')
+      if (ending !== '') throw damaged('there is data after its end')
       const content = createHash('sha256')
       const bytes = hashing(entry as unknown as Readable, (chunk) => content.update(chunk))
       if (manifest === undefined) {
@@ -65,7 +65,7 @@ export async function readArchive(
         await onManifest(manifest)
       } else if (name === ENDING) ending = await textOf(bytes)
       else await use({ name, size, bytes })
-      // What was not read counts for the digest, too.
+      // Bytes that `use` did not read count towards the digest, too.
       if (!bytes.readableEnded) await finished(bytes.resume())
       if (name === ENDING) continue
       members += 1
@@ -74,7 +74,7 @@ export async function readArchive(
     await unpacked
   } catch (error) {
     tar.destroy()
-    throw isOfFormat(error) ? damaged((error as Error).message, error) : error
+    throw isFormatError(error) ? damaged((error as Error).message, error) : error
   }
   requireEnding(ending, { members, sha256: digest.digest('hex') })
   return manifest as Manifest
@@ -99,7 +99,7 @@ function readManifest(name: string, text: string): Manifest {
   if (manifest.format !== FORMAT)
     throw new BackupError(
       'refused',
-      `The archive is of Plinth ${manifest.version}, in format ${manifest.format}, and this is ${VERSION}, which reads format ${FORMAT}.`,
+      `The archive was made by Plinth ${manifest.version} in format ${manifest.format}, but this is Plinth ${VERSION}, which reads format ${FORMAT}.`,
     )
   return manifest
 }
@@ -111,14 +111,14 @@ function requireEnding(text: string, found: Ending): void {
     throw damaged('its contents do not match its digest')
 }
 
-const OF_FORMAT = /^(ERR_ZSTD|ZSTD_|Z_|ZLIB)/
+const FORMAT_ERROR = /^(ERR_ZSTD|ZSTD_|Z_|ZLIB)/
 
-/** What zstd, tar and JSON say about bytes that are not theirs. */
-function isOfFormat(error: unknown): boolean {
+/** Whether zstd, tar or JSON failed because the bytes are not in their format. */
+function isFormatError(error: unknown): boolean {
   if (error instanceof BackupError) return false
   const { code = '', message = '' } = error as NodeJS.ErrnoException
   return (
-    OF_FORMAT.test(code) ||
+    FORMAT_ERROR.test(code) ||
     error instanceof SyntaxError ||
     /^(Unexpected end of data|Invalid tar header|unexpected end of file)/i.test(message)
   )

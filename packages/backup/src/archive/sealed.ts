@@ -6,14 +6,14 @@ const SALT_BYTES = 16
 const HEAD_BYTES = MAGIC.length + SALT_BYTES
 const CHUNK_BYTES = 65_536
 const TAG_BYTES = 16
-/** 32 MB of memory for each try at the passphrase. */
+/** Each guess at the passphrase costs 32 MB of memory. */
 const COST = { N: 2 ** 15, r: 8, p: 3, maxmem: 2 ** 27 }
 
 type Bytes = AsyncIterable<Buffer>
 
 /**
- * Encrypts what passes, in chunks with AES-256-GCM. The nonce has the number of the chunk and
- * whether it is the last: none can be moved, left out or cut off.
+ * Encrypts a stream in chunks with AES-256-GCM. The nonce contains the number of the chunk and
+ * whether it is the last, so chunks cannot be reordered or dropped, nor the stream truncated.
  */
 export function sealing(passphrase: string) {
   return async function* sealed(source: Bytes): Bytes {
@@ -27,7 +27,7 @@ export function sealing(passphrase: string) {
   }
 }
 
-/** The archive itself, whether or not it is encrypted. */
+/** Yields the plain archive, whether or not the source is encrypted. */
 export function unsealing(passphrase: string | undefined) {
   return async function* unsealed(source: Bytes): Bytes {
     const { head, rest } = await headOf(source)
@@ -43,11 +43,11 @@ export function unsealing(passphrase: string | undefined) {
       )
     const key = await keyOf(passphrase, head.subarray(MAGIC.length))
     for await (const { bytes, nonce } of chunksOf(rest, CHUNK_BYTES + TAG_BYTES))
-      yield opened(key, nonce, bytes)
+      yield decrypt(key, nonce, bytes)
   }
 }
 
-function opened(key: Buffer, nonce: Buffer, bytes: Buffer): Buffer {
+function decrypt(key: Buffer, nonce: Buffer, bytes: Buffer): Buffer {
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
     decipher.setAuthTag(bytes.subarray(-TAG_BYTES))

@@ -10,7 +10,7 @@ import { sealing } from './sealed.ts'
 
 export type ArchiveWriter = {
   text(name: string, text: string): Promise<void>
-  /** `size` is known before: it comes first in the archive. */
+  /** `size` must be known in advance: it precedes the bytes in the archive. */
   file(name: string, size: number, bytes: Readable): Promise<void>
   finish(): Promise<void>
   abort(error: unknown): Promise<void>
@@ -18,10 +18,10 @@ export type ArchiveWriter = {
 
 const { ZSTD_c_compressionLevel, ZSTD_c_checksumFlag } = constants
 const PARAMS = { [ZSTD_c_compressionLevel]: 3, [ZSTD_c_checksumFlag]: 1 }
-/** Files are for their owner alone, also when they are unpacked by hand. */
+/** Files are readable by their owner alone, even when the archive is unpacked by hand. */
 const MODE = 0o600
 
-/** Writes members one after the other; nothing is held but the chunk at hand. With a passphrase all of it is encrypted. */
+/** Writes members one after another, with only the current chunk in memory. A passphrase encrypts the whole archive. */
 export async function openArchiveWriter(
   output: Writable,
   manifest: Manifest,

@@ -8,23 +8,23 @@ import type { Applied, Connection, Contents, Row, Table } from './tables.ts'
 
 type Database = NonNullable<ServiceData['database']>
 
-/** A database that is being filled, and marked. */
+/** A database that is being filled and carries the restore mark. */
 export type Filling = {
   connection: Connection
   tables: Contents['tables']
   insert(table: string, rows: Row[]): Promise<void>
-  /** Commits what was inserted if all of it is there. */
+  /** Commits if every expected row was inserted. */
   commit(): Promise<void>
   close(): Promise<void>
 }
 
-/** Makes the schema of the time the rows are from, empty, in one transaction with what follows. */
+/** Creates the schema as it was when the rows were written, and empties it in the transaction that inserts them. */
 export async function startFilling(
   { url, migrations }: Database,
   { migrations: applied, tables }: Contents,
 ): Promise<Filling> {
-  const ofThatTime = migrations.filter(({ name }) => applied.some((one) => one.name === name))
-  const empty = await openDatabase(url, ofThatTime, { restoring: true })
+  const appliedThen = migrations.filter(({ name }) => applied.some((one) => one.name === name))
+  const empty = await openDatabase(url, appliedThen, { restoring: true })
   await empty.close()
   const connection = await openConnection(url)
   try {
@@ -36,13 +36,14 @@ export async function startFilling(
     await connection.close()
     throw error
   }
-  const named = new Map(tables.map((table) => [table.name, table]))
+  const byName = new Map(tables.map((table) => [table.name, table]))
   return {
     connection,
     tables,
     insert: async (name, rows) => {
-      const table = named.get(name)
-      if (!table) throw new BackupError('damaged', `The archive has rows of no table: ${name}.`)
+      const table = byName.get(name)
+      if (!table)
+        throw new BackupError('damaged', `The archive has rows of an unknown table: ${name}.`)
       await insertRows(connection, table, rows)
     },
     commit: async () => {
@@ -54,19 +55,19 @@ export async function startFilling(
   }
 }
 
-/** From now on no service starts on it. A file that is missing is created. */
+/** From now on no service starts on this database. Creates a missing SQLite file. */
 export async function mark({ url }: Pick<Database, 'url'>): Promise<void> {
   const connection = await openConnection(url)
   await createMark(connection).finally(() => connection.close())
 }
 
-/** From now on services start on it. */
+/** From now on services start on this database. */
 export async function release({ url }: Pick<Database, 'url'>): Promise<void> {
   const connection = await openConnection(url)
   await dropMark(connection).finally(() => connection.close())
 }
 
-/** Data that this version cannot read is refused before anything is touched. */
+/** Refuses data that this version cannot read, before anything is changed. */
 export function requireKnown(
   service: string,
   { migrations }: Database,
@@ -88,7 +89,7 @@ function requireSameTables(given: Table[], own: Table[]): void {
   if (differing.length > 0)
     throw new BackupError(
       'refused',
-      `The schema differs from what its migrations make: ${differing.map(describe).join('; ')}.`,
+      `The schema differs from what its migrations create: ${differing.map(describe).join('; ')}.`,
     )
 }
 
@@ -96,7 +97,7 @@ async function requireCounts(connection: Connection, tables: Contents['tables'])
   for (const table of tables) {
     const found = await countRows(connection, table)
     if (found === table.rows) continue
-    const sentence = `${table.name} should have ${table.rows} rows, and has ${found}.`
+    const sentence = `${table.name} should have ${table.rows} rows but has ${found}.`
     throw new BackupError('damaged', sentence)
   }
 }

@@ -4,24 +4,24 @@ import { pooled, postgres } from '@plinth/kit/testing'
 import pg from 'pg'
 import { isInUse } from './open.ts'
 
-// A pooler keeps and lends the connections of its clients, as docs/postgres.md says.
+// A pooler keeps connections open and shares them between clients: see docs/postgres.md.
 const skip = postgres.skip || pooled
 
-test('a database is in use by a service that runs', { skip }, async (t) => {
+test('a database is in use while a service is connected to it', { skip }, async (t) => {
   const url = await postgres.freshUrl(t)
   await connect(t, url, 'plinth')
 
   assert.equal(await isInUse(url), true)
 })
 
-test('a service that is stopping is waited for', { skip }, async (t) => {
+test('waits for a service that is stopping', { skip }, async (t) => {
   const url = await postgres.freshUrl(t)
   const service = await connect(t, url, 'plinth')
   const operator = await connect(t, url, 'psql')
 
   const asking = isInUse(url)
   const deadline = performance.now() + 30_000
-  while (!(await hasLooked(operator))) assert.ok(performance.now() < deadline)
+  while (!(await hasChecked(operator))) assert.ok(performance.now() < deadline)
   await service.end()
 
   assert.equal(await asking, false)
@@ -34,8 +34,8 @@ async function connect(t: TestContext, url: string, name: string): Promise<pg.Cl
   return client
 }
 
-/** Whether the first look, at which the service was there, has ended. */
-async function hasLooked(client: pg.Client): Promise<boolean> {
+/** Whether the first check, which still saw the service, has finished. */
+async function hasChecked(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query(
     `select from pg_stat_activity where datname = current_database()
       and application_name = 'plinth-backup' and state = 'idle' and query like 'select pid%'`,

@@ -7,17 +7,17 @@ import { isPostgresInUse, openPostgres, openPostgresSnapshot } from './postgres.
 import { isSqliteInUse, openSqlite, openSqliteSnapshot } from './sqlite.repository.ts'
 import type { Connection, Snapshot } from './tables.ts'
 
-/** The file of a SQLite database; nothing for PostgreSQL. */
+/** The file of a SQLite database; undefined for PostgreSQL. */
 export function fileOf(url: string): string | undefined {
   return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
 }
 
-/** To fill it. A SQLite file is created when it is missing. */
+/** Opens a database for writing. Creates a missing SQLite file. */
 export async function openConnection(url: string): Promise<Connection> {
   const file = fileOf(url)
   if (file === undefined) return reaching(url, () => openPostgres(url))
   makeDataFolder(dirname(file), 'SUITE_DATA or …_DATABASE_URL')
-  // Before it is opened: SQLite gives its log and index the owner and the mode of the file.
+  // Before it is opened, because SQLite gives the WAL and its index the owner and mode of the file.
   if (!existsSync(file)) await createForOwner(file)
   return openSqlite(file)
 }
@@ -35,14 +35,14 @@ export async function isInUse(url: string): Promise<boolean> {
   return file === undefined ? reaching(url, () => isPostgresInUse(url)) : isSqliteInUse(file)
 }
 
-/** Refuses a database that a service works on. */
+/** Refuses a database that a running service uses. */
 export async function requireUnused(name: string, url: string): Promise<void> {
   if (!(await isInUse(url))) return
   const pooler = fileOf(url) === undefined ? ' Connections that a pooler keeps count as well.' : ''
   throw new BackupError('refused', `${name} is running on this data: stop it first.${pooler}`)
 }
 
-/** Names a database that does not answer, without the password of its address. */
+/** Names a database that does not answer in the error, without the password in its URL. */
 async function reaching<T>(url: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -56,9 +56,9 @@ async function reaching<T>(url: string, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * All databases at one moment. Writers of SQLite files wait while the readers are pinned, which
- * takes milliseconds; several databases of PostgreSQL are pinned within the same pause, and have no
- * closer moment in common. `pausedMs` is how long they waited.
+ * Snapshots of all databases at one moment. Writers to SQLite files are blocked while the readers are
+ * pinned, which takes milliseconds. PostgreSQL databases are pinned within the same pause, which is as
+ * close to one moment as several of them get. `pausedMs` is how long writers waited.
  */
 export async function openSnapshots(
   urls: string[],
@@ -70,7 +70,7 @@ export async function openSnapshots(
   try {
     for (const url of urls) snapshots.push(await openSnapshot(url))
     const since = performance.now()
-    // Always in the same order, so that two who do this cannot wait for each other.
+    // Always lock in the same order, so that two backups cannot deadlock.
     for (const snapshot of snapshots) await snapshot.lock()
     await Promise.all(snapshots.map((snapshot) => snapshot.pin()))
     for (const snapshot of snapshots) snapshot.release()

@@ -29,7 +29,7 @@ function connectionOf(client: pg.Client): Connection {
   return {
     engine: 'postgres',
     run: async (sql, values = []) => (await client.query(sql, values)).rows,
-    // Needs a transaction, which every reader here has.
+    // A cursor needs a transaction, which every reader here has.
     async *stream(sql) {
       await client.query(`declare all_rows no scroll cursor for ${sql}`)
       for (;;) {
@@ -50,7 +50,7 @@ export async function openPostgres(url: string): Promise<Connection> {
   return connectionOf(await connect(url))
 }
 
-/** Writers are not kept waiting: a snapshot of PostgreSQL is one moment by itself. */
+/** Blocks no writers: a PostgreSQL snapshot is consistent by itself. */
 export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
   const client = await connect(url)
   return {
@@ -68,8 +68,8 @@ const ENDING_MS = 2000
 const PAUSE_MS = 50
 
 /**
- * Connections of services; a backup or a console of the operator is none. Those of a service that has
- * just stopped are still there for a moment.
+ * Counts only connections of services, not those of a backup or an operator's console. The connections
+ * of a service that has just stopped linger for a moment, so wait for them.
  */
 export async function isPostgresInUse(url: string): Promise<boolean> {
   const connection = await openPostgres(url)

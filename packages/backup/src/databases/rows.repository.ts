@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { type Applied, type Connection, MARK, quoted, type Row, type Table } from './tables.ts'
 
-function listed({ columns }: Table): string {
+function columnList({ columns }: Table): string {
   return columns.map(quoted).join(', ')
 }
 
 export function streamRows(connection: Connection, table: Table): AsyncIterable<Row[]> {
-  return connection.stream(`select ${listed(table)} from ${quoted(table.name)}`)
+  return connection.stream(`select ${columnList(table)} from ${quoted(table.name)}`)
 }
 
 export async function countRows({ run }: Connection, { name }: Table): Promise<number> {
@@ -25,20 +25,21 @@ export async function insertRows(
   const width = table.columns.length
   const atOnce = Math.max(1, Math.floor(PARAMETERS / width))
   for (let start = 0; start < rows.length; start += atOnce) {
-    const some = rows.slice(start, start + atOnce)
-    const places = some.map(
-      (_, row) => `(${table.columns.map((_, column) => place(row * width + column)).join(', ')})`,
+    const batch = rows.slice(start, start + atOnce)
+    const tuples = batch.map(
+      (_, row) =>
+        `(${table.columns.map((_, column) => placeholder(row * width + column)).join(', ')})`,
     )
-    const into = `insert into ${quoted(table.name)} (${listed(table)}) values`
-    await run(`${into} ${places.join(', ')}`, some.flat())
+    const into = `insert into ${quoted(table.name)} (${columnList(table)}) values`
+    await run(`${into} ${tuples.join(', ')}`, batch.flat())
   }
 
-  function place(index: number): string {
+  function placeholder(index: number): string {
     return engine === 'sqlite' ? '?' : `$${index + 1}`
   }
 }
 
-/** What migrations put into new tables makes way for what was there. */
+/** Removes the rows that migrations insert into new tables, to make room for the original ones. */
 export async function deleteAllRows({ run }: Connection, tables: Table[]): Promise<void> {
   for (const { name } of tables.toReversed()) await run(`delete from ${quoted(name)}`)
 }
@@ -60,7 +61,7 @@ export type TableSum = { rows: number; hash: string }
 
 const LARGEST = 2n ** 128n
 
-/** Adds up what is in a table, in whatever order: engines sort text differently. */
+/** A checksum of a table that does not depend on row order: engines sort text differently. */
 export function createSum() {
   let rows = 0
   let total = 0n

@@ -1,18 +1,18 @@
 import { type Connection, isKept, quoted, type Table, type Value } from './tables.ts'
 
-/** Everything that is kept, each table after those that it refers to. */
+/** All tables to back up, each after the tables it references. */
 export async function listTables(connection: Connection): Promise<Table[]> {
   const names = (await tableNames(connection)).filter(isKept)
   const references = await listReferences(connection, names)
   const tables: Table[] = []
-  for (const name of inOrder(names, references)) {
+  for (const name of inDependencyOrder(names, references)) {
     const columns = await columnsOf(connection, name)
     tables.push({ name, columns, next: await nextNumber(connection, name) })
   }
   return tables
 }
 
-/** What the tables take on disk; beside them a database of PostgreSQL may have copies of earlier versions. */
+/** The size of the tables on disk. A PostgreSQL database may also hold copies of earlier versions in other schemas. */
 export async function databaseBytes({ engine, run }: Connection): Promise<number> {
   const [row] = await run(
     engine === 'sqlite'
@@ -64,7 +64,7 @@ async function listReferences({ engine, run }: Connection, names: string[]): Pro
   return found.flat()
 }
 
-function inOrder(names: string[], references: Reference[]): string[] {
+function inDependencyOrder(names: string[], references: Reference[]): string[] {
   const placed = new Set<string>()
   const place = (name: string) => {
     if (placed.has(name)) return
@@ -76,7 +76,7 @@ function inOrder(names: string[], references: Reference[]): string[] {
   return [...placed]
 }
 
-/** A deleted row's number is not given out again, so the highest one in use is not enough. */
+/** Numbers of deleted rows are never reused, so the highest one in use is not enough. */
 async function nextNumber(connection: Connection, table: string): Promise<number | undefined> {
   const { engine, run } = connection
   if (engine === 'sqlite') {
@@ -94,7 +94,7 @@ async function nextNumber(connection: Connection, table: string): Promise<number
   return Number(row?.last_value) + Number(row?.called)
 }
 
-/** Of the column that counts, whatever it is called. Already quoted where it has to be. */
+/** The sequence of the auto-increment column, whatever its name. PostgreSQL quotes it where necessary. */
 async function sequenceOf({ run }: Connection, table: string): Promise<string | undefined> {
   const rows = await run(
     `select pg_get_serial_sequence($1, column_name) as sequence from information_schema.columns
@@ -117,15 +117,15 @@ export async function setNextNumber(connection: Connection, { name, next }: Tabl
   if (sequence !== undefined) await run('select setval($1, $2, false)', [sequence, next])
 }
 
-/** What SQLite finds wrong with a file. */
+/** The problems that SQLite's own checks find in a file. */
 export async function listFaults({ run }: Connection): Promise<string[]> {
   const integrity = await run('pragma integrity_check')
   const references = await run('pragma foreign_key_check')
   const broken = integrity.map((row) => String(row.integrity_check)).filter((text) => text !== 'ok')
-  return [...broken, ...references.map(({ table }) => `a row of ${table} refers to none`)]
+  return [...broken, ...references.map(({ table }) => `a row of ${table} refers to a missing row`)]
 }
 
-/** The most characters that each column of a table takes, where there is a limit. */
+/** The maximum length of each column of a table that has one, in characters. */
 export async function listTextLimits(
   { engine, run }: Connection,
   { name }: Table,

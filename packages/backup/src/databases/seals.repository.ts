@@ -1,6 +1,6 @@
 import { openText } from '@plinth/kit'
 
-/** Columns that are sealed with the master key, in whichever service has them. */
+/** Columns sealed with the master key, across all services. */
 export const SEALED_COLUMNS = [
   ['signing_keys', 'sealed_private_key'],
   ['storage_settings', 'sealed_settings'],
@@ -12,11 +12,11 @@ type Read = (sql: string) => Promise<Record<string, unknown>[]>
 type Seals = {
   /** Whether any value is sealed with this key. */
   hasOwn: boolean
-  /** Of a value that is sealed with another: which key that is. */
+  /** If any value is sealed with another key: the message of `openText` that names that key. */
   foreign: string | undefined
 }
 
-/** A sealed value names its key. */
+/** A sealed value starts with the id of its key. */
 export async function sealsOf(
   read: Read,
   key: Buffer,

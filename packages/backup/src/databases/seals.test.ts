@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { sealText } from '@plinth/kit'
 import { sealsOf } from './seals.repository.ts'
 
-test('whether values are sealed with a key, and with which other one', async () => {
+test('reports whether the key sealed any value, and which other key did', async () => {
   const [own, other] = [randomBytes(32), randomBytes(32)]
   const db = new DatabaseSync(':memory:')
   db.exec('create table event_endpoints (secret text)')

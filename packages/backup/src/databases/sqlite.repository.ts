@@ -7,7 +7,7 @@ type Sqlite = InstanceType<typeof SqliteDatabase>
 const BATCH = 500
 
 const BUSY = /^SQLITE_BUSY/
-/** Writers of ours hold the lock for milliseconds. */
+/** Ample: our writers hold the lock for milliseconds only. */
 const LOCK_MS = 20_000
 
 function connectionOf(sqlite: Sqlite): Connection {
@@ -35,7 +35,7 @@ function connectionOf(sqlite: Sqlite): Connection {
   }
 }
 
-/** A file that does not exist is created. */
+/** Creates a missing file. */
 export function openSqlite(file: string): Connection {
   const sqlite = new SqliteDatabase(file, { timeout: LOCK_MS })
   sqlite.pragma('journal_mode = WAL')
@@ -45,8 +45,8 @@ export function openSqlite(file: string): Connection {
 }
 
 /**
- * A reader whose transaction stays open sees the file as it was, while others write: unlike a copy
- * in steps it never has to start over. Only the log grows meanwhile.
+ * A reader with an open transaction sees the file as it was while others write. Unlike a copy made in
+ * steps, it never has to start over; only the WAL grows meanwhile.
  */
 export function openSqliteSnapshot(file: string): Snapshot {
   const writer = new SqliteDatabase(file, { timeout: LOCK_MS })
@@ -67,13 +67,13 @@ export function openSqliteSnapshot(file: string): Snapshot {
     close: async () => {
       release()
       reader.close()
-      // Last: a connection that may write tidies up the log.
+      // Closed last, because only a connection that may write cleans up the WAL.
       writer.close()
     },
   }
 }
 
-/** Whether another process has the file open. Leaves its log merged into it when none has. */
+/** Whether another process has the file open. If none has, the WAL is merged into the file. */
 export function isSqliteInUse(file: string): boolean {
   if (!existsSync(file)) return false
   const sqlite = new SqliteDatabase(file, { timeout: 0 })
@@ -81,14 +81,14 @@ export function isSqliteInUse(file: string): boolean {
     sqlite.pragma('journal_mode = DELETE')
     return false
   } catch (error) {
-    // What is no database, or a damaged one, is in no one's use.
+    // A file that is damaged, or not a database, is not in use.
     return BUSY.test((error as { code?: string }).code ?? '')
   } finally {
     sqlite.close()
   }
 }
 
-/** Held until the process ends, however it ends; undefined when another one holds it. */
+/** A lock that ends with the process, even in a crash. Undefined if another process holds it. */
 export function lockFile(path: string): { release(): void } | undefined {
   const sqlite = new SqliteDatabase(path, { timeout: 0 })
   try {

@@ -2,23 +2,23 @@ import { RESTORE_MARK } from '@plinth/kit'
 
 export type Engine = 'sqlite' | 'postgres'
 
-/** What our columns hold: numbers and text. */
+/** Our columns hold only numbers and text. */
 export type Value = string | number | null
 
 export type Row = Value[]
 
-/** One connection to one database, with what both engines have in common. */
+/** A connection to one database: the operations that both engines share. */
 export type Connection = {
   engine: Engine
   run(sql: string, values?: Value[]): Promise<Record<string, Value>[]>
-  /** Rows in batches, as arrays in the order of the columns. Within a transaction only. */
+  /** Rows in batches, as arrays in the order of the columns. Only within a transaction. */
   stream(sql: string): AsyncIterable<Row[]>
   close(): Promise<void>
 }
 
 /** A database at one moment, whatever is written to it afterwards. */
 export type Snapshot = Connection & {
-  /** Keeps writers waiting until `release`, where the engine can. */
+  /** Blocks writers until `release`; does nothing on PostgreSQL. */
   lock(): Promise<void>
   pin(): Promise<void>
   release(): void
@@ -27,23 +27,23 @@ export type Snapshot = Connection & {
 export type Table = {
   name: string
   columns: string[]
-  /** The number that comes next, where the database counts one up. */
+  /** The next value of the auto-increment column, if the table has one. */
   next?: number
 }
 
 export type Applied = { name: string; version: Value }
 
-/** What is known of a database before its rows are read: enough to make an empty one like it. */
+/** Describes a database without its rows: enough to create an empty one like it. */
 export type Contents = {
   engine: Engine
   migrations: Applied[]
   tables: (Table & { rows: number })[]
 }
 
-/** Made in a database that is being filled: services refuse it until it is whole. */
+/** A table that exists while a database is being filled: a service that finds it refuses to start. */
 export const MARK = RESTORE_MARK
 
-/** Of the moment, and worth nothing in another one. */
+/** Tables of transient state, which means nothing after a restore. */
 const NOT_KEPT = new Set(['leases', MARK])
 
 export function isKept(table: string): boolean {

@@ -28,7 +28,7 @@ test('the newest archives are kept, and the newest of each week', async (t) => {
   assert.deepEqual(await pruneBackups(folder, { keep: 3, weeks: 3 }), [])
 })
 
-test('without weeks only the newest are kept, and other files stay', async (t) => {
+test('with zero weeks only the newest are kept, and unrelated files stay', async (t) => {
   const folder = folderOf(t, 5)
   writeFileSync(join(folder, 'notes.txt'), '')
 

@@ -23,10 +23,10 @@ function isoOf(stamp: string): string {
   return stamp.replace(/(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/, '$1-$2-$3T$4:$5:$6Z')
 }
 
-/** The newest `keep` stay, the newest of each week for so many weeks that have one, and `spare`. */
+/** Keeps the newest `keep` archives, the newest of each of the last `weeks` weeks that have one, and `spare`. */
 export type Retention = { keep: number; weeks: number; spare?: string | undefined }
 
-/** Removes the others, and says which. */
+/** Deletes all other archives and returns them. */
 export async function pruneBackups(
   folder: string,
   { keep, weeks, spare }: Retention,

@@ -1,7 +1,7 @@
 import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { giveToOwner } from '../sources/owner.ts'
 
-/** How the last backups ended: health and metrics read it, also after a restart. */
+/** The outcome of the last backups. It is kept in a file so that health and metrics survive a restart. */
 export type BackupRecord = {
   succeeded?: {
     at: string
@@ -9,16 +9,16 @@ export type BackupRecord = {
     bytes: number
     seconds: number
     verified: boolean
-    /** Whose data is in it. Earlier versions did not say. */
+    /** The services in the archive. Earlier versions did not record them. */
     services?: string[]
   }
-  /** With the archive, if there is one: then it was its proof that failed. */
+  /** `file` is set if an archive was made and its verification failed. */
   failed?: { at: string; reason: string; file?: string | undefined }
-  /** Since the record began. */
+  /** Total since the record was created. */
   failures: number
 }
 
-/** A record that is not there, or cannot be read, is empty: it must not stop a backup. */
+/** A missing or unreadable record counts as empty: it must not stop a backup. */
 export async function readRecord(file: string): Promise<BackupRecord> {
   try {
     return { failures: 0, ...JSON.parse(await readFile(file, 'utf8')) }
@@ -42,7 +42,7 @@ export async function recordFailure(
   await write(file, { ...record, failed, failures: record.failures + 1 })
 }
 
-/** A backup that root makes is shown by a service that runs as another user. */
+/** Root may make the backup, and a service that runs as another user reports it. */
 const READABLE = 0o644
 
 async function write(file: string, record: BackupRecord): Promise<void> {

@@ -16,7 +16,7 @@ const SMALL = 32 * MEGABYTE
 const LARGE = 256 * MEGABYTE
 const MOST_GROWTH = 96 * MEGABYTE
 
-/** A service with two files that are on no disk. */
+/** A service with two generated files that are not on disk. */
 function serviceOf(taken: Map<string, number>, fileBytes: number): ServiceData {
   const files: StoredFiles = {
     hold: async () => {},
@@ -40,7 +40,7 @@ function* chunks(bytes: number) {
   for (let sent = 0; sent < bytes; sent += chunk.length) yield chunk
 }
 
-test('half a gigabyte takes no more memory than a small part of it, there and back', async (t) => {
+test('backs up and restores half a gigabyte in constant memory', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-large-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const mostMemoryFor = async (fileBytes: number) => {
@@ -63,7 +63,7 @@ test('half a gigabyte takes no more memory than a small part of it, there and ba
   assert.ok(growth < MOST_GROWTH, `${growth}`)
 })
 
-test('without room for a fifth more than what is to be kept nothing is begun', async (t) => {
+test('refuses to start unless a fifth more than the size of the data is free', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-room-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const service = serviceOf(new Map(), 10 * MEGABYTE)
@@ -79,7 +79,7 @@ test('without room for a fifth more than what is to be kept nothing is begun', a
   await saved(24 * MEGABYTE)
 })
 
-test('what root makes belongs to the owner of the folder', {
+test('files that root creates belong to the owner of the folder', {
   skip: process.getuid?.() !== 0 && 'needs root',
 }, async (t) => {
   const data = mkdtempSync(join(tmpdir(), 'plinth-owner-'))
@@ -101,7 +101,7 @@ test('what root makes belongs to the owner of the folder', {
   }
 })
 
-test('says how much of how much is done: of the files, and of the archive that is read', async (t) => {
+test('reports progress: files written, and bytes of the archive read', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-shown-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const service = serviceOf(new Map(), MEGABYTE)

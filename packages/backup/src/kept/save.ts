@@ -16,7 +16,7 @@ type Save = WriteOptions & {
   freeBytes?: (folder: string) => Promise<number>
 }
 
-/** An archive has its name only when it is whole and on disk. */
+/** An archive gets its name only once it is complete and synced to disk. */
 export async function saveBackup(
   services: ServiceData[],
   save: Save,
@@ -30,7 +30,7 @@ export async function saveBackup(
     try {
       await giveToOwner(join(folder, LOCK))
       await removeParts(folder)
-      return await saveAlone(services, { ...save, folder })
+      return await saveLocked(services, { ...save, folder })
     } finally {
       lock.release()
     }
@@ -43,20 +43,23 @@ const LOCK = '.plinth-backup.lock'
 const PART = '.part'
 const OUR_PART = /^plinth-.*\.tar\.zst\.part$/
 
-/** Of backups that were killed: the lock is ours now. */
+/** Left by killed backups: we hold the lock, so none of them is still running. */
 async function removeParts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) if (OUR_PART.test(name)) await rm(join(folder, name))
 }
 
-async function saveAlone(services: ServiceData[], { folder, freeBytes = freeIn, ...save }: Save) {
+async function saveLocked(
+  services: ServiceData[],
+  { folder, freeBytes = freeBytesIn, ...save }: Save,
+) {
   const file = save.file ?? join(folder, archiveName(save.clock(), VERSION))
-  if (save.file !== undefined && (await isThere(file)))
+  if (save.file !== undefined && (await exists(file)))
     throw new BackupError('cannot-create', `${file} is already there; nothing was changed.`)
   const part = `${file}${PART}`
   const output = await openPart(part)
   try {
     const requireRoom = async (bytes: number) =>
-      refuseWithout(SPARE * bytes, await freeBytes(folder), folder)
+      requireFree(SPARE * bytes, await freeBytes(folder), folder)
     const manifest = await writeBackup(services, output, { ...save, requireRoom })
     failPoint('backup:synced')
     await giveToOwner(part)
@@ -71,22 +74,22 @@ async function saveAlone(services: ServiceData[], { folder, freeBytes = freeIn, 
   }
 }
 
-async function isThere(file: string): Promise<boolean> {
+async function exists(file: string): Promise<boolean> {
   return stat(file).then(
     () => true,
     () => false,
   )
 }
 
-/** Files that are compressed already grow a little, and the services go on writing meanwhile. */
+/** Already compressed files grow a little, and the services keep writing meanwhile. */
 const SPARE = 1.2
 
-async function freeIn(folder: string): Promise<number> {
+async function freeBytesIn(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder)
   return bavail * bsize
 }
 
-function refuseWithout(needed: number, free: number, folder: string): void {
+function requireFree(needed: number, free: number, folder: string): void {
   const megabytes = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MB`
   if (free < needed)
     throw new BackupError(
@@ -98,8 +101,8 @@ function refuseWithout(needed: number, free: number, folder: string): void {
 const SYNC_BYTES = 8 * 2 ** 20
 
 /**
- * To disk a little at a time: on ext4 a commit of the services waits for whatever others have
- * written since the last one, and for gigabytes that is seconds.
+ * Syncs a little at a time: on ext4 a service's commit waits for everything that other processes have
+ * written since the last one, and for gigabytes that takes seconds.
  */
 async function openPart(path: string): Promise<Writable> {
   const handle = await open(path, 'w', 0o600)

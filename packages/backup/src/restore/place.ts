@@ -5,19 +5,19 @@ import { fileOf, openConnection } from '../databases/open.ts'
 import { createMark } from '../databases/rows.repository.ts'
 import { tableNames } from '../databases/schema.repository.ts'
 import { MARK, quoted } from '../databases/tables.ts'
-import { giveMadeFolder } from '../sources/owner.ts'
+import { giveFolderToOwner } from '../sources/owner.ts'
 import type { ServiceData } from '../sources/service-data.ts'
 
-/** Where one thing is restored to: a database, or a folder of files. */
+/** The target of a restore: a database or a folder of files. */
 export type Place = {
   name: string
   isEmpty(): Promise<boolean>
   /**
-   * Moves what is there aside, leaves a mark in its place, and says where it is now. A failure leaves
-   * everything where it was.
+   * Moves existing data aside and returns where it is now; a database is left with the restore mark.
+   * A failure leaves everything where it was.
    */
   setAside(stamp: string): Promise<string>
-  /** Removes what a restore made where nothing was. */
+  /** Removes what a restore created in an empty place. */
   clear(): Promise<void>
   /** Undoes `setAside`, and whatever came after it. */
   putBack(stamp: string): Promise<void>
@@ -35,7 +35,7 @@ export function placesOf({ name, database, root }: ServiceData): Place[] {
 
 const aside = (stamp: string) => `.before-restore-${stamp}`
 
-/** The log and its index belong to one file: beside another they would damage it. */
+/** The WAL and its index belong to one database file: next to another they would corrupt it. */
 const BESIDE = ['-wal', '-shm', '-journal', '-reserve']
 
 function filePlace(file: string): Place {
@@ -43,10 +43,10 @@ function filePlace(file: string): Place {
   return {
     name: file,
     isEmpty: async () => !existsSync(file),
-    // At every moment there is a file: a service that met none would begin a new one.
+    // The file exists at every moment: a service that found none would create a new database.
     setAside: async (stamp) => {
       await mkdir(dirname(keptAt(stamp)), { recursive: true, mode: 0o700 })
-      await giveMadeFolder(dirname(keptAt(stamp)))
+      await giveFolderToOwner(dirname(keptAt(stamp)))
       const marked = `${file}.marked`
       await rm(marked, { force: true })
       const connection = await openConnection(`sqlite:${marked}`)
@@ -69,10 +69,10 @@ function filePlace(file: string): Place {
   }
 }
 
-/** Uploads under way, and what is ours; not part of what is stored. */
+/** Uploads in flight and our own files, which are not part of the stored data. */
 const NOT_STORED = /^\.(incoming|before-restore-|backup-|restoring-|restore_in_progress)/
 
-/** Says in a folder without a database that a restore has not ended. */
+/** Marks an unfinished restore in a folder without a database. */
 const FOLDER_MARK = `.${MARK}`
 
 function folderPlace(root: string): Place {
@@ -90,7 +90,7 @@ function folderPlace(root: string): Place {
     isEmpty: async () => (await stored()).length === 0,
     setAside: async (stamp) => {
       await mkdir(keptAt(stamp), { recursive: true, mode: 0o700 })
-      await giveMadeFolder(keptAt(stamp))
+      await giveFolderToOwner(keptAt(stamp))
       const moved: string[] = []
       try {
         for (const name of await stored()) {
@@ -115,7 +115,7 @@ function folderPlace(root: string): Place {
 
 export async function markFolder(root: string): Promise<void> {
   await mkdir(root, { recursive: true, mode: 0o700 })
-  // A link in its place must not lead root to a file elsewhere.
+  // A symlink in its place must not make root open a file elsewhere.
   const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants
   const file = await open(join(root, FOLDER_MARK), O_WRONLY | O_CREAT | O_NOFOLLOW, 0o600)
   await file.sync().finally(() => file.close())
@@ -150,7 +150,7 @@ function postgresPlace(service: string, url: string): Place {
       )
       return `the schema ${schema(stamp)} of ${service}`
     },
-    // Only the tables: the schema may have views, functions and grants of others.
+    // Only the tables: the schema may hold views, functions and grants that are not ours.
     clear: async () => {
       const connection = await openConnection(url)
       try {
@@ -177,7 +177,7 @@ async function currentSchema(run: Run): Promise<string> {
   return quoted(String(row?.name ?? 'public'))
 }
 
-/** Whether a restore that did not end has left its mark here. */
+/** Whether an unfinished restore has left its mark here. */
 export async function isUnfinished({ database, root }: ServiceData): Promise<boolean> {
   if (root !== undefined && existsSync(join(root, FOLDER_MARK))) return true
   if (!database) return false

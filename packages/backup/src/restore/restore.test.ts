@@ -48,7 +48,7 @@ async function changedSince(t: TestContext) {
   return { folder, services, replace, contents }
 }
 
-test('a file that cannot be moved aside leaves all of them where they were', async (t) => {
+test('a file that cannot be moved aside leaves all files where they were', async (t) => {
   const { folder, replace, contents } = await changedSince(t)
   mkdirSync(join(folder, 'two', ASIDE, 'b'), { recursive: true })
 
@@ -91,7 +91,7 @@ test('a failed undo reports the place and the cause, and restores the others', a
   assert.deepEqual(contents('two'), ['a now', 'b now'])
 })
 
-test('what root restores belongs to the owner of the folder', {
+test('files that root restores belong to the owner of the folder', {
   skip: process.getuid?.() !== 0 && 'needs root',
 }, async (t) => {
   const data = mkdtempSync(join(tmpdir(), 'plinth-restored-'))
@@ -125,7 +125,7 @@ test('what root restores belongs to the owner of the folder', {
   }
 })
 
-test('what root restores is out of reach until it belongs to the owner of the folder', {
+test('files that root restores are out of reach until they belong to the owner of the folder', {
   skip: process.getuid?.() !== 0 && 'needs root',
 }, async (t) => {
   const { folder, services, replace, contents } = await changedSince(t)
@@ -137,7 +137,7 @@ test('what root restores is out of reach until it belongs to the owner of the fo
   symlinkSync(join(elsewhere, 'a'), join(root, '.restore_in_progress'))
   await assert.rejects(replace(), { code: 'ELOOP' })
   const reachable: string[] = []
-  // As the user of the service could, to have what lies elsewhere written to and given away.
+  // What the service's user could do to make root write to files elsewhere and give them away.
   const replaceFolders = () => {
     for (const entry of readdirSync(root, { withFileTypes: true })) {
       if (entry.isFile() && entry.name !== '.restore_in_progress') reachable.push(entry.name)

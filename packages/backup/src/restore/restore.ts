@@ -13,25 +13,25 @@ import { openStaging, type Staging } from './staging.ts'
 
 export type RestoreOptions = {
   clock: Clock
-  /** Moves aside what is there, instead of refusing it. */
+  /** Moves existing data aside instead of refusing to restore. */
   replace?: boolean
   keepSessions?: boolean
-  /** Of an archive that is encrypted. */
+  /** For an encrypted archive. */
   passphrase?: string | undefined
-  /** A folder for a proof. Everything stays below the folders of the services: nothing is put into buckets. */
+  /** The scratch folder of a verification. Everything stays in the services' folders: no bucket is written to. */
   scratch?: string
   show?: Show
 }
 
-/** Those of the services in an archive that are run here. */
+/** Returns the services that run here, out of those in the archive. */
 export type ServicesOf = (names: string[]) => Promise<ServiceData[]>
 
 export type Restored = { manifest: Manifest; setAside: string[]; leftOut: string[] }
 
 /**
- * Fills empty databases and folders from an archive. They are marked before the first row and until
- * the archive has proved to be whole: a service that meets the mark does not start. A failure puts
- * everything back.
+ * Fills empty databases and folders from an archive. They carry a mark from before the first row until
+ * the archive has proved complete, and a service does not start while the mark is there. A failure
+ * puts everything back.
  */
 export async function restoreBackup(
   input: Readable,
@@ -79,7 +79,7 @@ class Restoring {
     this.#stamp = options.clock().toISOString().replace(/[-:.]/g, '')
   }
 
-  /** Looks at everything before it touches anything. */
+  /** Validates everything before changing anything. */
   async begin(manifest: Manifest): Promise<void> {
     const kept = Object.keys(manifest.services)
     this.#services = await this.#servicesOf(kept)
@@ -98,10 +98,10 @@ class Restoring {
 
   /** A database is marked before its files are moved, so that no service sees one without the other. */
   async #makeRoom(): Promise<void> {
-    const full = await this.#findFull()
+    const occupied = await this.#findOccupied()
     this.#begun = true
     for (const { root, database } of this.#services) if (root && !database) await markFolder(root)
-    for (const place of full) {
+    for (const place of occupied) {
       this.#setAside.push({ place, to: await place.setAside(this.#stamp) })
       failPoint('restore:aside')
     }
@@ -109,19 +109,19 @@ class Restoring {
     failPoint('restore:marked')
   }
 
-  async #findFull(): Promise<Place[]> {
-    const full: Place[] = []
+  async #findOccupied(): Promise<Place[]> {
+    const occupied: Place[] = []
     const refused: string[] = []
     for (const service of this.#services) {
-      // What an interrupted restore left may make way unasked.
-      const mayMakeWay = this.#options.replace || (await isUnfinished(service))
+      // The leftovers of an interrupted restore may be moved aside without --replace.
+      const mayReplace = this.#options.replace || (await isUnfinished(service))
       for (const place of placesOf(service)) {
         const isEmpty = await place.isEmpty()
-        ;(isEmpty ? this.#empty : full).push(place)
-        if (!isEmpty && !mayMakeWay) refused.push(place.name)
+        ;(isEmpty ? this.#empty : occupied).push(place)
+        if (!isEmpty && !mayReplace) refused.push(place.name)
       }
     }
-    if (refused.length === 0) return full
+    if (refused.length === 0) return occupied
     throw new BackupError(
       'refused',
       `There is data already in ${refused.join(', ')}: restore to another place, or use --replace to move it aside.`,
@@ -130,7 +130,7 @@ class Restoring {
 
   async take({ name, size, bytes }: ReadMember): Promise<void> {
     const member = memberOf(name)
-    if (!member) throw new BackupError('damaged', `The archive has a member "${name}".`)
+    if (!member) throw new BackupError('damaged', `The archive has an unknown member "${name}".`)
     if (this.#leftOut.includes(member.service)) return
     if (member.kind === 'rows') {
       const filling = this.#fillings.get(member.service)
@@ -145,7 +145,7 @@ class Restoring {
     failPoint('restore:file')
   }
 
-  /** Rows come before files, and where files go is in the rows. */
+  /** Rows come before files, because the rows say where the files go. */
   async #openFiles(): Promise<Map<string, StoredFiles>> {
     if (this.#files) return this.#files
     await this.#completeRows()
@@ -188,7 +188,7 @@ class Restoring {
     return { setAside: this.#setAside.map(({ to }) => to), leftOut: this.#leftOut }
   }
 
-  /** As much as can be. Returns what could not, and why. */
+  /** Undoes as much as possible. Returns what could not be undone, and why. */
   async undo(): Promise<string[]> {
     for (const filling of this.#fillings.values()) await filling.close().catch(() => {})
     await this.#closeFiles().catch(() => {})
@@ -226,7 +226,7 @@ function requireUsable({ name, database, keys }: ServiceData, manifest: Manifest
   if (database) requireKnown(name, database, described?.database?.migrations ?? [], versions)
 }
 
-/** A member of rows is small by construction. */
+/** A member with rows is small enough to buffer: the writer splits them into parts. */
 async function* rowsIn(bytes: Readable): AsyncIterable<Row[]> {
   const chunks: Buffer[] = []
   for await (const chunk of bytes) chunks.push(chunk)

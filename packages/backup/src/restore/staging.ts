@@ -3,13 +3,13 @@ import { constants, existsSync } from 'node:fs'
 import { type FileHandle, mkdir, open, opendir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from '@plinth/kit'
-import { giveMadeFolder, giveTree } from '../sources/owner.ts'
+import { giveFolderToOwner, giveTree } from '../sources/owner.ts'
 
-/** Files on their way into the folder of a service. */
+/** Files waiting to be moved into the folder of a service. */
 export type Staging = {
-  /** Where they are put first. */
+  /** Where the files are written first. */
   path: string
-  /** Puts them in place, with the owner of the folder. */
+  /** Moves them into place, owned by the owner of the folder. */
   publish(): Promise<void>
   close(): Promise<void>
 }
@@ -18,20 +18,20 @@ const STAGING = '.restoring-'
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
 
 /**
- * Root restores into a folder of the user that the service runs as, who could put a link in the
- * place of anything in it meanwhile. So files wait in a folder that only we can enter, are given
- * away in there, and are then moved in one step each. Both folders are held open: another one of
- * the same name does not take their place.
+ * Root restores into a folder that belongs to the service's user, who could meanwhile replace anything
+ * in it with a symlink. So files wait in a folder that only we can enter, change their owner there, and
+ * are then moved into place with one rename each. Both folders are held open, so that another one
+ * cannot take their name.
  */
 export async function openStaging(root: string): Promise<Staging> {
   await mkdir(root, { recursive: true, mode: 0o700 })
-  await giveMadeFolder(root)
+  await giveFolderToOwner(root)
   const target = await open(root, O_RDONLY | O_DIRECTORY)
   const place = pathOf(target, root)
   await removeLeftOvers(place)
   const own = join(place, `${STAGING}${randomUUID()}`)
   await mkdir(own, { mode: 0o700 })
-  const staging = await openOwn(own)
+  const staging = await openPrivate(own)
   if (!staging) throw new Error(`The folder ${own} was replaced while files were restored into it.`)
   const path = pathOf(staging, own)
   return {
@@ -51,13 +51,13 @@ export async function openStaging(root: string): Promise<Staging> {
   }
 }
 
-/** Leads to the folder that is open, whatever has its name by now. Only Linux has such paths. */
+/** A path to the open folder itself, whatever has its name by now. Only Linux has such paths. */
 function pathOf({ fd }: FileHandle, path: string): string {
   return existsSync(`/proc/self/fd/${fd}`) ? `/proc/self/fd/${fd}` : path
 }
 
-/** Nothing if it is no folder, or if others can have put something into it. */
-async function openOwn(path: string): Promise<FileHandle | undefined> {
+/** Undefined if it is not a folder, or if other users may have put something into it. */
+async function openPrivate(path: string): Promise<FileHandle | undefined> {
   const handle = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch(() => undefined)
   if (!handle) return undefined
   const { uid, mode } = await handle.stat()
@@ -66,11 +66,11 @@ async function openOwn(path: string): Promise<FileHandle | undefined> {
   return undefined
 }
 
-/** Of a restore that was killed. */
+/** Left by killed restores. */
 async function removeLeftOvers(place: string): Promise<void> {
   for await (const { name } of await opendir(place)) {
     if (!name.startsWith(STAGING)) continue
-    const left = await openOwn(join(place, name))
+    const left = await openPrivate(join(place, name))
     if (!left) continue
     await empty(pathOf(left, join(place, name)))
     await left.close()

@@ -9,10 +9,10 @@ import type { FilesMode, ServiceData, StoredFiles } from './service-data.ts'
 
 const STAGING = '.backup-'
 
-/** No backup takes a day: what is older was left by one that was killed. */
+/** No backup takes a day: anything older was left by a killed one. */
 const OLD_MS = 24 * 3_600_000
 
-/** The files of a service: where it says, or those in its root. */
+/** The files of a service: what its own `files` opens, or else those in its root. */
 export async function openFiles(
   service: Pick<ServiceData, 'files' | 'root'>,
   mode: FilesMode,
@@ -23,9 +23,8 @@ export async function openFiles(
 }
 
 /**
- * The files of one flat folder. There is no row that a deletion could
- * mark, so all of them are linked at once into a folder of the backup: a link costs nothing and
- * outlives the file's own name.
+ * The files of one flat folder. No database row can postpone a deletion here, so all of them are
+ * hard-linked at once into a folder of the backup: a link costs nothing and outlives the file's own name.
  */
 async function openFolder(root: string): Promise<StoredFiles> {
   const staging = join(root, `${STAGING}${randomUUID()}`)
@@ -38,7 +37,7 @@ async function openFolder(root: string): Promise<StoredFiles> {
       await removeOld(root)
       await mkdir(staging, { mode: 0o700 })
       for (const name of await names())
-        await keep(join(root, name), join(staging, name)).catch(unlessGone)
+        await keep(join(root, name), join(staging, name)).catch(ignoreMissing)
     },
 
     async *list() {
@@ -74,7 +73,7 @@ async function removeOld(root: string): Promise<void> {
   }
 }
 
-/** Some file systems have no links. */
+/** Some file systems have no hard links. */
 async function keep(file: string, kept: string): Promise<void> {
   await link(file, kept).catch((error: NodeJS.ErrnoException) => {
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'ENOSYS'].includes(error.code ?? ''))
@@ -83,6 +82,6 @@ async function keep(file: string, kept: string): Promise<void> {
   })
 }
 
-function unlessGone(error: NodeJS.ErrnoException): void {
+function ignoreMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error
 }

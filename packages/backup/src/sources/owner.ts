@@ -6,17 +6,17 @@ type Owner = Pick<Stats, 'uid' | 'gid'>
 
 const isRoot = () => process.getuid?.() === 0
 
-/** What root makes in a folder of the service must not keep the user of the service from changing it. */
+/** The service's user must be able to change what root creates in the service's folder. */
 export async function giveToOwner(path: string, folder = dirname(path)): Promise<void> {
   if (!isRoot()) return
   const { uid, gid } = await stat(folder)
   await lchown(path, uid, gid)
 }
 
-/** An empty file, unless there is one. What is given is the file we made, whatever has its name by now. */
+/** Creates an empty file unless it exists. The owner is set through the handle: the name may lead elsewhere by now. */
 export async function createForOwner(path: string): Promise<void> {
   const { O_WRONLY, O_CREAT, O_EXCL } = constants
-  const file = await open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600).catch(unlessPresent)
+  const file = await open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600).catch(ignoreExisting)
   if (!file) return
   try {
     if (!isRoot()) return
@@ -27,12 +27,12 @@ export async function createForOwner(path: string): Promise<void> {
   }
 }
 
-function unlessPresent(error: NodeJS.ErrnoException): undefined {
+function ignoreExisting(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'EEXIST') throw error
 }
 
-/** A folder of root's was made by us, and belongs where it lies. Where a link leads was not. */
-export async function giveMadeFolder(path: string): Promise<void> {
+/** Gives a folder that root owns, so one that we made, to its parent's owner. A symlink's target is not ours. */
+export async function giveFolderToOwner(path: string): Promise<void> {
   if (!isRoot()) return
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
   const folder = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch(() => undefined)
@@ -45,7 +45,7 @@ export async function giveMadeFolder(path: string): Promise<void> {
   }
 }
 
-/** Everything in a folder that only root can enter: elsewhere it could change under the walk. */
+/** Gives away everything in a folder that only root can enter: any other could change during the walk. */
 export async function giveTree(folder: string, { uid, gid }: Owner): Promise<void> {
   if (!isRoot()) return
   const below = await opendir(folder, { recursive: true })

@@ -9,33 +9,33 @@ export type ServiceData = {
     /** The setting that names it: `IDENTITY_DATABASE_URL`. */
     setting: string
     migrations: Migration[]
-    /** Tables that `afterRestore` counts anew: engines keep them differently. */
+    /** Tables that `afterRestore` recalculates: engines store them differently. */
     derived?: string[]
-    /** Runs in a database that was just restored, before anything is served from it. */
+    /** Runs on a restored database before any service uses it. */
     afterRestore?(url: string, options: { keepSessions: boolean }): Promise<void>
   }
-  /** The keys that its data is sealed with, by setting. They never leave; their fingerprints do. */
+  /** The keys that seal its data, by setting. Only their fingerprints go into an archive. */
   keys: Record<string, Buffer>
   /** The folder that files are restored into. */
   root?: string
-  /** Without it the files are those in the root, which has no folders. A restore names another root. */
+  /** If absent, the files are those directly in `root`. A restore passes another root. */
   files?(mode: FilesMode, root?: string): Promise<StoredFiles>
 }
 
-/** `scratch` restores too, and keeps everything below the root of the service, buckets included. */
+/** `scratch` is a restore that keeps everything below the service's root, even the files of buckets. */
 export type FilesMode = 'backup' | 'restore' | 'scratch'
 
 export type ListedFile = { name: string; size: number }
 
-/** The files of one service, wherever they are. Names are relative, with `/` between their parts. */
+/** The files of one service, wherever they are stored. Names are relative paths with `/`. */
 export type StoredFiles = {
   /** Everything listed can be opened until `close`, even if it is deleted meanwhile. */
   hold(): Promise<void>
   list(): AsyncIterable<ListedFile>
-  /** Nothing for what was removed since it was listed, because no row names it. */
+  /** Undefined for a file that was removed after it was listed, because no row refers to it. */
   open(name: string): Promise<Readable | undefined>
   put(file: ListedFile, bytes: Readable): Promise<void>
-  /** What is wrong with the files, after reading all of them. */
+  /** Reads all files and yields what is wrong with them. */
   check(): AsyncIterable<string>
   close(): Promise<void>
 }

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { createApi, type Reply } from '../../shared/api/api.ts'
 
-/** The name, colour and logo of the application, and the rule for passwords. */
+/** The name, colour and logo of the application, and its minimum password length. */
 export type Brand = {
   name: string
   colour: string | null
@@ -24,7 +24,7 @@ export async function readBrand(): Promise<void> {
   if (body.colour) paint(body.colour)
 }
 
-/** Letters on the colour are white or black, whichever can be read. */
+/** Text on the colour is white or black, whichever is readable. */
 function paint(colour: string): void {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) =>
     Number.parseInt(colour.slice(at, at + 2), 16),
@@ -54,10 +54,10 @@ export type Step =
 
 const LINKS: Step[] = ['reset', 'verify', 'email', 'undo', 'keep', 'alarm', 'export']
 
-/** Pages that need no token; those of a mail ask for its code instead. */
+/** Pages that need no token; those opened from a mail ask for its code instead. */
 const OPEN: Step[] = ['forgot', 'resend', 'reset', 'verify', 'email']
 
-/** What the fragment of the address asks for. The token in it has reached no server. */
+/** The step that the URL fragment asks for. A token in the fragment is never sent to the server by the browser. */
 export function stepOf(fragment: string): { step: Step; token: string } {
   const [step = '', token = ''] = fragment.replace(/^#/, '').split('=')
   const steps = token === '' ? OPEN : LINKS

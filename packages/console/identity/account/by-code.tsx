@@ -21,13 +21,13 @@ export const CODE = {
 const PATHS = { verify: '/api/auth/verify-email', email: '/api/users/me/email/confirm' }
 
 type Mail = {
-  /** Which of the mails the code is from. */
+  /** The kind of mail that the code is from. */
   of: keyof typeof PATHS
-  /** Where it was sent; asked for if it is not known here. */
+  /** The address it was sent to; asked for if unknown. */
   email?: string
 }
 
-/** For a mail that is read on another device: its address and code prove what its link does. */
+/** For a mail that is read on another device: its address and code replace its link. */
 export function TypeCode({ title, about, ...mail }: Mail & { title: string; about: string }) {
   const done = useSignal(false)
   if (done.value) {

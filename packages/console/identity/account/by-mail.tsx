@@ -13,7 +13,7 @@ type Question = Omit<ComponentProps<typeof Confirm>, 'run' | 'token'> & {
   run(token: string): Promise<Reply>
 }
 
-/** Links that need nothing but a press of a button. */
+/** Links that need only a click on a button. */
 const QUESTIONS: Partial<Record<Step, Question>> = {
   undo: {
     title: texts.undoTitle,
@@ -51,7 +51,7 @@ const QUESTIONS: Partial<Record<Step, Question>> = {
   },
 }
 
-/** What the links in mails open, and the way to ask for one. */
+/** The pages that the links in mails open, and the forms that request such a mail. */
 export function ByMail({ step, token, go }: { step: Step; token: string; go(next: Step): void }) {
   const email = useSignal('')
   const question = token === '' ? undefined : QUESTIONS[step]
@@ -108,7 +108,7 @@ function AskForMail(props: {
   title: string
   about: string
   send(email: string): Promise<Reply>
-  /** Where the code of a mail is typed. */
+  /** The page where the code of a mail is entered. */
   code: string
 }) {
   const action = useAction(({ email = '' }: Record<string, string>) => props.send(email))
@@ -132,7 +132,7 @@ function AskForMail(props: {
 
 type ProofOfMail = { token?: string; email?: string }
 
-/** By the token of a link, or by the code of a mail and the address, which may be known already. */
+/** Proved by the token of a link, or by the code of a mail plus the address, which may already be known. */
 function NewPassword({ proof, about }: { proof: ProofOfMail; about?: string }) {
   const asksFactor = useSignal(false)
   const action = useAction(

@@ -8,10 +8,10 @@ import { Notice } from '../../shared/components/page.tsx'
 import { post } from './account.ts'
 import { endedText, failureText, type LinkState, texts } from './texts/texts.ts'
 
-/** The heading takes the focus, so that a screen reader announces each step. */
+/** The heading takes the focus, so that screen readers announce each step. */
 export function Heading({ children }: { children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null)
-  // Before the page is painted: later it would take the focus from a field in use.
+  // Before the page is painted: later, it would take the focus from a field in use.
   useLayoutEffect(() => heading.current?.focus(), [])
   return (
     <h1 ref={heading} tabIndex={-1}>
@@ -20,18 +20,18 @@ export function Heading({ children }: { children: ComponentChildren }) {
   )
 }
 
-/** A form that never leaves the page; a refused value is said beside its field. */
+/** A form that never leaves the page; a refused value is reported beside its field. */
 export function Ask(props: {
   label: string
   fields: FieldProps[]
   refused: Record<string, string>
   send: string
-  /** One of several on its page. */
+  /** One of several forms on its page, so its button is not the primary one. */
   plain?: boolean
   action: { run(values: Record<string, string>): unknown; busy: boolean; reply?: Reply }
-  /** Of the link that opened the page. */
+  /** The token of the link that opened the page. */
   token?: string
-  /** Absent: the mail is one to choose a new password. */
+  /** Where to request a new mail; by default one to choose a new password. */
   again?: Again
 }) {
   const { action } = props
@@ -61,18 +61,18 @@ export function Ask(props: {
   )
 }
 
-/** Faults of a field stand beside it; everything else is said in the reader's language. */
+/** Faults of a field are shown beside it; everything else is reported in the reader's language. */
 function isAboutFields(reply: Reply | undefined): boolean {
   return reply?.body?.code === 'VALIDATION_ERROR'
 }
 
-/** Where a new mail is asked for: `#home` by signing in. */
+/** Where a new mail is requested; `#home` means by signing in. */
 export type Again = '#forgot' | '#resend' | '#home'
 
 export function Failure(props: {
   reply: Reply | undefined
   again?: Again | undefined
-  /** Of the link that was refused. */
+  /** The token of the refused link. */
   token?: string | undefined
 }) {
   const { reply, again, token } = props
@@ -101,7 +101,7 @@ export function Failure(props: {
   )
 }
 
-/** The refusal is the same for every link; who holds the token may ask why. */
+/** The refusal is the same for every link; only the holder of the token may ask why. */
 function WhyEnded({ token }: { token: string }) {
   const { loading, body } = useLoad<LinkState>(
     () => post('/api/auth/links/state', { token }),
@@ -110,7 +110,7 @@ function WhyEnded({ token }: { token: string }) {
   return loading ? null : <p>{endedText(body)}</p>
 }
 
-/** A person presses the button: programs that open every link of a mail change nothing. */
+/** Requires a click, so that mail scanners that open every link change nothing. */
 export function Confirm(props: {
   title: string
   about: string
@@ -121,7 +121,7 @@ export function Confirm(props: {
   run(): Promise<Reply>
   token: string
   again?: Again
-  /** Beside the button. */
+  /** Shown beside the button. */
   children?: ComponentChildren
 }) {
   const action = useAction(props.run)
@@ -152,7 +152,7 @@ export function Done(props: { title: string; about: string; children?: Component
   )
 }
 
-/** A part of the own account. */
+/** One section of the user's own account. */
 export function Section({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <section class="stack" aria-label={title}>

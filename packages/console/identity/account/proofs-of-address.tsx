@@ -7,7 +7,7 @@ import { post } from './account.ts'
 import { Confirm, Done, Failure, Heading } from './parts.tsx'
 import { dateIn, filled, texts, timeIn } from './texts/texts.ts'
 
-/** The reader may be a stranger whose address somebody typed: which account it is, and since when. */
+/** Shows which account it is and since when: someone else may have entered the reader's address. */
 type Pending = { username: string; email: string; createdAt: string }
 
 export function Verify({ token }: { token: string }) {

@@ -8,7 +8,7 @@ import { dateText } from '../../shared/wording.ts'
 
 type Props = Parameters<MoreActions>[0]
 
-/** Mails, passwords, the second factor, data and the end of an account; each asks for a reason. */
+/** Actions on mails, passwords, the second factor, data and the deletion of an account; each needs a reason. */
 export const accountActions: MoreActions = (props) => (
   <>
     <SecondFactor {...props} />
@@ -37,9 +37,13 @@ function AccountButtons({ session, user, act }: Props) {
         <>
           <ConfirmButton
             kind="danger"
-            question="End the password, sessions and passkeys?"
+            question="Invalidate the password, sessions and passkeys?"
             {...asked}
-            blocked={user.enabled ? asked.blocked : 'Enable the account first: it gets no mail.'}
+            blocked={
+              user.enabled
+                ? asked.blocked
+                : 'Enable the account first: a disabled one gets no mail.'
+            }
             onClick={post('password-reset', `A mail lets ${username} choose a new password.`)}
           >
             Reset the password
@@ -68,7 +72,7 @@ function AccountButtons({ session, user, act }: Props) {
           kind="danger"
           question={`Erase ${shortened(username)} and all data?`}
           {...asked}
-          onClick={() => act.run(erase, `${username} cannot sign in any more and will be erased.`)}
+          onClick={() => act.run(erase, `${username} can no longer sign in and will be erased.`)}
         >
           Delete
         </ConfirmButton>
@@ -76,7 +80,7 @@ function AccountButtons({ session, user, act }: Props) {
         <ConfirmButton
           question={`Keep it after ${dateText(deletesAt)}?`}
           {...asked}
-          onClick={post('deletion/cancel', `${username} stays.`)}
+          onClick={post('deletion/cancel', `The account ${username} is kept.`)}
         >
           Cancel the erasure
         </ConfirmButton>
@@ -114,7 +118,7 @@ function SecondFactor({ session, user, act }: Props) {
   if (removesAt !== null)
     return (
       <Notice>
-        <p>The second factor goes on {dateText(removesAt)}, unless it is used before.</p>
+        <p>The second factor is removed on {dateText(removesAt)}, unless it is used before.</p>
       </Notice>
     )
   const remove = () => session.api.delete(path, { json: { reason: act.reason } })
@@ -125,7 +129,12 @@ function SecondFactor({ session, user, act }: Props) {
         question="Remove it after the delay?"
         blocked={blockedBy(act.reason)}
         busy={act.busy}
-        onClick={() => act.run(remove, `${user.username} got a mail; using the factor stops it.`)}
+        onClick={() =>
+          act.run(
+            remove,
+            `${user.username} was told by mail; using the factor cancels the removal.`,
+          )
+        }
       >
         Remove the second factor
       </ConfirmButton>

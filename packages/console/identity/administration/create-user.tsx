@@ -7,7 +7,7 @@ import { Card } from '../../shared/components/page.tsx'
 import { Success } from '../../shared/components/reply.tsx'
 import { ADMIN_ROLE, roleText, USER_ROLE } from '../../shared/wording.ts'
 
-/** Only the owner ever knows the password: a mail lets them choose it. */
+/** Only the owner ever knows the password: they choose it through a mail. */
 export function CreateUser({ session, created }: { session: Session; created(): void }) {
   const open = useSignal(false)
   const create = useAction(
@@ -59,7 +59,7 @@ export function CreateUser({ session, created }: { session: Session; created(): 
           />
           {create.reply?.ok && (
             <Success>
-              {create.reply.body.username} is created; the mail to {create.reply.body.email} is on
+              {create.reply.body.username} was created; a mail to {create.reply.body.email} is on
               its way.
             </Success>
           )}

@@ -28,16 +28,16 @@ export function MailPage() {
   )
 }
 
-/** There is no mail server: everybody’s mails are read here. */
+/** Without a mail server, everyone's mails are read here. */
 function Inbox() {
   const mails = useLoad<RenderedMail[]>(() => session.api.get('/api/dev/mail', { open: true }))
   return (
     <Card
       title="Inbox for development"
-      about="No mail server is set, so the newest mails stay here. In production this page has none."
+      about="No mail server is set, so the newest mails are kept here. In production there is no such inbox."
       actions={
         <Button icon="refresh" onClick={mails.reload}>
-          Look again
+          Reload
         </Button>
       }
     >
@@ -104,15 +104,15 @@ function OutboxCard() {
   const mails = usePages<Mail>((page) => session.api.get(`/api/mail?page=${page}&size=25`))
   const retry = useAction((id: string) => session.api.post(`/api/mail/${id}/retry`), mails.reload)
   return (
-    <Card title="Outbox" about="What became of each mail, and what the mail server said.">
+    <Card title="Outbox" about="The state of each mail, and the mail server's last reply.">
       <List
         of={mails}
         action={retry}
         caption="Outbox"
-        empty={<EmptyState icon={INBOX} title="No mail" about="Nothing was sent so far." />}
+        empty={<EmptyState icon={INBOX} title="No mail" about="Nothing has been sent yet." />}
         forbidden={<AdminRequired session={session} to="see the outbox" />}
         columns={[
-          { title: 'Asked for', of: ({ createdAt }) => dateText(createdAt) },
+          { title: 'Requested', of: ({ createdAt }) => dateText(createdAt) },
           { title: 'Kind', of: ({ kind }) => kind },
           { title: 'To', of: ({ to }) => to },
           { title: 'State', of: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },

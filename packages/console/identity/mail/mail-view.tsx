@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import './mail.css'
 
-/** A mail as programs show it, and as text. No two on a page have the same name. */
+/** A mail as mail programs show it, and as text. Names must be unique on a page. */
 export function MailView({ name, html, text }: { name: string; html: string; text: string }) {
   return (
     <div class="columns">
@@ -14,8 +14,8 @@ export function MailView({ name, html, text }: { name: string; html: string; tex
 }
 
 /**
- * Without scripts, and under the policy of this page, which a document made here inherits: it loads nothing
- * and forbids style attributes. They are set by script instead, which the policy allows.
+ * Runs no scripts, and inherits the Content-Security-Policy of this page, as documents from blob URLs do: it
+ * loads nothing and forbids style attributes. A script of this page sets the styles, which the policy allows.
  */
 function MailFrame({ html, title }: { html: string; title: string }) {
   const frame = useRef<HTMLIFrameElement>(null)
@@ -24,7 +24,7 @@ function MailFrame({ html, title }: { html: string; title: string }) {
     return URL.createObjectURL(new Blob([inert], { type: 'text/html;charset=utf-8' }))
   }, [html])
   useEffect(() => () => URL.revokeObjectURL(address), [address])
-  const dress = () => {
+  const applyStyles = () => {
     const mail = frame.current?.contentDocument
     if (!frame.current || !mail) return
     for (const element of mail.querySelectorAll<HTMLElement>('[data-style]'))
@@ -38,7 +38,7 @@ function MailFrame({ html, title }: { html: string; title: string }) {
       sandbox="allow-same-origin"
       src={address}
       title={title}
-      onLoad={dress}
+      onLoad={applyStyles}
     />
   )
 }

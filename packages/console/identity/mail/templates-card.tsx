@@ -13,7 +13,7 @@ const LANGUAGES = [
   { value: 'es', label: 'Español' },
 ]
 
-/** For administrators, who may have texts of their own. */
+/** For administrators, who may have replaced the texts. */
 export function TemplatesCard() {
   const language = useSignal('en')
   const kind = useSignal('verify-email')
@@ -21,10 +21,10 @@ export function TemplatesCard() {
     () => session.api.get(`/api/mail/templates?language=${language.value}`),
     [language.value],
   )
-  // The outbox above says who may see this.
+  // The outbox above already says who may see this.
   if (templates.refusal?.status === 403) return null
   return (
-    <Card title="Templates" about="Every mail as it looks, with details that are made up.">
+    <Card title="Templates" about="Every mail as it looks, with made-up details.">
       <Field label="Language" name="language" options={LANGUAGES} bind={language} />
       <Loaded of={templates}>
         {(all) => (

@@ -2,7 +2,7 @@ import { firstSteps, session } from '../session.ts'
 import { originWords, readAuthenticatorData, readClientData } from './authenticator-data.ts'
 import { askBrowser, beginCeremony, failStep, fetchCsrfHeader, finishStep } from './ceremony.ts'
 
-/** The registration ceremony, shown in its five steps. */
+/** The registration ceremony, shown in five steps. */
 export async function addPasskey(label: string): Promise<void> {
   beginCeremony()
   const csrf = await fetchCsrfHeader()

@@ -11,7 +11,7 @@ type CeremonyStep = {
   refusal?: Reply
 }
 
-/** One passkey ceremony as it is shown: five steps, the same for adding and for using one. */
+/** A passkey ceremony as shown: five steps, the same for adding a passkey and for using one. */
 export const ceremony = signal<CeremonyStep[]>([])
 
 const TITLES = [
@@ -19,7 +19,7 @@ const TITLES = [
   'Options from the server',
   'Browser and authenticator',
   'The authenticator’s reply, decoded',
-  'Verdict of the server',
+  'The server’s verdict',
 ]
 
 /** Thrown to stop a ceremony; the step that failed shows why. */
@@ -69,7 +69,7 @@ export async function askBrowser(
   }
 }
 
-/** What a browser means when it refuses a passkey, in words that say what to do. */
+/** Explains why a browser refused a passkey, and what to do. */
 function passkeyErrorWords(error: unknown): string {
   const name = error instanceof Error ? error.name : ''
   const words = WORDS[name]

@@ -6,7 +6,7 @@ import { List } from '../../shared/components/table.tsx'
 import { dateText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
 
-/** `version` changes when a passkey was added, so that the list is read again. */
+/** `version` changes when a passkey is added, so that the list is reloaded. */
 export function PasskeyList({ version }: { version: number }) {
   const passkeys = useLoad<Passkey[]>(() => session.api.get('/api/users/me/passkeys'), [version])
   const remove = useAction(removePasskey, passkeys.reload)
@@ -31,7 +31,7 @@ export function PasskeyList({ version }: { version: number }) {
                 kind="danger"
                 icon="trash"
                 subject={label}
-                question="Sign-ins with it end. Delete it?"
+                question="It will no longer sign you in. Delete it?"
                 onClick={() => remove.run(id)}
               >
                 Delete

@@ -3,7 +3,7 @@ import { firstSteps, session } from '../session.ts'
 import { originWords, readAuthenticatorData, readClientData } from './authenticator-data.ts'
 import { askBrowser, beginCeremony, failStep, fetchCsrfHeader, finishStep } from './ceremony.ts'
 
-/** The authentication ceremony: no username is asked, the passkey names the account. */
+/** The authentication ceremony: it asks for no username, because the passkey identifies the account. */
 export async function signInWithPasskey(): Promise<void> {
   beginCeremony()
   const csrf = await fetchCsrfHeader()

@@ -17,7 +17,7 @@ export type Point = {
   disks: Record<string, Disk>
 }
 
-/** Of the management listener, where one is set; kept in memory only. */
+/** The token of the management listener, if one is set; kept in memory only. */
 const token = signal('')
 
 const api = createApi({
@@ -42,14 +42,14 @@ export function unlock(text: string): Promise<Reply> {
   return readHistory()
 }
 
-/** One line of a plot: a value for each point, or none where there is nothing to say. */
+/** One line of a plot: a value for each point, or null where there is none. */
 export type Line = (number | null)[]
 
 export function lineOf(all: Point[], value: (point: Point) => number | null | undefined): Line {
   return all.map((point) => value(point) ?? null)
 }
 
-/** Folders on one disk have the same size: they are one plot, named after all of them. */
+/** Folders with the same disk size are taken to share one disk: one plot, named after all of them. */
 export function disksOf(all: Point[]): { names: string[]; sizeBytes: number; free: Line }[] {
   const disks = Object.entries(all.at(-1)?.disks ?? {})
   const bySize = Map.groupBy(disks, ([, { sizeBytes }]) => sizeBytes)

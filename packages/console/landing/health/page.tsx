@@ -34,8 +34,8 @@ function HealthPage() {
         <div>
           <h1>Health</h1>
           <p class="soft">
-            The last hour of this process, in steps of ten seconds. A restart begins anew;
-            Prometheus keeps more.
+            The last hour of this process, in steps of ten seconds. A restart clears it; Prometheus
+            keeps more.
           </p>
         </div>
         <Content />
@@ -53,7 +53,7 @@ function Content() {
       {state.value === 'unreachable' && (
         <Notice tone="warn" alert>
           <p>
-            <strong>There are no new figures.</strong> The service does not answer; this page asks
+            <strong>There are no new figures.</strong> The service does not answer; this page tries
             again every few seconds.
           </p>
         </Notice>
@@ -67,7 +67,7 @@ function Content() {
   )
 }
 
-/** Services that were asked something within the hour. */
+/** Services that had requests within the hour. */
 function serviceNames(all: Point[]): string[] {
   return [...new Set(all.flatMap(({ services }) => Object.keys(services)))].sort()
 }
@@ -80,12 +80,12 @@ function ServiceCard({ name, all }: { name: string; all: Point[] }) {
       <Card title={name}>
         <div class="plots">
           <Plot
-            title="Requests a second"
+            title="Requests per second"
             series={[{ name: 'requests', line: line('rate') }]}
             text={rateText}
           />
           <Plot
-            title="Time for a request"
+            title="Time per request"
             series={[
               { name: 'p99', line: line('p99') },
               { name: 'p50', line: line('p50'), tone: 'soft' },
@@ -93,7 +93,7 @@ function ServiceCard({ name, all }: { name: string; all: Point[] }) {
             text={timeText}
           />
           <Plot
-            title="Failures a second"
+            title="Failures per second"
             series={[{ name: 'failures', line: line('failures'), tone: 'bad' }]}
             text={rateText}
           />
@@ -107,7 +107,7 @@ function QueueCard({ all }: { all: Point[] }) {
   const names = Object.keys(all.at(-1)?.queues ?? {})
   if (names.length === 0) return null
   return (
-    <Card title="Queues" about="What waits. It should fall again after a busy moment.">
+    <Card title="Queues" about="Waiting work. It should drop again after a busy moment.">
       <div class="plots">
         {names.map((name) => {
           const line = lineOf(all, ({ queues }) => queues[name])
@@ -122,7 +122,7 @@ function DiskCard({ all }: { all: Point[] }) {
   const disks = disksOf(all)
   if (disks.length === 0) return null
   return (
-    <Card title="Disk" about="Room that is left for data and files.">
+    <Card title="Disk" about="Space left for data and files.">
       <div class="plots">
         {disks.map(({ names, sizeBytes, free }) => (
           <Plot

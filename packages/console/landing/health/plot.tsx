@@ -2,20 +2,20 @@ import type { Line } from './history.ts'
 
 const WIDTH = 300
 const HEIGHT = 60
-/** Ten seconds each: one hour. */
+/** One hour, in steps of ten seconds. */
 const MOST_POINTS = 360
 
 type Series = { name: string; line: Line; tone?: 'soft' | 'bad' }
 
 /**
- * A small plot of the last hour, newest at the right. The words beside it say the same as the drawing:
- * what each line is now and how high it was.
+ * A small plot of the last hour, newest at the right. The text beside it says the same as the drawing:
+ * the current value of each line and the highest.
  */
 export function Plot(props: {
   title: string
   series: Series[]
   text(value: number): string
-  /** The top of the plot where it is known, as for a disk. */
+  /** The top of the scale if it is known, as for a disk. */
   top?: number
 }) {
   const { title, series, text } = props
@@ -56,7 +56,7 @@ function valueText(value: number | null | undefined, text: (value: number) => st
   return value === null || value === undefined ? '–' : text(value)
 }
 
-/** A gap where there is no value; a value alone is a short dash. */
+/** Leaves a gap where there is no value; a single value is a short dash. */
 function pathOf(line: Line, top: number): string {
   const step = WIDTH / (MOST_POINTS - 1)
   const left = WIDTH - (line.length - 1) * step

@@ -20,7 +20,7 @@ export function CheckoutPage() {
   const create = useAction(async ({ amount = '', ...values }: Values) => {
     const minorUnits = minorUnitsOf(amount, values.currency ?? '')
     tried.value = true
-    // The field says what is wrong with it.
+    // The field itself shows what is wrong.
     if (minorUnits === undefined) return undefined
     const body = { ...values, amount: minorUnits }
     return api.post<CheckoutSession>('/api/checkout/sessions', body)
@@ -40,7 +40,7 @@ export function CheckoutPage() {
 
 type FormProps = { create: ComponentProps<typeof Form>['action']; tried: boolean }
 
-/** Filled in as an example where no money moves. */
+/** Pre-filled with an example if the provider is the sandbox. */
 function CheckoutForm({ create, tried }: FormProps) {
   const amount = useSignal(sandboxPage.value ? '49.00' : '')
   const currency = useSignal('eur')
@@ -59,7 +59,7 @@ function CheckoutForm({ create, tried }: FormProps) {
           hint: minorUnits === undefined ? undefined : moneyText(minorUnits, currency.value),
           fault:
             minorUnits === undefined && (tried || amount.value !== '')
-              ? `Write an amount such as ${typedAmount(4900, currency.value)}.`
+              ? `Enter an amount such as ${typedAmount(4900, currency.value)}.`
               : undefined,
         },
         {
@@ -105,7 +105,7 @@ function CheckoutForm({ create, tried }: FormProps) {
   )
 }
 
-/** A choice of the newest customers; where they cannot be listed, their id is typed. */
+/** A choice of the newest customers; if they cannot be listed, a field for the id. */
 function useCustomerField(): FieldProps {
   const chosen = route.value[1] ?? ''
   const newest = useLoad<CustomerPage>(() => api.get('/api/customers?size=50', { silent: true }))
@@ -125,7 +125,7 @@ function useCustomerField(): FieldProps {
       ...(chosen ? [known ? option(known) : { value: chosen, label: shortId(chosen) }] : []),
       ...others.map(option),
     ],
-    hint: <a href="#/customers">Find or make one</a>,
+    hint: <a href="#/customers">Find or create one</a>,
   }
 }
 

@@ -29,7 +29,7 @@ export function CustomersPage() {
             label: 'E-mail or customer id',
             name: 'sought',
             optional: true,
-            hint: 'The whole of either: this page does not find parts of them.',
+            hint: 'Enter it in full: partial matches are not found.',
           },
         ]}
         values={{ sought: sought.value }}
@@ -49,7 +49,7 @@ export function CustomersPage() {
             about={
               sought.value
                 ? 'Leave the field blank to see the newest.'
-                : 'Make one above, or let the hosted page ask for the address.'
+                : 'Create one above, or let the hosted page ask for the address.'
             }
           />
         }
@@ -66,7 +66,7 @@ export function CustomersPage() {
   )
 }
 
-/** By the whole address, by id, or all. */
+/** Finds by the full address or by id; lists all customers if nothing is given. */
 async function findCustomers(sought: string, after = ''): Promise<Reply<CustomerPage>> {
   if (sought !== '' && !sought.includes('@')) {
     const reply = await api.get<Customer>(`/api/customers/${encodeURIComponent(sought)}`)
@@ -82,7 +82,7 @@ async function findCustomers(sought: string, after = ''): Promise<Reply<Customer
   return api.get<CustomerPage>(`/api/customers${query.size > 0 ? `?${query}` : ''}`)
 }
 
-/** The pages after the first, as far as they were asked for. */
+/** The pages after the first that were requested so far. */
 function useMore(sought: string, first: string | null) {
   const pages = useSignal<{ from: string | null; rows: Customer[]; next: string | null }>({
     from: null,
@@ -143,7 +143,7 @@ function NewCustomerCard({ onMade }: { onMade(): Promise<void> }) {
       />
       {create.reply?.ok && (
         <Success>
-          <code>{create.reply.body.id}</code> was made for {create.reply.body.email}.
+          <code>{create.reply.body.id}</code> was created for {create.reply.body.email}.
         </Success>
       )}
     </Card>

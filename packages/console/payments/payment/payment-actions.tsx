@@ -8,7 +8,7 @@ import type { Timeline } from './timeline.ts'
 
 type ActionProps = { payment: Payment; timeline?: Timeline; onChange(): void }
 
-/** What can be done with the checkout now, and why the rest cannot. */
+/** What can be done with the checkout now, and why the rest is blocked. */
 export function PaymentActions({ payment, timeline, onChange }: ActionProps) {
   const again = useAction(() => {
     const { businessReference, amount, currency } = payment
@@ -42,7 +42,7 @@ export function PaymentActions({ payment, timeline, onChange }: ActionProps) {
         {!page && blocked && <span class="small soft">{blocked}</span>}
       </div>
       <Refusal reply={again.refusal ?? check.refusal} />
-      {check.reply?.ok && <Success>The provider was asked: this is what it says now.</Success>}
+      {check.reply?.ok && <Success>Checked with the provider: this is the current state.</Success>}
     </>
   )
 }

@@ -56,7 +56,7 @@ function usePolling(path: string, known: string | undefined, reload: () => void)
   })
 }
 
-/** An event that changes nothing is an observation all the same. */
+/** An event that changes nothing still adds an observation. */
 function versionOf(payment: Payment | undefined, timeline: Timeline | undefined) {
   return payment && `${payment.updatedAt} ${timeline?.observations?.length ?? 0}`
 }

@@ -21,10 +21,7 @@ const LANES: Record<Lane, string> = {
 
 export function PaymentTimeline({ timeline }: { timeline: Timeline }) {
   return (
-    <Card
-      title="Timeline"
-      about="Everything learnt about this payment, in the order it was learnt."
-    >
+    <Card title="Timeline" about="Everything learnt about this payment, oldest first.">
       <div class="lane-titles" aria-hidden="true">
         {Object.values(LANES).map((title) => (
           <span key={title}>{title}</span>
@@ -68,11 +65,13 @@ function Entry({ fold: { repeats, ...observation } }: { fold: Fold }) {
   )
 }
 
-/** The same again, without effect. */
+/** Repeated observations without effect. */
 function Repeats({ repeats }: { repeats: Observation[] }) {
   return (
     <details class="small">
-      <summary>{repeats.length === 1 ? 'Once more' : `${repeats.length} times more`}</summary>
+      <summary>
+        {repeats.length === 1 ? 'Repeated once' : `Repeated ${repeats.length} times`}
+      </summary>
       <ul>
         {repeats.map(({ at, eventId }, index) => (
           <li key={index} class="row">

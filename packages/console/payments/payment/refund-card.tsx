@@ -55,9 +55,9 @@ export function RefundCard({ payment, timeline, onChange }: RefundProps) {
               optional: true,
               bind: typed,
               inputMode: 'decimal',
-              hint: `Left blank, everything that is left: ${typedAmount(left, payment.currency)}.`,
+              hint: `Leave blank to refund the rest: ${typedAmount(left, payment.currency)}.`,
               fault: unreadable
-                ? `Write an amount such as ${typedAmount(left, payment.currency)}.`
+                ? `Enter an amount such as ${typedAmount(left, payment.currency)}.`
                 : undefined,
             },
             { label: 'Reason', name: 'reason', options: REASONS, optional: true },
@@ -65,7 +65,7 @@ export function RefundCard({ payment, timeline, onChange }: RefundProps) {
               label: 'Reference',
               name: 'reference',
               value: reference.value,
-              hint: 'Sent twice, it refunds once.',
+              hint: 'The same reference refunds only once.',
             },
           ]}
           action={refund}
@@ -82,7 +82,7 @@ export function RefundCard({ payment, timeline, onChange }: RefundProps) {
   )
 }
 
-/** Of what was typed, or of everything that is left. */
+/** Asks about the typed amount, or else everything that is left. */
 function questionOf(typed: string, { currency }: Payment, left: number): string {
   const amount = typed === '' ? left : (minorUnitsOf(typed, currency) ?? left)
   return `Send ${moneyText(amount, currency)} back for good?`
@@ -107,7 +107,7 @@ function refundBlocked(payment: Payment, left: number): string | undefined {
 }
 
 function nothingLeft(left: number): string | undefined {
-  return left > 0 ? undefined : 'Refunds under way already use up what is left.'
+  return left > 0 ? undefined : 'Pending refunds already use up what is left.'
 }
 
 const REASONS = [

@@ -10,7 +10,7 @@ const seen = (at: string, values: Partial<Observation> = {}): Observation => ({
   ...values,
 })
 
-test('what only says the same again is folded into the first', () => {
+test('repeated observations are folded into the first', () => {
   const observations = [
     seen('1'),
     seen('2'),

@@ -30,7 +30,7 @@ export type Observation = {
   statusAfter?: string | null
 }
 
-/** `PARTIALLY_REFUNDED because … 1000 of 4900 eur went back`, as people write it. */
+/** Rewrites `PARTIALLY_REFUNDED because … 1000 of 4900 eur went back` the way people write it. */
 export function explained({ explanation }: Timeline): string {
   return withShortIds(explanation)
     .replace(/^[A-Z_]+/, (status) => status.replaceAll('_', ' '))
@@ -51,7 +51,7 @@ const WORDS: Record<string, string> = {
   'checkout.session.expired': 'The hosted page expired',
   'payment_intent.payment_failed': 'An attempt on the hosted page was declined',
   'refund.created': 'The refund was accepted',
-  'refund.updated': 'The refund moved on',
+  'refund.updated': 'The refund was updated',
   'refund.failed': 'The refund failed',
 }
 
@@ -67,25 +67,25 @@ export function wordsOf({ kind }: Observation): string {
 
 export type Fold = Observation & { repeats: Observation[] }
 
-/** Observations that say again what the one before said, and changed nothing, are folded into it. */
+/** Folds observations that repeat the previous one and changed nothing into it. */
 export function folded(observations: Observation[]): Fold[] {
   const folds: Fold[] = []
   for (const observation of observations) {
     const last = folds.at(-1)
-    if (last && saysAgain(last, observation)) last.repeats.push(observation)
+    if (last && isRepeat(last, observation)) last.repeats.push(observation)
     else folds.push({ ...observation, repeats: [] })
   }
   return folds
 }
 
-function saysAgain(first: Observation, next: Observation): boolean {
+function isRepeat(first: Observation, next: Observation): boolean {
   const isSame = (['source', 'kind', 'subject', 'note'] as const).every(
     (name) => (first[name] ?? null) === (next[name] ?? null),
   )
   return isSame && !next.anomaly && !first.anomaly && changeOf(next) === undefined
 }
 
-/** `PENDING → PAID`, or what became of the checkout when the payment stayed as it was. */
+/** `PENDING → PAID`, or the new state of the checkout if only that changed. */
 export function changeOf({ statusBefore, statusAfter }: Observation): string | undefined {
   const [paidBefore, checkoutBefore] = statusBefore?.split('/') ?? []
   const [paidAfter, checkoutAfter] = statusAfter?.split('/') ?? []

@@ -20,7 +20,7 @@ export function EventBadge({ status }: Pick<ProviderEvent, 'status'>) {
   return <Badge tone={TONES[status]}>{status.toLowerCase()}</Badge>
 }
 
-/** One event of the inbox, with what was received. */
+/** One event of the inbox, with the received payload. */
 export function EventPage({ id }: { id: string }) {
   const path = `/api/webhook-events/${encodeURIComponent(id)}`
   const event = useLoad<ReceivedProviderEvent>(() => api.get(path), [id])
@@ -31,7 +31,7 @@ export function EventPage({ id }: { id: string }) {
         {(event) => (
           <>
             <Card
-              title="What became of it"
+              title="Outcome"
               actions={
                 <Button icon="refresh" busy={retry.busy} onClick={() => retry.run()}>
                   Process it again
@@ -60,10 +60,10 @@ function EventFacts({ event }: { event: ProviderEvent }) {
           <Id of={event.paymentId} href={`#/payments/${event.paymentId}`} />
         ) : undefined,
         'Waits for': event.parkedFor ?? undefined,
-        'Came by': event.source === 'webhook' ? 'delivery' : 'asking the provider',
+        'Received by': event.source === 'webhook' ? 'delivery' : 'polling the provider',
         Received: dateText(event.receivedAt),
-        Tries: event.tries,
-        'Next try': event.nextTryAt ? dateText(event.nextTryAt) : undefined,
+        Attempts: event.tries,
+        'Next attempt': event.nextTryAt ? dateText(event.nextTryAt) : undefined,
         'Last failure': event.error ?? undefined,
       }}
     />

@@ -24,7 +24,7 @@ export function WebhooksPage() {
     >
       <div>
         <Button icon="refresh" onClick={inbox.reload}>
-          Look again
+          Reload
         </Button>
       </div>
       <List

@@ -62,7 +62,7 @@ function NewFaultCard({ kinds, reload }: NewFaultProps) {
             name: 'times',
             optional: true,
             inputMode: 'numeric',
-            hint: 'Left blank, until you remove it.',
+            hint: 'Blank: until you remove it.',
           },
           { label: 'Share of calls in %', name: 'probability', value: '100', inputMode: 'numeric' },
           {
@@ -85,7 +85,7 @@ function NewFaultCard({ kinds, reload }: NewFaultProps) {
 function FaultList({ faults, reload }: { faults: Fault[]; reload(): Promise<void> }) {
   const remove = useAction(async (path: string) => {
     const reply = await api.delete(`${CONTROLS}/${path}`)
-    // It may have struck for the last time just before.
+    // The fault may just have occurred for the last time and removed itself.
     return reply.status === 404 ? undefined : reply
   }, reload)
   if (faults.length === 0)

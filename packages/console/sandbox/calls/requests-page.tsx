@@ -51,7 +51,7 @@ const COLUMNS: Column<LoggedRequest>[] = [
   { title: 'Fault', of: ({ fault }) => (fault ? <Badge tone="warn">{fault}</Badge> : '–') },
 ]
 
-/** Ids are long and rarely read: they are shortened, and whole in the folded part. */
+/** Ids are long and rarely read: they are shortened, and complete in the collapsed part. */
 function CallCell({ id, method, path, idempotencyKey }: LoggedRequest) {
   const [address = '', query] = path.split('?', 2)
   return (

@@ -1,7 +1,7 @@
 import { Button } from '../../shared/components/button.tsx'
 import type { Column } from '../../shared/components/table.tsx'
 
-/** A button for each action that a row offers now; `bank-debit` reads “Bank debit”. */
+/** A button for each action that a row currently offers; `bank-debit` becomes “Bank debit”. */
 export function actionColumn<Row extends { id: string }>(
   actionsOf: (row: Row) => string[],
   act: (row: Row, action: string) => void,

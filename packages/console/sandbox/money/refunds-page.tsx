@@ -27,7 +27,7 @@ export function RefundsPage() {
   return (
     <Page
       title="Refunds"
-      about="Decide what becomes of a refund: it succeeds, fails, or is cancelled."
+      about="Decide the outcome of a refund: it succeeds, fails, or is cancelled."
     >
       <List
         of={refunds}

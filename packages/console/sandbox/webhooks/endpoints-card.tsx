@@ -31,7 +31,7 @@ export function EndpointsCard() {
               <ConfirmButton
                 small
                 kind="danger"
-                question="Remove it, with its secret?"
+                question="Remove it and its secret?"
                 subject={url}
                 busy={remove.busy}
                 onClick={() => remove.run(id)}
@@ -41,7 +41,7 @@ export function EndpointsCard() {
             ),
           },
         ]}
-        empty={<p class="soft">None: events are recorded, not sent.</p>}
+        empty={<p class="soft">No endpoints: events are recorded but not sent.</p>}
       />
       <Form
         label="New endpoint"
@@ -56,7 +56,7 @@ export function EndpointsCard() {
             label: 'Secret',
             name: 'secret',
             type: 'password',
-            hint: 'What the service checks signatures with.',
+            hint: 'The service checks signatures with it.',
           },
         ]}
         action={add}

@@ -150,7 +150,7 @@ function fieldsOf(switches: Switches): FieldProps[] {
       ...number('reorder', 'Send in reverse, in groups of'),
       hint: 'Below 2 nothing is reordered.',
     },
-    onOff('sameSecond', 'All events claim one second', switches.eventSecond !== null),
+    onOff('sameSecond', 'All events claim the same second', switches.eventSecond !== null),
     {
       label: 'Sign with',
       name: 'signWith',
@@ -182,7 +182,7 @@ function changeOf(values: Values, eventSecond: number | null): Change {
   }
 }
 
-/** The second that events claim: the one they claim already, or the present one of the sandbox. */
+/** The second that events claim: the one already set, or the sandbox's current one. */
 async function eventSecondOf(chosen: string | undefined, switches: Switches) {
   if (chosen !== 'on') return null
   if (switches.eventSecond !== null) return switches.eventSecond

@@ -12,7 +12,7 @@ import { DEMO_ACCOUNTS, type Session } from './session/session.ts'
 import { SessionPage } from './session/session-page.tsx'
 import { AdminRequired, SignedInOnly } from './session/sign-in.tsx'
 
-/** The pages about the caller, for every console of a service with accounts. */
+/** The pages about the caller's own account, for every service with accounts. */
 export function ownPages(session: Session, more?: () => ComponentChildren): ConsolePage[] {
   return [
     {
@@ -30,7 +30,7 @@ export function ownPages(session: Session, more?: () => ComponentChildren): Cons
   ]
 }
 
-/** The pages for administrators, with the scopes of service keys and the events of this service alone. */
+/** The pages for administrators, with the scopes of service keys and the audit events of this service only. */
 export function administrationPages(
   session: Session,
   { scopes, events }: { scopes: readonly string[]; events: string },

@@ -4,7 +4,7 @@ import { CopyButton } from '../components/code.tsx'
 
 type Labels = { title: string; copy: string; copied?: string; download: string; print: string }
 
-/** The codes, and the ways to keep them. They are shown once, so the browser asks before it leaves. */
+/** The codes, with ways to save them. They are shown once, so the browser asks before leaving the page. */
 export function RecoveryCodes({ codes, labels }: { codes: string[]; labels: Labels }) {
   const { title, copy, copied, download, print: printing } = labels
   const text = codes.join('\n')

@@ -3,15 +3,15 @@ import { baseUrl } from '../api/base-url.ts'
 const NAME = `plinth-registered ${baseUrl}`
 
 /**
- * Marks this browser as the one that registered an address last: a salt and a digest, which are of no use
- * elsewhere. No mark is made where the browser has no storage or no secure context.
+ * Remembers that this browser registered the address; only the last one is kept. The mark is a salt and a
+ * digest, which are useless elsewhere. Does nothing if the browser has no storage or no secure context.
  */
 export async function markRegistered(email: string): Promise<void> {
   try {
     const salt = crypto.randomUUID()
     localStorage.setItem(NAME, `${salt} ${await digest(salt, email)}`)
   } catch {
-    // The page of the verification then asks as it does in any other browser.
+    // The verification page then asks, as it does in any other browser.
   }
 }
 

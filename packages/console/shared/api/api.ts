@@ -5,18 +5,18 @@ import { type Received, transmit } from './transport.ts'
 export type Call = {
   method: string
   path: string
-  /** Of another service at this origin; this one by default. */
+  /** The base URL of another service at this origin; this service by default. */
   base?: string
   json?: unknown
-  /** Sent as a form, as OAuth wants it. */
+  /** Sent as a form, as OAuth requires. */
   form?: Record<string, string>
   file?: File
   headers?: Record<string, string>
   /** Sent without credentials. */
   open?: boolean
-  /** Not sent again after a 401: its body names the token that a renewal replaces. */
+  /** Not retried after a 401: its body contains the token that a renewal replaces. */
   once?: boolean
-  /** Kept out of the inspector: polls, thumbnails, and what is too long for it. */
+  /** Not shown in the inspector: polls, thumbnails, and bodies that are too long for it. */
   silent?: boolean
   signal?: AbortSignal
   onProgress?(share: number): void
@@ -37,7 +37,7 @@ export type Api = ReturnType<typeof createApi>
 
 type Credentials = {
   headers(): Record<string, string>
-  /** Called once after a 401; true when the call should be sent again. */
+  /** Called once after a 401; true when the call should be retried. */
   renew?(): Promise<boolean>
 }
 
@@ -138,7 +138,7 @@ function isText({ headers, content }: Received): boolean {
   return content.size < 2_000_000 && /json|^text\//.test(headers['content-type'] ?? '')
 }
 
-/** A body as the inspector shows it: laid out, with every secret replaced by its name. */
+/** A body as the inspector shows it: indented, with every secret replaced by a placeholder. */
 function shownBody({ headers, content }: Received, text: string): string {
   if (/json/.test(headers['content-type'] ?? '') && text !== '')
     return JSON.stringify(concealBody(parsed(text)), null, 2)

@@ -1,4 +1,4 @@
 const { base = '.' } = document.documentElement.dataset
 
-/** Where the service is: above or at this page, so that it may be below any path of a host. */
+/** The base URL of the service, relative to this page so that it works below any path of a host. */
 export const baseUrl = new URL(base, location.href).href.replace(/\/$/, '')

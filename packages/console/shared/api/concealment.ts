@@ -1,7 +1,7 @@
-/** What may stand in a copied command as it is: a demo account, the development key. */
+/** Values that a copied command may contain literally: a demo account, the development key. */
 export const publicValues: Record<string, string> = {}
 
-/** Where a copied command signs in, if not at the service it is for. */
+/** Where a copied command signs in, if not at the service that it calls. */
 export const signInAt: { base?: string } = {}
 
 /** The placeholders that the inspector and the snippets show instead of secrets. */
@@ -28,7 +28,7 @@ const HEADERS: Record<string, string> = {
   'x-xsrf-token': '$CSRF_TOKEN',
 }
 
-/** Of the variables that a copied request may need. */
+/** The names of the variables that a copied request may need. */
 export const NAMES =
   '(?:ACCESS|REFRESH|CSRF|MFA)_TOKEN|TOKEN|(?:NEW_)?PASSWORD|[A-Z]+_KEY|SECRET|RECOVERY_CODE|TOTP_URI'
 

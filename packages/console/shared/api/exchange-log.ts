@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 
 export const FORM = 'application/x-www-form-urlencoded'
 
-/** One request as the inspector shows it: secrets are already replaced by their names. */
+/** One request as the inspector shows it: secrets are already replaced by placeholders. */
 export type Exchange = {
   id: number
   method: string
@@ -12,7 +12,7 @@ export type Exchange = {
   requestBody?: unknown
   requestFile?: { name: string; type: string }
   outcome?: Outcome
-  /** The headers with the credentials of this moment, for a copy with them. */
+  /** The current credential headers, for a copy that includes them. */
   credentials?(): Record<string, string>
   /** Cancelled by the user, so not a failure of the service. */
   cancelled?: boolean

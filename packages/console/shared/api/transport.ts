@@ -3,7 +3,7 @@ import { baseUrl } from './base-url.ts'
 type Transmission = {
   method: string
   path: string
-  /** Of another service at this origin; this one by default. */
+  /** The base URL of another service at this origin; this service by default. */
   base?: string
   headers: Record<string, string>
   body?: string | FormData
@@ -13,7 +13,7 @@ type Transmission = {
 
 export type Received = { status: number; headers: Record<string, string>; content: Blob }
 
-/** Sends over XMLHttpRequest, because fetch cannot report upload progress. Status 0: no answer. */
+/** Sends over XMLHttpRequest, because fetch cannot report upload progress. Status 0 means no answer. */
 export function transmit(transmission: Transmission): Promise<Received> {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest()

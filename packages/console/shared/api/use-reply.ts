@@ -38,7 +38,7 @@ export function useAction<Arguments extends unknown[]>(
     busy: busy.value,
     reply: reply.value,
     refusal: reply.value?.ok ? undefined : reply.value,
-    /** As the round of a form, it empties the fields after each success. */
+    /** Passed as the `round` of a form, it clears the fields after each success. */
     successes: successes.value,
   }
 }
@@ -65,8 +65,8 @@ export function useLoad<Body>(call: () => Promise<Reply<Body>>, inputs: unknown[
 }
 
 /**
- * Loads one page of a list at a time; setting `page` loads another. Lists that take turns on one page,
- * such as those of different searches, have their own `name`.
+ * Loads one page of a list at a time; setting `page` loads another. Lists that share one console page,
+ * such as those of different searches, each need their own `name`.
  */
 export function usePages<Row>(
   call: (page: number) => Promise<Reply<Page<Row>>>,
@@ -76,7 +76,7 @@ export function usePages<Row>(
   const page = useKept(`page ${name}`, 0)
   const { body, ...load } = useLoad(() => call(page.value), [page.value, ...inputs])
   const { totalPages = 0, totalElements = 0 } = body ?? {}
-  // The list may have become shorter since.
+  // The list may have become shorter meanwhile.
   useEffect(() => {
     if (body && page.value > 0 && page.value >= totalPages) page.value = Math.max(0, totalPages - 1)
   }, [body, page, totalPages])

@@ -11,7 +11,7 @@ type ButtonProps = {
   icon?: IconName
   /** The accessible name when only the icon is shown. */
   label?: string
-  /** What the button acts on, for a screen reader: many rows have a button of the same name. */
+  /** What the button acts on, for screen readers: many rows have a button of the same name. */
   subject?: string
   busy?: boolean
   /** Why the button cannot be used now; it stays focusable so that the reason can be read. */
@@ -60,11 +60,11 @@ export function ButtonLink(props: {
   icon?: Exclude<IconName, 'open'>
   small?: boolean
   newTab?: boolean
-  /** The name under which the browser saves what is there. */
+  /** The file name under which the browser saves the target. */
   download?: string
   children: ComponentChildren
 }) {
-  // The icon says that a tab opens, so it stands where one does and nowhere else.
+  // The icon means that a new tab opens, so only such links have it.
   const icon = props.newTab ? 'open' : props.icon
   const target = props.newTab ? { target: '_blank', rel: 'noopener noreferrer' } : {}
   return (
@@ -83,11 +83,11 @@ export function ButtonLink(props: {
 
 type ConfirmProps = ButtonProps & { question: string; yes?: string; no?: string }
 
-/** Asks once more, in place, before it does what cannot be undone. */
+/** Asks for confirmation, in place, before an action that cannot be undone. */
 export function ConfirmButton({ question, yes, no, ...props }: ConfirmProps) {
   const asked = useSignal<boolean | undefined>(undefined)
   const frame = useRef<HTMLSpanElement>(null)
-  // The answer that had the focus has gone.
+  // The answer button that had the focus is gone.
   useEffect(() => {
     if (asked.value === false) frame.current?.querySelector('button')?.focus()
   }, [asked.value])
@@ -112,7 +112,7 @@ export function ConfirmButton({ question, yes, no, ...props }: ConfirmProps) {
   )
 }
 
-/** Yes or no. Without `onYes` it sends the form that it stands in. */
+/** Yes or no. Without `onYes` it submits the form that contains it. */
 export function Question(props: {
   children: string
   yes?: string
@@ -124,11 +124,11 @@ export function Question(props: {
 }) {
   const { busy, subject, onYes, onNo } = props
   const frame = useRef<HTMLSpanElement>(null)
-  // The button that asked has gone with its focus; the answer that gets it changes nothing.
+  // The button that asked is gone, and its focus with it. Focus "No", which changes nothing.
   useEffect(() => frame.current?.querySelector<HTMLElement>('button:last-of-type')?.focus(), [])
   const leave = (event: KeyboardEvent) => {
     if (event.key !== 'Escape') return
-    // Nothing else closes by the same stroke.
+    // The same key press must not close anything else.
     event.preventDefault()
     onNo()
   }

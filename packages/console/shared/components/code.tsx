@@ -6,7 +6,7 @@ import { Button } from './button.tsx'
 
 const MOST_LINES = 40
 
-/** Scrolls with the page; of a long text the first lines, until all of it is asked for. */
+/** Scrolls with the page. Shows the first lines of a long text, and the rest on request. */
 export function Code({ text, label }: { text: string; label: string }) {
   const whole = useSignal(false)
   const lines = text.split('\n')
@@ -32,7 +32,7 @@ export function Code({ text, label }: { text: string; label: string }) {
 const JSON_PARTS = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g
 const LONGEST_COLOURED = 50_000
 
-/** JSON with its parts in colours; anything else as it is. */
+/** Colours JSON; leaves any other text unchanged. */
 function coloured(text: string): ComponentChildren {
   if (!/^\s*[[{]/.test(text) || text.length > LONGEST_COLOURED) return wrapping(text)
   const parts: ComponentChildren[] = []
@@ -47,14 +47,14 @@ function coloured(text: string): ComponentChildren {
   return [...parts, text.slice(end)]
 }
 
-/** Long words break after what separates their parts. */
+/** Lets long words break after their separators. */
 function wrapping(text: string): ComponentChildren {
   return text
     .split(/(?<=[/?&=,;:_.-])(?=[^\s/?&=,;:_.-]{3})/)
     .flatMap((part, index) => (index === 0 ? [part] : [<wbr key={index} />, part]))
 }
 
-/** An id in short, and a button that copies all of it. */
+/** A shortened id with a button that copies the full one. */
 export function Id({ of: id, href }: { of: string; href?: string }) {
   const short = <code title={id}>{shortId(id)}</code>
   return (
@@ -68,7 +68,7 @@ export function Id({ of: id, href }: { of: string; href?: string }) {
 export function CopyButton(props: {
   text(): string
   label?: string
-  /** What it says once it has copied. */
+  /** The label after copying. */
   copied?: string
   small?: boolean
   /** With this name, only the icon is shown. */
@@ -103,7 +103,7 @@ export function CopyButton(props: {
   )
 }
 
-/** Over plain http a browser has no clipboard, but it still copies what is selected. */
+/** Over plain http a browser has no clipboard API, but it can still copy a selection. */
 async function copyText(text: string, button: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
@@ -120,7 +120,7 @@ async function copyText(text: string, button: HTMLElement): Promise<boolean> {
   }
 }
 
-/** Drawn here: what it contains reaches no other server. */
+/** Drawn in the browser, so that its content reaches no other server. */
 export function QrCode({ text, label }: { text: string; label: string }) {
   const { data, size } = encode(text, { border: 1 })
   const squares = data.flatMap((row, y) =>

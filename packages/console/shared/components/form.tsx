@@ -13,24 +13,24 @@ export type Values = Record<string, string>
 export function Form(props: {
   label: string
   fields: FieldProps[]
-  /** What the fields begin with, where they say nothing themselves. */
+  /** Initial values of fields that have no `value` of their own. */
   values?: Values
   action: { run(values: Values): unknown; busy?: boolean; reply?: Reply }
-  /** The words on the button that sends it. */
+  /** The label of the submit button. */
   send: string
   kind?: 'plain' | 'primary'
   icon?: IconName
-  /** The button stands beside the field, not below the fields. */
+  /** Puts the button beside the field instead of below the fields. */
   beside?: boolean
-  /** The fields start anew whenever this changes. */
+  /** The fields are reset whenever this changes. */
   round?: number | string
-  /** Asked before it is sent: what it does cannot be undone. */
+  /** Asked before an action that cannot be undone is sent. */
   question?: string
-  /** More buttons in the row of the first. */
+  /** More buttons beside the submit button. */
   buttons?: ComponentChildren
-  /** What to do about a refusal, if there is more to say than usual. */
+  /** What to do about a refusal, instead of the usual advice. */
   advice?: ComponentChildren
-  /** Stands below the fields. */
+  /** Shown below the fields. */
   children?: ComponentChildren
 }) {
   const { action, round, question } = props
@@ -41,11 +41,11 @@ export function Form(props: {
     if (!asked.value) action.run(valuesOf(event.currentTarget as HTMLFormElement))
   }
   const form = useRef<HTMLFormElement>(null)
-  // The answer that had the focus has gone.
+  // The answer button that had the focus is gone.
   useEffect(() => {
     if (asked.value === false) form.current?.querySelector<HTMLElement>('[type=submit]')?.focus()
   }, [asked.value])
-  // What is wrong is read out with the field that has the focus.
+  // Screen readers announce the fault of the focused field.
   useEffect(() => {
     if (action.reply && !action.reply.ok)
       form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
@@ -110,19 +110,19 @@ export type FieldProps = {
   inputMode?: 'numeric' | 'decimal' | 'text' | 'url' | 'email'
   placeholder?: string
   options?: { value: string; label: string }[]
-  /** Offered while typing; anything else may be typed. */
+  /** Offered while typing; other values are allowed. */
   suggestions?: string[]
-  /** Holds what is typed, for a page that shows it elsewhere too. */
+  /** Holds what is typed, for a page that uses it elsewhere, too. */
   bind?: Signal<string>
   /** As wide as the form. */
   wide?: boolean
 }
 
-/** Keeps what was typed when the page around it is drawn again; a new `value` replaces it. */
+/** Keeps what was typed when the page is rendered again; a new `value` replaces it. */
 export function Field(props: FieldProps) {
   const id = useId()
   const own = useSignal(props.value ?? '')
-  // Before the page is painted: a later effect would empty what was typed at once.
+  // Before the page is painted: a later effect would clear what has already been typed.
   useLayoutEffect(() => {
     own.value = props.value ?? ''
   }, [props.value, own])

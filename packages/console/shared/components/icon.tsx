@@ -32,7 +32,7 @@ const SHAPES = {
 
 type Shape = keyof typeof SHAPES
 
-/** What only some consoles show is a drawing of its own, so that the others do not load it. */
+/** Icons that only some consoles show are separate constants, so that the others do not load them. */
 type Drawing = `M${string}`
 
 export const CARD: Drawing = 'M3 6h18v12H3zM3 10h18M7 15h4'
@@ -45,7 +45,7 @@ export const PASSKEY: Drawing =
 
 export type IconName = Shape | Drawing
 
-/** Always decoration: the words beside it carry the meaning. */
+/** Always decorative: the text beside it carries the meaning. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">

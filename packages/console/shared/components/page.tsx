@@ -3,16 +3,16 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon, type IconName } from './icon.tsx'
 import type { Tone } from './tone.ts'
 
-/** Frame of every page. The heading takes the focus, so that a screen reader announces the page. */
+/** The frame of every page. The heading takes the focus, so that screen readers announce the page. */
 export function Page(props: {
   title: ComponentChildren
   about?: ComponentChildren
-  /** The way back to the list this page belongs to. */
+  /** A link back to the list that this page belongs to. */
   back?: { href: string; title: string }
   children: ComponentChildren
 }) {
   const heading = useRef<HTMLHeadingElement>(null)
-  // Before the page is painted: later it would take the focus from a field in use.
+  // Before the page is painted: later, it would take the focus from a field in use.
   useLayoutEffect(() => heading.current?.focus({ preventScroll: true }), [])
   return (
     <div class="page">

@@ -5,7 +5,7 @@ import type { Reply } from '../api/api.ts'
 import { CopyButton } from './code.tsx'
 import { Notice, Skeleton } from './page.tsx'
 
-/** While the top of the page says that the service does not answer, no part of it says so again. */
+/** While the top of the page reports that the service does not answer, its parts do not repeat it. */
 export const outageShownAbove = signal(false)
 
 type ProblemBody = {
@@ -18,8 +18,8 @@ type ProblemBody = {
 }
 
 /**
- * A failed reply in the words of the service; its status and code are with the requests. The children
- * say what to do about it. What is said beside one of `fields` is not said again.
+ * A failed reply in the words of the service; the inspector has its status and code. The children say
+ * what to do about it. Errors that are already shown beside one of `fields` are not repeated.
  */
 export function Refusal(props: { reply?: Reply; fields?: string[]; children?: ComponentChildren }) {
   const { reply, fields = [], children } = props
@@ -60,15 +60,15 @@ function adviceFor({ status, headers }: Reply): string | undefined {
   if (status === 0) return 'Check that it is running, then try again.'
   if (status === 401) return 'Sign in, refresh the session or give a fresh token, then try again.'
   if (status === 403) return 'This account is not allowed to do that.'
-  if (status === 429) return `Too many tries: wait ${headers['retry-after'] ?? 'some'} seconds.`
+  if (status === 429) return `Too many attempts: wait ${headers['retry-after'] ?? 'some'} seconds.`
   if (status === 503) return 'Something this service depends on is not available. Try again later.'
   if (status >= 500) return 'The fault is on the server. Its log has the request id.'
   return undefined
 }
 
 /**
- * Read out by a screen reader. The words come into a live region that is there already: one that
- * appears with its words is not always read out.
+ * Announced by screen readers. The text is put into a live region that already exists: a region that
+ * appears together with its text is not always announced.
  */
 export function Announced(props: { class?: string; children: ComponentChildren }) {
   const isThere = useSignal(false)
@@ -82,7 +82,7 @@ export function Announced(props: { class?: string; children: ComponentChildren }
   )
 }
 
-/** Says that a call has done what it should. */
+/** Reports that a call has succeeded. */
 export function Success({ children }: { children: ComponentChildren }) {
   return (
     <Notice tone="good">
@@ -93,7 +93,7 @@ export function Success({ children }: { children: ComponentChildren }) {
 
 export type Loading<Body> = { loading: boolean; body?: Body; refusal?: Reply }
 
-/** What was loaded, once it is there. `forbidden` says what to do about a 403. */
+/** Shows its children once the body is loaded. `forbidden` says what to do about a 403. */
 export function Loaded<Body>(props: {
   of: Loading<Body>
   forbidden?: ComponentChildren

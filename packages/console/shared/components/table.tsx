@@ -52,12 +52,12 @@ export function Table<Row>(props: TableProps<Row>) {
 
 type PagerProps = { page: Signal<number>; totalPages: number }
 
-/** A list as the service answers it: the whole of it, or a page at a time. */
+/** A list as the service returns it: all at once or by page. */
 export function List<Row extends { id: string | number }>(props: {
   of: Loading<Row[]> & Partial<PagerProps>
   caption: string
   columns: Column<Row>[]
-  /** Something is done to its rows; a refusal of that is shown above them. */
+  /** An action on its rows, whose refusal is shown above them. */
   action?: { refusal?: Reply }
   /** Shown instead of a table without rows. */
   empty?: ComponentChildren
@@ -83,7 +83,7 @@ export function List<Row extends { id: string | number }>(props: {
 
 const ROWS_PER_PAGE = 25
 
-/** A table of rows that are all here already, a page at a time. */
+/** Pages through rows that are all loaded already. */
 export function PagedTable<Row>(props: TableProps<Row>) {
   const page = useKept(`page of ${props.caption}`, 0)
   const first = page.value * ROWS_PER_PAGE

@@ -8,7 +8,7 @@ export function statusTone(status: number): Tone {
 
 const GOOD_RESULTS = new Set(['SUCCESS', 'UNCHANGED'])
 
-/** The tone of a security event. A result this page does not know must not look harmless. */
+/** The tone of a security event. An unknown result must not look harmless. */
 export function resultTone(result: string): Tone {
   return GOOD_RESULTS.has(result) ? 'good' : 'bad'
 }

@@ -4,14 +4,14 @@ import { Button } from '../components/button.tsx'
 import { Icon } from '../components/icon.tsx'
 import { facts } from '../shell/facts.ts'
 import { sizeText } from '../wording.ts'
-import { namesOf, takenKinds } from './file-kinds.ts'
+import { acceptedKinds, namesOf } from './file-kinds.ts'
 import './files.css'
 
 /** Takes files by drop, by paste and by a button, so that dragging is never required. */
 export function DropZone(props: { onFiles(files: File[]): void }) {
   const over = useSignal(false)
   const { uploads } = facts.value
-  const kinds = takenKinds()
+  const kinds = acceptedKinds()
   const input = useRef<HTMLInputElement>(null)
   usePastedFiles(props.onFiles)
   const drop = (event: DragEvent) => {

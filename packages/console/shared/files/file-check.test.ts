@@ -28,7 +28,7 @@ test('accepts a picture whose extension, type and bytes agree, in upper case too
   assert.equal((await checkFile(file('A.PNG', 'image/png', PNG), KNOWN_KINDS)).accepted, true)
 })
 
-test('accepts text, which has no signature, but not a picture called text', async () => {
+test('accepts text, which has no signature, but not a picture named as text', async () => {
   const text = await checkFile(file('a.txt', 'text/plain', 'words'), KNOWN_KINDS)
   const disguised = await checkFile(file('a.txt', 'text/plain', PNG), KNOWN_KINDS)
 
@@ -36,7 +36,7 @@ test('accepts text, which has no signature, but not a picture called text', asyn
   assert.equal(disguised.accepted, false)
 })
 
-test('takes what a setting of the service adds, also where the browser has no name for it', async () => {
+test('accepts types that a setting of the service adds, even if the browser does not know them', async () => {
   const kinds = kindsOf([
     { name: 'zip', mediaType: 'application/zip', extensions: ['.zip'] },
     { name: 'docx', mediaType: 'application/x.openxmlformats.docx', extensions: ['.docx'] },

@@ -9,7 +9,7 @@ export type FileVerdict = {
   reason?: string
 }
 
-/** Looks at a file as the server will: extension, declared type and first bytes must agree. */
+/** Checks a file as the server will: extension, declared type and first bytes must agree. */
 export async function checkFile(
   file: File,
   kinds: FileKind[],
@@ -21,7 +21,7 @@ export async function checkFile(
   const byType = kinds.find(({ type, alsoDeclared }) =>
     [type, ...(alsoDeclared ?? [])].includes(file.type),
   )
-  // A Word document is a ZIP archive, too: of several kinds the one that the name claims.
+  // A Word document is also a ZIP archive: prefer the kind that the extension claims.
   const recognised = kinds.filter((kind) => kind.recognises?.(head))
   const byBytes = recognised.find((kind) => kind === byExtension) ?? recognised[0]
   const unsigned = byExtension && !byExtension.recognises && !byBytes
@@ -40,7 +40,7 @@ export async function checkFile(
 function sizeFault(bytes: number, most: number): string | undefined {
   if (bytes === 0) return 'The file is empty.'
   if (bytes <= most) return undefined
-  return `The file is too large: it has ${sizeText(bytes)}, and ${sizeText(most)} are taken.`
+  return `The file is too large: it has ${sizeText(bytes)}, and the limit is ${sizeText(most)}.`
 }
 
 function disagreement(
@@ -49,7 +49,7 @@ function disagreement(
 ) {
   const { extension, declared, bytes } = verdict
   if (!extension.kind)
-    return `The extension ${extension.value} is not accepted. Taken are ${namesOf(kinds)}.`
+    return `The extension ${extension.value} is not accepted. Accepted types: ${namesOf(kinds)}.`
   if (declared.kind !== extension.kind)
     return `The extension says ${extension.kind}, but the declared type is ${declared.value}.`
   if (bytes.kind !== extension.kind)

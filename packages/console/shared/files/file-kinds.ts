@@ -6,7 +6,7 @@ export type FileKind = {
   type: string
   /** Other names that a browser may give the type. */
   alsoDeclared?: string[]
-  /** Whether the first bytes are those of the kind; absent where there is no signature. */
+  /** Whether the first bytes are those of the kind; absent for kinds without a signature. */
   recognises?(head: Uint8Array): boolean
 }
 
@@ -26,7 +26,7 @@ const ZIP = (head: Uint8Array) => reads('PK\x03\x04')(head) || reads('PK\x05\x06
 const MP3 = (head: Uint8Array) =>
   reads('ID3')(head) || (head[0] === 0xff && ((head[1] ?? 0) & 0xe0) === 0xe0)
 
-/** What the page can recognise by its first bytes, or knows to have none of its own. */
+/** The kinds that the page recognises by their first bytes, or knows to have no signature. */
 export const KNOWN_KINDS: FileKind[] = [
   { name: 'PNG', extensions: ['png'], type: 'image/png', recognises: PNG },
   {
@@ -44,8 +44,8 @@ export const KNOWN_KINDS: FileKind[] = [
   { name: 'ZIP', extensions: ['zip'], type: 'application/zip', recognises: ZIP },
 ]
 
-/** What the service takes, as it says itself; before it has said so, whatever the page knows. */
-export function takenKinds(): FileKind[] {
+/** The kinds that the service reports to accept; until it has reported them, all that the page knows. */
+export function acceptedKinds(): FileKind[] {
   const { uploads } = facts.value
   return uploads ? kindsOf(uploads.types) : KNOWN_KINDS
 }
@@ -60,7 +60,7 @@ export function kindsOf(types: UploadFacts['types']): FileKind[] {
   })
 }
 
-/** The file with a declared type, where the browser knows none: many have no name for Markdown. */
+/** Gives the file a declared type if the browser knows none: many do not know Markdown. */
 export function declared(file: File, kinds: FileKind[]): File {
   const kind = kinds.find(({ extensions }) => extensions.includes(extensionOf(file.name)))
   return file.type || !kind ? file : new File([file], file.name, { type: kind.type })

@@ -1,4 +1,4 @@
-/** Hands bytes that were fetched with a credential to the browser's own download. */
+/** Saves bytes that were fetched with a credential as a browser download. */
 export function saveFile(content: Blob, name: string): void {
   const address = URL.createObjectURL(content)
   const link = document.createElement('a')

@@ -106,7 +106,7 @@ function timeLeft({ share, startedAt }: Upload): string {
   return `${Math.round(share * 100)} %, ${Math.ceil((elapsed * (1 - share)) / share / 1000)} s left`
 }
 
-/** Extension, declared type and bytes side by side: the one that disagrees is why it is refused. */
+/** Extension, declared type and bytes side by side: the one that disagrees is the reason for the refusal. */
 function VerdictTable({ verdict }: { verdict: FileVerdict }) {
   const seen = ({ value, kind }: FileVerdict['bytes']) => (
     <>

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import type { Call, Reply } from '../api/api.ts'
 import { facts, factsRead } from '../shell/facts.ts'
 import { checkFile, type FileVerdict } from './file-check.ts'
-import { declared, takenKinds } from './file-kinds.ts'
+import { acceptedKinds, declared } from './file-kinds.ts'
 
 export type Upload = {
   id: number
@@ -23,7 +23,7 @@ export type UploadQueue = ReturnType<typeof createUploadQueue>
 
 const AT_ONCE = 3
 
-/** Sends dropped files, three at a time. What the server would refuse is sent only on request. */
+/** Sends dropped files, three at a time. Files that the server would refuse are sent only on request. */
 export function createUploadQueue({ send, onStored }: QueueOptions) {
   const uploads = signal<Upload[]>([])
   const aborts = new Map<number, AbortController>()
@@ -35,7 +35,7 @@ export function createUploadQueue({ send, onStored }: QueueOptions) {
 
   async function add(files: Iterable<File>): Promise<void> {
     await factsRead
-    const kinds = takenKinds()
+    const kinds = acceptedKinds()
     for (const given of files) {
       const file = declared(given, kinds)
       lastId += 1

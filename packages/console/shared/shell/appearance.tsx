@@ -3,7 +3,7 @@ import { Button } from '../components/button.tsx'
 
 type Appearance = 'system' | 'light' | 'dark'
 
-/** Kept in memory only: the consoles store nothing in the browser, not even this. */
+/** Kept in memory only: nothing is stored in the browser for it. */
 const appearance = signal<Appearance>('system')
 
 effect(() => {
@@ -17,7 +17,7 @@ function nextAppearance(): void {
   appearance.value = order[(order.indexOf(appearance.value) + 1) % 3] ?? 'system'
 }
 
-const NAMES = { system: 'as the system', light: 'light', dark: 'dark' }
+const NAMES = { system: 'same as the system', light: 'light', dark: 'dark' }
 
 export function AppearanceButton() {
   const label = `Appearance: ${NAMES[appearance.value]}`

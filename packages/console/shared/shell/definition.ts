@@ -2,14 +2,14 @@ import type { ComponentChildren, ComponentType } from 'preact'
 import type { IconName } from '../components/icon.tsx'
 
 export type ConsolePage = {
-  /** First part of the address inside the page; the first page has the empty path. */
+  /** The first part of the hash route; the first page has the empty path. */
   path: string
   title: string
   icon: IconName
-  /** The page asks for the role of administrators. */
+  /** The page needs the administrator role. */
   note?: 'admin'
   component: ComponentType
-  /** Left out of the list: it is reached from another page. */
+  /** The page that this one is reached from; it is not in the list itself. */
   inside?: string
 }
 
@@ -18,7 +18,7 @@ export type ConsoleAction = { title: string; run(): void }
 export type ConsoleDefinition = {
   title: string
   pages: ConsolePage[]
-  /** What the search dialog offers besides pages and requests. */
+  /** What the search dialog offers in addition to pages and requests. */
   actions?(): ConsoleAction[]
   sessionBar: ComponentChildren
   mark?: ComponentChildren

@@ -6,26 +6,26 @@ export type UploadFacts = {
 }
 
 type Facts = {
-  /** What runs beside this service; nothing where it runs alone. */
+  /** The services that run beside this one; null when it runs alone. */
   suite: {
     home: string
     consoles: { name: string; title: string; href: string }[]
-    /** The console of the service whose accounts are taken here, too. */
+    /** The console of the service whose accounts this one accepts, too. */
     signIn?: string
   } | null
   demoAccounts?: boolean
   passwordMinLength?: number
   registration?: boolean
   uploads?: UploadFacts
-  /** Another service whose accounts are taken here. */
+  /** Another service whose accounts this one accepts. */
   issuer?: string
-  /** Who may call, where that is a setting. */
+  /** Who may call the service, if that is a setting. */
   access?: 'open' | 'keys' | 'issuer'
-  /** Whether mails are kept here to be read, as there is no mail server. */
+  /** Whether mails can be read in the console because there is no mail server. */
   developmentMail?: boolean
 }
 
-/** What the service says about itself beside its pages. */
+/** What the service reports about itself in `facts.json`, next to its pages. */
 export const facts = signal<Facts>({ suite: null })
 
 export const factsRead = fetch('facts.json').then(

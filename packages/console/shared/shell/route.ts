@@ -5,7 +5,7 @@ addEventListener('hashchange', () => {
   if (location.hash === '' || location.hash.startsWith('#/')) hash.value = location.hash
 })
 
-/** The address inside the page: `#/payments/42` is `['payments', '42']`. */
+/** The hash route: `#/payments/42` is `['payments', '42']`. */
 export const route = computed(
   () =>
     hash.value
@@ -20,7 +20,7 @@ export function goTo(path: string): void {
   location.hash = `#/${path}`
 }
 
-/** An address may have been typed by hand. */
+/** An address typed by hand may not be decodable. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
@@ -30,8 +30,8 @@ function decoded(part: string): string {
 }
 
 /**
- * What a page shows of a list, kept with its entry of the history: the way back finds it as it was
- * left, and a link to the same page starts anew.
+ * View state of a list, kept in its history entry: going back finds the list as it was left, and a link
+ * to the same page starts over.
  */
 export function useKept<Value>(name: string, initial: Value): Signal<Value> {
   const kept = useSignal<Value>(history.state?.[name] ?? initial)
@@ -48,7 +48,7 @@ const PATIENCE_MS = 1_500
 
 type Navigate = Event & { navigationType: string }
 
-/** What browsers do for documents: another page starts at its top, the way back where it was left. */
+/** Does what browsers do for documents: a new page starts at the top, and going back restores the position. */
 export function keepScroll(): void {
   const { navigation } = window as { navigation?: EventTarget }
   let wanted = 0
@@ -63,7 +63,7 @@ export function keepScroll(): void {
   })
 }
 
-/** What the page shows may have to be loaded before it is long enough. */
+/** The content may have to load before the page is long enough to scroll that far. */
 function scrollTo(position: number, deadline: number): void {
   const part = scroller()
   if (!part) return
@@ -72,7 +72,7 @@ function scrollTo(position: number, deadline: number): void {
     requestAnimationFrame(() => scrollTo(position, deadline))
 }
 
-/** The page scrolls in its part of the window, or on a small screen with the window. */
+/** The main part scrolls by itself, but on a small screen the whole window scrolls. */
 function scroller(): Element | null {
   const main = document.querySelector('.main')
   const scrolls = main && getComputedStyle(main).overflowY !== 'visible'

@@ -31,7 +31,7 @@ function Shell({ definition }: { definition: ConsoleDefinition }) {
   return (
     <div class="shell">
       <a class="button skip" href="#main">
-        Skip to the page
+        Skip to content
       </a>
       <TopBar definition={definition} />
       <PageList pages={definition.pages} current={page.inside ?? page.path} />
@@ -46,7 +46,7 @@ function Shell({ definition }: { definition: ConsoleDefinition }) {
   )
 }
 
-/** Escape closes what lies over the page; the list of pages and the requests are that on a phone. */
+/** Escape closes what covers the page: on a phone, the page list and the inspector do. */
 addEventListener('keydown', ({ key, defaultPrevented }) => {
   if (key !== 'Escape' || defaultPrevented) return
   menuOpen.value = false

@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals'
 
-/** Which panels are open; on wide screens the page list and the inspector are always visible. */
+/** Which overlays are open; on wide screens the page list and the inspector are part of the page instead. */
 export const menuOpen = signal(false)
 export const inspectorOpen = signal(false)
 export const paletteOpen = signal(false)
@@ -11,7 +11,7 @@ const WIDEST = 900
 
 type Panel = { shown: boolean; width: number }
 
-/** The panel of requests on a wide screen. No secret, so the browser may remember it. */
+/** The request panel on wide screens. Its state is no secret, so the browser may store it. */
 export const panel = signal<Panel>(rememberedPanel())
 
 export function resizePanel(width: number): void {
@@ -30,7 +30,7 @@ function rememberedPanel(): Panel {
     const { shown, width } = JSON.parse(localStorage.getItem(NAME) ?? '')
     if (typeof shown === 'boolean' && width >= NARROWEST && width <= WIDEST) return { shown, width }
   } catch {
-    // Nothing remembered, or nothing of ours.
+    // Nothing stored, or not by us.
   }
   return { shown: true, width: 376 }
 }

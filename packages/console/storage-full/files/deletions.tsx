@@ -12,35 +12,35 @@ import { addFile, forgetFile, listRestorable, restorable, who } from './library.
 
 const SECONDS_SHOWN = 10
 
-/** `Remove` is for good. */
+/** `Remove` is permanent. */
 type Verb = 'Delete' | 'Restore' | 'Remove'
 type Notice = { file: StoredFile; verb: Verb; busy?: boolean; refusal?: Reply }
 
-/** What was deleted or restored on this page a moment ago, by the id of the file. */
+/** What was just deleted or restored on this page, by file id. */
 const notices = signal(new Map<number, Notice>())
 /** How many of these calls have been answered. */
 export const changes = signal(0)
 
-// The next user of this tab does not see what was deleted.
+// The next user of this tab must not see what was deleted.
 who.subscribe(() => {
   notices.value = new Map()
 })
 
 const isDeleted = ({ verb, refusal }: Notice) => verb === 'Delete' && !refusal
 
-/** The files that are not shown any more, though a list may still have them. */
+/** Deleted files, which are hidden even if a list still has them. */
 export function hiddenIds(): Set<number> {
   return new Set([...notices.value.values()].filter(isDeleted).map(({ file }) => file.id))
 }
 
-/** A refusal stays until it is dismissed. */
-function say(notice: Notice): Notice {
+/** Shows a notice for some seconds; a refusal stays until it is dismissed. */
+function show(notice: Notice): Notice {
   notices.value = new Map(notices.value).set(notice.file.id, notice)
   if (!notice.busy && !notice.refusal) setTimeout(() => dismiss(notice), SECONDS_SHOWN * 1000)
   return notice
 }
 
-/** A later notice about the same file stays. */
+/** Keeps a later notice about the same file. */
 function dismiss(notice: Notice): void {
   const others = new Map(notices.value)
   if (others.get(notice.file.id) !== notice) return
@@ -49,25 +49,25 @@ function dismiss(notice: Notice): void {
   notices.value = others
 }
 
-/** The button that has the focus is about to go. */
+/** Moves the focus, because the focused button is about to disappear. */
 function focusHeadingInsteadOf(selector: string): void {
   if (document.activeElement?.matches(selector))
     document.querySelector('h1')?.focus({ preventScroll: true })
 }
 
-/** One call for a file at a time. */
+/** One call at a time for each file. */
 async function change(verb: Verb, file: StoredFile): Promise<void> {
   const { id } = file
   if (notices.value.get(id)?.busy) return
-  const begun = say({ file, verb, busy: true })
+  const begun = show({ file, verb, busy: true })
   const path = `/file/${id}`
   const reply: Reply = await (verb === 'Restore'
     ? session.api.post(`${path}/restore`)
     : session.api.delete(verb === 'Delete' ? `${path}?restorable=true` : path))
-  // Signed out meanwhile.
+  // The user has signed out meanwhile.
   if (notices.value.get(id) !== begun) return
   if (reply.ok) focusHeadingInsteadOf('td [aria-busy=true]')
-  say({ file, verb, refusal: reply.ok ? undefined : reply })
+  show({ file, verb, refusal: reply.ok ? undefined : reply })
   if (verb === 'Delete' && (reply.ok || reply.status === 404)) forgetFile(id)
   if (verb === 'Restore' && reply.ok) addFile(reply.body)
   listRestorable()
@@ -91,7 +91,7 @@ export function DeletionList() {
                 {notice.busy ? '…' : notice.refusal ? ' failed:' : 'd'}{' '}
                 <strong>{notice.file.originalFilename}</strong>.
               </span>
-              {/* One element, so that it keeps the focus after Undo. */}
+              {/* A single element for both, so that it keeps the focus after Undo. */}
               <Button
                 small
                 busy={notice.busy}
@@ -110,7 +110,7 @@ export function DeletionList() {
   )
 }
 
-/** From the service: also what was deleted in another tab, or before this page was opened. */
+/** Read from the service, so it includes files deleted in another tab or before this page was opened. */
 export function RecentlyDeleted() {
   const columns: Column<RestorableFile>[] = [
     { title: 'Name', of: ({ originalFilename }) => originalFilename },

@@ -37,7 +37,7 @@ export function FileGrid({ files }: { files: StoredFile[] }) {
   )
 }
 
-/** Arrow keys walk through the pictures; Tab still reaches everything. */
+/** Arrow keys move between the files; Tab still reaches everything. */
 function moveWithArrows(event: KeyboardEvent): void {
   const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 }
   const step = steps[event.key]

@@ -6,17 +6,17 @@ import { session } from '../session.ts'
 
 const PAGE_SIZE = 48
 
-/** The caller's files, newest first, as far as they have been loaded. */
+/** The caller's files that have been loaded, newest first. */
 export const files = signal<StoredFile[] | undefined>(undefined)
 export const totalFiles = signal(0)
-/** What the caller has stored, and may store. */
+/** How much the caller has stored, and may store. */
 export const usage = signal<StorageUsage | undefined>(undefined)
-/** What was deleted and can be restored, here or in another tab. */
+/** Deleted files that can be restored, here or in another tab. */
 export const restorable = signal<RestorableFile[]>([])
 export const listRefusal = signal<Reply | undefined>(undefined)
 export const layout = signal<'grid' | 'list'>('grid')
 
-/** Whose files these are: what one user has seen is not for the next. */
+/** Whose files these are: the next user must not see them. */
 export const who = computed(() => session.claims.value?.sub)
 let restorableAsked = 0
 who.subscribe(() => {
@@ -27,7 +27,7 @@ who.subscribe(() => {
   restorable.value = []
 })
 
-/** The first `pages` of them, one after the other: each begins where the list ends. */
+/** Loads the first `pages` pages in sequence, because each starts where the list ends. */
 export async function listFiles(pages: number): Promise<void> {
   files.value = undefined
   await Promise.all([listPages(pages), readUsage(), listRestorable()])
@@ -73,7 +73,7 @@ export const queue = createUploadQueue({
   onStored: ({ body }) => addFile(body),
 })
 
-/** The newest come first. */
+/** Keeps the newest first. */
 export function addFile(file: StoredFile): void {
   files.value = [file, ...(files.value ?? [])].sort((one, other) => other.id - one.id)
   totalFiles.value += 1

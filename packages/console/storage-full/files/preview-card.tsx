@@ -71,7 +71,7 @@ function Media({ file }: { file: StoredFile }) {
   )
 }
 
-/** The browser shows a PDF in a tab of its own; in this page its plug-in is not allowed. */
+/** The browser shows a PDF in its own tab, because its plug-in is not allowed in this page. */
 function Pdf({ file }: { file: StoredFile }) {
   const address = useContent(file, true)
   return (
@@ -86,7 +86,7 @@ function Pdf({ file }: { file: StoredFile }) {
   )
 }
 
-/** The bytes of the file as an address for this page, released when it goes. */
+/** An object URL for the bytes of the file, revoked when the component unmounts. */
 function useContent(file: StoredFile, wanted: boolean): string | undefined {
   const address = useSignal<string | undefined>(undefined)
   useEffect(() => {

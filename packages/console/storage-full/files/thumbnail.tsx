@@ -5,7 +5,7 @@ import { Icon } from '../../shared/components/icon.tsx'
 import { extensionOf } from '../../shared/files/file-kinds.ts'
 import { session } from '../session.ts'
 
-/** Loads when it comes into view and releases the bytes when it leaves the page. */
+/** Loads when it comes into view and releases the bytes when it unmounts. */
 export function Thumbnail({ file }: { file: StoredFile }) {
   const { id, contentType, originalFilename } = file
   const frame = useRef<HTMLSpanElement>(null)

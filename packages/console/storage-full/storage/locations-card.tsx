@@ -5,7 +5,7 @@ import { type Column, Table } from '../../shared/components/table.tsx'
 
 type Known = { status: StorageStatus; config: StorageConfig; locations: StorageLocation[] }
 
-/** What is in use and what is only saved, apart. */
+/** The location in use, separate from those that are only saved. */
 export function LocationCards({ status, config, locations }: Known) {
   return (
     <>
@@ -32,7 +32,7 @@ export function LocationCards({ status, config, locations }: Known) {
 function Drafts({ status, config: { local, object, pendingChanges } }: Omit<Known, 'locations'>) {
   const isDraft = (name: 'LOCAL' | 'OBJECT') =>
     status.activeProvider === name ? pendingChanges : status.providers[name].configured
-  // The service looks at the saved settings of a provider only while it is not the active one.
+  // The service checks the saved settings of a provider only while it is not the active one.
   const availability = (name: 'LOCAL' | 'OBJECT') =>
     status.activeProvider === name ? undefined : status.providers[name].available
   const drafts: ComponentChildren[] = []

@@ -70,7 +70,7 @@ export function MoveCard(props: { status: StorageStatus; onChange(): Promise<unk
   )
 }
 
-/** The progress of a move, and what became of it. */
+/** The progress and the outcome of a move. */
 function Report({ move, onStop }: { move: Move; onStop(): void }) {
   const { moved, failed, total, movedBytes, lastError } = move
   const isRunning = move.state === 'RUNNING'
@@ -102,7 +102,7 @@ function Report({ move, onStop }: { move: Move; onStop(): void }) {
       {lastError && (
         <Notice tone={isRunning ? 'warn' : 'bad'}>
           <p>
-            <strong>{failed > 0 ? 'The last failure: ' : 'It waits: '}</strong>
+            <strong>{failed > 0 ? 'The last failure: ' : 'Waiting: '}</strong>
             {lastError}
           </p>
           {failed > 0 && <p>Files that failed stay where they were. Move again to retry them.</p>}
@@ -123,7 +123,7 @@ function millisecondsOf({ createdAt, updatedAt }: Move): number {
   return new Date(updatedAt).getTime() - new Date(createdAt).getTime()
 }
 
-/** By the files moved so far. */
+/** Estimated from the files moved so far. */
 function timeLeft(move: Move): string | undefined {
   const { moved, failed, total } = move
   if (moved === 0) return undefined

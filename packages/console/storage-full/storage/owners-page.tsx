@@ -12,11 +12,11 @@ import { FILE_COLUMNS } from '../files/file-list.tsx'
 import { session } from '../session.ts'
 import { ofMost } from '../usage-text.ts'
 
-/** Who stores how much; each owner leads to their files. */
+/** How much each owner stores, with a link to their files. */
 export function OwnersPage() {
   const owner = route.value[1]
   return owner === undefined ? (
-    <Page title="Owners" about="What each owner has stored, those with most bytes first.">
+    <Page title="Owners" about="What each owner has stored, largest first.">
       <SignedInOnly session={session}>
         <OwnerList />
       </SignedInOnly>
@@ -44,7 +44,7 @@ const COLUMNS: Column<Row>[] = [
   { title: 'Quota', of: (row) => <Quota {...row} /> },
 ]
 
-/** How much of what may be stored is used up, by the limit that is nearer. */
+/** How much of the quota is used, by whichever limit is closer. */
 function Quota({ owner, files, bytes, maxFiles, maxBytes }: Row) {
   if (maxFiles === null && maxBytes === null) return <span class="soft">no limit</span>
   const share = Math.max(maxFiles ? files / maxFiles : 0, maxBytes ? bytes / maxBytes : 0)
@@ -68,7 +68,13 @@ function OwnerList() {
       caption="Usage of each owner"
       columns={COLUMNS}
       forbidden={FORBIDDEN}
-      empty={<EmptyState icon="people" title="No files yet" about="Owners appear with a file." />}
+      empty={
+        <EmptyState
+          icon="people"
+          title="No files yet"
+          about="Owners appear with their first file."
+        />
+      }
     />
   )
 }
@@ -114,7 +120,7 @@ function FileList(props: { ownerId: string; onName(owner: string): void }) {
         caption="Files of this owner"
         columns={FILE_COLUMNS}
         forbidden={FORBIDDEN}
-        empty={<EmptyState icon="file" title="No files" about="This owner has none stored." />}
+        empty={<EmptyState icon="file" title="No files" about="This owner has stored none." />}
       />
     </>
   )

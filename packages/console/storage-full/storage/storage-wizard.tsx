@@ -103,7 +103,7 @@ function stateOf(passed: boolean | undefined, busy: boolean): StepState {
   return passed ? 'done' : 'failed'
 }
 
-/** The steps of the server's test, up to the first that failed, which says what to change. */
+/** The steps of the server's test up to the first failure, which says what to change. */
 function ProbeSteps({ reply }: { reply?: Reply }) {
   if (!reply) return null
   const steps: ProbeStep[] = Array.isArray(reply.body?.steps) ? reply.body.steps : []

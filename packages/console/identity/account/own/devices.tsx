@@ -47,7 +47,7 @@ export function Devices() {
   )
 }
 
-/** One that has ended by itself meanwhile is as good as ended. */
+/** A session that has already ended by itself counts as ended. */
 function endedElsewhere<R extends { status: number }>(reply: R | undefined): R | undefined {
   return reply?.status === 404 ? undefined : reply
 }

@@ -14,10 +14,10 @@ import { SecondFactor } from './second-factor.tsx'
 import { proving, session } from './session.ts'
 import { Prove, SignIn } from './sign-in.tsx'
 
-/** When the account is erased; set once its owner has asked for it here. */
+/** When the account will be erased; set once its owner has requested it on this page. */
 const erasedAt = signal<string | undefined>(undefined)
 
-/** What users see and change of their own account, once they have signed in. */
+/** What signed-in users see and change of their own account. */
 export function OwnAccount() {
   if (erasedAt.value !== undefined)
     return (
@@ -43,7 +43,7 @@ function Overview() {
   return (
     <>
       {proving.value && <Prove secondFactor={secondFactor} />}
-      {/* What was begun goes on after the proof, so it stays. */}
+      {/* The pending action continues after the proof, so it stays mounted. */}
       <div class="stack" hidden={proving.value !== undefined}>
         <Heading>{texts.accountTitle}</Heading>
         <div class="row apart">
@@ -52,7 +52,7 @@ function Overview() {
             {texts.signOut}
           </Button>
         </div>
-        {/* A reset ends neither: only who signs in again may remove them. */}
+        {/* A reset removes neither the second factor nor the passkeys: that needs another sign-in. */}
         {hasNewPassword.value && (
           <Notice tone="warn">
             <p>{texts.afterReset}</p>

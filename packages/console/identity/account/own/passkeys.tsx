@@ -5,7 +5,7 @@ import { Failure, Section } from '../parts.tsx'
 import { dateIn, filled, texts } from '../texts/texts.ts'
 import { csrfHeader, session, useOwnAction } from './session.ts'
 
-/** For an owner who finds one there that is not theirs. */
+/** Lets owners remove a passkey that is not theirs. */
 export function Passkeys() {
   const passkeys = useLoad<Passkey[]>(() => session.api.get('/api/users/me/passkeys'))
   const remove = useOwnAction(async (id: string) => {

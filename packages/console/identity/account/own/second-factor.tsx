@@ -90,7 +90,7 @@ function KeepCodes({ codes, onKept }: { codes: string[]; onKept(): void }) {
   )
 }
 
-/** Who did not keep them is locked out by the first lost phone, so one is typed back. */
+/** Users who did not save the codes are locked out by the first lost phone, so they must type one back. */
 function TypeBack({ onKept }: { onKept(): void }) {
   const check = useOwnAction(
     (values: Values) => session.api.post('/api/users/me/recovery-codes/check', values),

@@ -5,10 +5,10 @@ import { useAction } from '../../../shared/api/use-reply.ts'
 
 export const session = createSession({ renewsItself: true })
 
-/** Set while the page asks who it is; called with whether that was proved. */
+/** Set while the page asks the user to reauthenticate; called with whether that succeeded. */
 export const proving = signal<((proved: boolean) => void) | undefined>(undefined)
 
-/** An action that asks for a fresh proof when the service wants one, and then goes on. */
+/** An action that reauthenticates when the service requires it, and then continues. */
 export function useOwnAction<Arguments extends unknown[]>(
   call: (...values: Arguments) => Promise<Reply>,
   after?: (reply: Reply | undefined) => unknown,
@@ -24,13 +24,13 @@ export function useOwnAction<Arguments extends unknown[]>(
   }, after)
 }
 
-/** What every call of a passkey ceremony has to send. */
+/** The header that every call of a passkey ceremony must send. */
 export async function csrfHeader(): Promise<Record<string, string>> {
   const { ok, body } = await session.api.get('/webauthn/csrf', { open: true })
   return ok ? { [body.headerName]: body.token } : {}
 }
 
-/** What the passkey of the user signs, and the header to send it with; absent if there is none. */
+/** The assertion of the user's passkey and the header to send it with; undefined if there is none. */
 export async function askPasskey() {
   const open = { open: true }
   const headers = await csrfHeader()

@@ -60,7 +60,7 @@ export function SignIn() {
   )
 }
 
-/** The password or the passkey was right, and something else comes first: the page for it takes the token. */
+/** The password or passkey was right, but another step comes first: its page continues with the token. */
 function followToken(body: { code?: string; token?: string } | undefined): void {
   if (body?.code === 'PASSWORD_CHANGE_REQUIRED') location.hash = `reset=${body.token}`
   if (body?.code === 'DELETION_PENDING') location.hash = `keep=${body.token}`
@@ -94,7 +94,7 @@ function SecondStep() {
   )
 }
 
-/** Asks once more who it is, for a change that needs it; the change then goes on by itself. */
+/** Reauthenticates the user for a change that requires it; the change then continues by itself. */
 export function Prove({ secondFactor }: { secondFactor: boolean }) {
   const send = async (proof: object) => {
     const reply = await session.api.post('/api/auth/reauthenticate', proof)
@@ -105,7 +105,7 @@ export function Prove({ secondFactor }: { secondFactor: boolean }) {
     const given = /[a-z]/i.test(code) ? { recoveryCode: code } : { code }
     return send({ ...password, ...(code.trim() !== '' && given) })
   })
-  // It may have been turned on elsewhere since this page was opened.
+  // The second factor may have been turned on elsewhere since this page was opened.
   const asksFactor = secondFactor || faultOf(prove.reply, 'code') !== undefined
   const byPasskey = useAction(async () => {
     const asked = await askPasskey()

@@ -8,7 +8,7 @@ const language = navigator.languages
 
 document.documentElement.lang = language ?? 'en'
 
-/** In the first of the reader's languages that we have. */
+/** The texts in the first of the reader's languages that we support. */
 export const texts: Texts = { en, de, es }[language ?? 'en'] ?? en
 
 export function filled(text: string, values: Record<string, string | number>): string {
@@ -30,7 +30,7 @@ const FAILURES: Record<string, string> = {
 
 export type LinkState = { state: string; at: string | null }
 
-/** Why a link does not work. */
+/** Explains why a link no longer works. */
 export function endedText({ state, at }: LinkState = { state: '', at: null }): string {
   const { used, replaced, expired, invalid } = texts
   return filled({ used, replaced, expired }[state] ?? invalid, { time: at ? timeIn(at) : '' })
@@ -42,7 +42,7 @@ export function failureText(code: string | undefined): string {
 }
 
 export function dateIn(at: string): string {
-  // In words: of 11/12 readers of one language understand different days.
+  // With the month in words: even readers of one language read 11/12 as different days.
   return new Date(at).toLocaleDateString(document.documentElement.lang, { dateStyle: 'medium' })
 }
 

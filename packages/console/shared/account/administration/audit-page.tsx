@@ -50,7 +50,7 @@ export function AuditPage({ session, events }: { session: Session; events: strin
   )
 }
 
-/** Of every service with accounts. */
+/** The audit events of every service with accounts. */
 const EVENTS =
   'LOGIN LOGOUT REGISTER USER_DISABLED USER_ENABLED ROLES_CHANGED PASSWORD_CHANGED PASSWORD_RESET SESSION_REVOKED DELETION_REQUESTED DELETION_CANCELLED USER_DELETED ACCESS_DENIED '
 

@@ -10,20 +10,20 @@ import { type Column, List } from '../../components/table.tsx'
 import { dateText } from '../../wording.ts'
 
 export const ABOUT_KEYS =
-  'For servers that call this service. A key is shown once, when it is made; the service keeps its hash.'
+  'For servers that call this service. A key is shown once, when it is made; the service keeps only its hash.'
 
 type Props = {
   api: Api
-  /** What a key of this service can be allowed to do. */
+  /** The scopes that a key of this service can have. */
   scopes: readonly string[]
-  /** The list is loaded again whenever this changes. */
+  /** The list is reloaded whenever this changes. */
   by?: unknown
   forbidden?: ComponentChildren
-  /** Shown when the list is refused with a status: what would be needed. */
+  /** Shown when the list is refused with this status: says what is required. */
   instead?(status: number): ComponentChildren
 }
 
-/** Make a key, see its secret once, rotate and revoke: for every service that has keys. */
+/** Create keys (the secret is shown once), rotate and revoke them: for every service with keys. */
 export function ServiceKeys({ api, scopes, by, forbidden, instead }: Props) {
   const keys = useLoad<ServiceKey[]>(() => api.get('/api/service-keys'), [by])
   const make = useAction(
@@ -43,11 +43,11 @@ export function ServiceKeys({ api, scopes, by, forbidden, instead }: Props) {
   return (
     <>
       {keys.body && (
-        <Card title="Make a key" about="It ends after a year, unless you rotate or revoke it.">
+        <Card title="Make a key" about="It expires after a year, unless you rotate or revoke it.">
           <Form
             label="Make a key"
             fields={[
-              { label: 'Name', name: 'name', maxLength: 100, hint: 'Which server has it' },
+              { label: 'Name', name: 'name', maxLength: 100, hint: 'The server that uses it' },
               {
                 label: 'Scopes',
                 name: 'scopes',
@@ -92,7 +92,7 @@ function Issued({ of }: { of: IssuedServiceKey | undefined }) {
 
 const SOON_MS = 30 * 86_400_000
 
-/** When the service gives its first notice. */
+/** The service logs its first warning at the same time. */
 const endsSoon = (end: string) => Date.parse(end) - Date.now() < SOON_MS
 
 const COLUMNS: Column<ServiceKey>[] = [
@@ -115,7 +115,7 @@ const COLUMNS: Column<ServiceKey>[] = [
     of: ({ revokedAt, expiresAt }) => (
       <>
         {revokedAt ? <Badge tone="bad">revoked</Badge> : `until ${dateText(expiresAt)}`}{' '}
-        {!revokedAt && endsSoon(expiresAt) && <Badge tone="warn">ends soon</Badge>}
+        {!revokedAt && endsSoon(expiresAt) && <Badge tone="warn">expires soon</Badge>}
       </>
     ),
   },
@@ -132,7 +132,7 @@ function changeColumn(
           <ConfirmButton
             small
             subject={key.name}
-            question="End it in a day, and make a new one?"
+            question="Make a new key and end this one in a day?"
             onClick={() => change(key, 'rotate')}
           >
             Rotate
@@ -141,7 +141,7 @@ function changeColumn(
             small
             kind="danger"
             subject={key.name}
-            question="End it at once, for good?"
+            question="Revoke it now, for good?"
             onClick={() => change(key, 'revoke')}
           >
             Revoke

@@ -8,7 +8,7 @@ import type { Session } from '../session/session.ts'
 
 type Props = { session: Session; user: UserDetails; reason: string }
 
-/** Without a reason the service refuses. */
+/** The service refuses a change without a reason. */
 export const blockedBy = (reason: string) => reason === '' && 'Give a reason first.'
 
 export function SessionsOfUser({ session, user, version, reason }: Props & { version: string }) {
@@ -72,7 +72,7 @@ export function SessionsOfUser({ session, user, version, reason }: Props & { ver
   )
 }
 
-/** A service without passkeys does not know the path. */
+/** Shows nothing for a service without passkeys, which does not know the path. */
 export function PasskeysOfUser({ session, user, reason }: Props) {
   const path = `/api/users/${user.id}/passkeys`
   const passkeys = useLoad<Passkey[]>(() => session.api.get(path, { silent: true }), [path])

@@ -14,7 +14,7 @@ import type { Session } from '../session/session.ts'
 import { RoleBadges } from '../session/session-bar.tsx'
 import { blockedBy, PasskeysOfUser, SessionsOfUser } from './user-access.tsx'
 
-/** Carries out a change and says what it did. */
+/** Makes a change and shows its effect. */
 export type Act = {
   /** `effect` is shown once the call has succeeded. */
   run(call: () => Promise<Reply>, effect: string): unknown
@@ -32,12 +32,12 @@ type Props = {
   session: Session
   id: number
   actions: MoreActions | undefined
-  /** The list around it shows something else now. */
+  /** Reloads the list that the card was opened from. */
   changed(): unknown
   close(): void
 }
 
-/** What an administrator may do with one account; each step says what it did. */
+/** What an administrator can do with one account. Each change shows its effect. */
 export function UserCard({ session, id, actions, changed, close }: Props) {
   const card = useRef<HTMLDivElement>(null)
   useEffect(() => card.current?.scrollIntoView({ block: 'nearest' }), [])
@@ -67,7 +67,7 @@ export function UserCard({ session, id, actions, changed, close }: Props) {
             {user.body?.username ?? 'Account'}
           </span>
         }
-        about="Disabling an account ends every session of it; roles change at once."
+        about="Disabling an account ends all its sessions; role changes take effect at once."
         actions={<Button small icon="cross" label="Close" onClick={close} />}
       >
         <Loaded of={user}>
@@ -128,7 +128,7 @@ function Reason({ of }: { of: Signal<string> }) {
       bind={of}
       maxLength={500}
       wide
-      hint="Needed for each step; the audit keeps it."
+      hint="Required for each change; the audit records it."
     />
   )
 }
@@ -156,18 +156,18 @@ function StateButtons({ session, user, act }: { session: Session; user: UserDeta
       </ConfirmButton>
       <ConfirmButton
         kind={isAdmin ? 'danger' : 'plain'}
-        question={isAdmin ? 'Take the role away?' : 'Give full access?'}
+        question={isAdmin ? 'Remove the role?' : 'Give full access?'}
         blocked={blockedBy(act.reason)}
         busy={act.busy}
         onClick={() => change({ roles: isAdmin ? others : [...others, ADMIN_ROLE] })}
       >
-        {isAdmin ? 'No longer an administrator' : 'Make an administrator'}
+        {isAdmin ? 'Remove administrator role' : 'Make an administrator'}
       </ConfirmButton>
     </div>
   )
 }
 
-/** A name can have 50 characters, and a question has one line. */
+/** A name can have 50 characters, but the question must fit on one line. */
 export function shortened(name: string): string {
   return name.length > 24 ? `${name.slice(0, 23)}…` : name
 }

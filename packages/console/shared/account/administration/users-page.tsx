@@ -14,11 +14,11 @@ import { AdminRequired, SignedInOnly } from '../session/sign-in.tsx'
 import { type MoreActions, UserCard } from './user-card.tsx'
 
 export type UserPageParts = {
-  /** What else this service can search by. */
+  /** More search fields of this service. */
   filters?: FieldProps[]
-  /** Above the list. */
+  /** Shown above the list. */
   create?(changed: () => void): ComponentChildren
-  /** What else this service can do with an account. */
+  /** More actions of this service on an account. */
   actions?: MoreActions
 }
 
@@ -109,7 +109,7 @@ const PAGE = 20
 
 type TableProps = {
   session: Session
-  /** Empty: everyone, by page numbers. A search goes on with the cursor of the page before. */
+  /** If empty, lists everyone by page number. A search continues from the cursor of the previous page. */
   query: string
   version: number
   actions: MoreActions | undefined

@@ -10,7 +10,7 @@ export function OwnSessionsCard({ session }: { session: Session }) {
   const sessions = useLoad<OwnSession[]>(() => session.api.get('/api/users/me/sessions'))
   const end = useAction(async (id: number) => {
     const reply = await session.api.delete(`/api/users/me/sessions/${id}`)
-    // One that has ended by itself meanwhile is as good as ended.
+    // The session has already ended by itself: treat it as ended.
     return reply.status === 404 ? undefined : reply
   }, sessions.reload)
   return (

@@ -13,12 +13,12 @@ import { PasswordCard } from './password-card.tsx'
 
 type Props = {
   session: Session
-  /** What else this service can do with the own account. */
+  /** Cards that this service adds for the caller's own account. */
   children?: ComponentChildren
 }
 
 export function ProfilePage({ session, children }: Props) {
-  // A password change ends other sessions.
+  // A password change ends other sessions, so the list of sessions is reloaded.
   const passwordChanges = useSignal(0)
   return (
     <Page title="Profile" about="The account this access token belongs to.">

@@ -6,8 +6,8 @@ import type { Session } from './session.ts'
 import { watchNeighbour } from './tokens/shared-sign-in.ts'
 
 /**
- * The sign-in of another service whose tokens are taken here; its console is at this origin or not.
- * `only` where this service has no accounts of its own.
+ * Offers the sign-in of another service whose tokens this one accepts. Its console may be at this origin
+ * or another. `only`: this service has no accounts of its own.
  */
 export function ContinueAs({ session, only }: { session: Session; only?: boolean }) {
   const console = signInConsole()
@@ -31,7 +31,7 @@ export function ContinueAs({ session, only }: { session: Session; only?: boolean
     )
   return (
     <p class="small soft">
-      {only ? 'This service takes accounts of Identity' : 'Accounts of Identity work here, too'}
+      {only ? 'This service accepts Identity accounts' : 'Identity accounts work here, too'}
       {here ? (
         <>
           : <a href={console}>sign in there</a> and come back.
@@ -43,7 +43,7 @@ export function ContinueAs({ session, only }: { session: Session; only?: boolean
   )
 }
 
-/** A page keeps its sign-in to its own origin. */
+/** A sign-in is available only to pages of its own origin. */
 function Elsewhere() {
   const { suite, issuer } = facts.value
   if (suite?.signIn)
@@ -57,7 +57,7 @@ function Elsewhere() {
   )
 }
 
-/** Its pages are where every service has them, unless the launcher knows better. */
+/** The default path of a console, unless the launcher provides another. */
 function signInConsole(): string | undefined {
   const { suite, issuer } = facts.value
   return suite?.signIn ?? (issuer && `${issuer}/api-test/`)

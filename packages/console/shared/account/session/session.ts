@@ -12,7 +12,7 @@ export type Credentials = { username?: string; password?: string }
 
 export type Session = ReturnType<typeof createSession>
 
-/** The signed-in state of one page. It publishes decoded values only, never a credential. */
+/** The sign-in state of one page. It exposes decoded values only, never a credential. */
 export function createSession({ renewsItself }: { renewsItself: boolean }) {
   const decoded = signal<DecodedToken | undefined>(undefined)
   const refreshExpiresAt = signal(0)
@@ -42,7 +42,7 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
     return reply
   }
 
-  /** Takes the pair out of a reply, so that no page holds a token by holding the reply. */
+  /** Removes the token pair from a reply, so that a page that keeps the reply does not keep a token. */
   function received(reply: Reply<TokenPair>): Reply {
     if (!reply.ok) return keepStep(reply)
     secondStep.value = false
@@ -81,7 +81,7 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
   }
 }
 
-/** A sign-in whose first factor was right waits for the second; its token stays in here. */
+/** A sign-in that passed the first factor and waits for the second. Its token never leaves this closure. */
 function createSecondStep() {
   const secondStep = signal(false)
   let mfaToken: string | undefined
@@ -95,7 +95,7 @@ function createSecondStep() {
     return { ...reply, body: { ...reply.body, mfaToken: undefined }, content: new Blob() }
   }
 
-  /** A code of the authenticator, or a recovery code, which has letters. */
+  /** An authenticator code has digits only; a recovery code has letters. */
   function stepWith(code: string): object {
     return /[a-z]/i.test(code) ? { mfaToken, recoveryCode: code } : { mfaToken, code }
   }
@@ -107,13 +107,13 @@ function bearer(accessToken: string | undefined): Record<string, string> {
   return accessToken ? { Authorization: `Bearer ${accessToken}` } : {}
 }
 
-// The seeded accounts of the default configuration; they are in the documentation too.
+// The seeded accounts of the default configuration, which the documentation lists, too.
 export const DEMO_ACCOUNTS = [
   { username: 'user', password: 'password123123', about: 'a user' },
   { username: 'admin', password: 'password123123', about: 'an administrator' },
 ] as const
 
-/** The name may stand in a copied command; a password only if everybody knows it. */
+/** A copied command may contain the username, but a password only if it is public. */
 function notePublicValues(given: { username: string; password: string }): void {
   const isDemo = DEMO_ACCOUNTS.some(({ password }) => password === given.password)
   delete publicValues.PASSWORD

@@ -36,14 +36,14 @@ export function SignInCard({ session }: { session: Session }) {
   )
 }
 
-/** The first factor was right: the account has a second one. */
+/** Shown when the first factor was right and the account has a second one. */
 export function SecondStepCard({ session }: { session: Session }) {
   const complete = useAction(session.completeSignIn)
   const startAgain = () => {
     session.secondStep.value = false
   }
   return (
-    <Card title="Second factor" about="This account asks for a code of its authenticator, too.">
+    <Card title="Second factor" about="This account also needs a code from its authenticator.">
       <Form
         label="Second factor"
         fields={[
@@ -69,17 +69,17 @@ function CodeAdvice({ reply }: { reply: Reply }) {
   return <p>Wait for the next code, then try again.</p>
 }
 
-/** The password was right where the service sends a token: the account page takes it. */
+/** If the service sends a token, the password was right: the account page continues with that token. */
 function Advice({ reply }: { reply: Reply }) {
   const { code, token } = reply.body ?? {}
   if (code === 'PASSWORD_CHANGE_REQUIRED')
     return <a href={`${baseUrl}/account/#reset=${token}`}>Choose a new password</a>
   if (code === 'DELETION_PENDING')
     return <a href={`${baseUrl}/account/#keep=${token}`}>Keep the account</a>
-  return <p>Check both.</p>
+  return <p>Check the username and the password.</p>
 }
 
-/** What a caller without the role can do about a 403. */
+/** Advice for a 403 to a caller without the role. */
 export function AdminRequired({ session, to }: { session: Session; to: string }) {
   return (
     <>
@@ -91,7 +91,7 @@ export function AdminRequired({ session, to }: { session: Session; to: string })
 
 type DemoAccountsProps = {
   signIn(credentials: Credentials): void
-  /** Names; all of them unless given. */
+  /** Usernames; all demo accounts by default. */
   accounts?: string[]
 }
 
@@ -110,7 +110,7 @@ export function DemoAccounts({ signIn, accounts }: DemoAccountsProps) {
   )
 }
 
-/** Shows its content to a signed-in caller and offers everyone else a sign-in. */
+/** Shows its content to a signed-in caller and a sign-in to everyone else. */
 export function SignedInOnly(props: { session: Session; children: ComponentChildren }) {
   if (props.session.claims.value) return <>{props.children}</>
   if (!props.session.restored.value) return <Skeleton />
@@ -123,14 +123,14 @@ export function SignedInOnly(props: { session: Session; children: ComponentChild
   )
 }
 
-/** For what only accounts of this service have; another service manages its own. */
+/** For pages that only accounts of this service have; another service manages its own accounts. */
 export function OwnAccountOnly(props: { session: Session; children: ComponentChildren }) {
   const { neighbour } = props.session
   if (!neighbour.value) return <SignedInOnly {...props} />
   return (
     <EmptyState
       icon="person"
-      title="Your account is one of Identity"
+      title="Your account belongs to Identity"
       about="It is managed there. This page is for accounts of this service."
     >
       <ButtonLink href={neighbour.value}>Open Identity</ButtonLink>

@@ -79,7 +79,7 @@ function credentialOf({ requestHeaders }: Exchange): 'key' | 'token' | undefined
 
 const language = signal<'curl' | 'fetch'>('curl')
 
-/** The request as code. Secrets appear by name only, so the text is safe to paste anywhere. */
+/** The request as code. Secrets are placeholders, so the text is safe to paste anywhere. */
 function SnippetView({ exchange }: { exchange: Exchange }) {
   const base = exchange.base ?? baseUrl
   const isCurl = language.value === 'curl'
@@ -115,13 +115,13 @@ function SnippetView({ exchange }: { exchange: Exchange }) {
       </div>
       <Code text={text} label={`The request as ${language.value}`} />
       {isCurl && text.search(PLACEHOLDER) >= 0 && (
-        <p class="small soft">The copy begins with what sets the variables.</p>
+        <p class="small soft">The copied command first sets these variables.</p>
       )}
       {exchange.requestFile && (
         <p class="small soft">
           {isCurl
-            ? `Run it in the folder of ${exchange.requestFile.name}, or write its path after the @.`
-            : `Run it with Node in the folder of ${exchange.requestFile.name}, or write its path. In a browser, file is one that was chosen in the page.`}
+            ? `Run it in the folder of ${exchange.requestFile.name}, or put its path after the @.`
+            : `Run it with Node in the folder of ${exchange.requestFile.name}, or put its path there. In a browser, use a file chosen in the page instead.`}
         </p>
       )}
     </section>

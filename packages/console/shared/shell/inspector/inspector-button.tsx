@@ -3,7 +3,7 @@ import { Button } from '../../components/button.tsx'
 import { inspectorOpen, panel } from '../visibility.ts'
 import { StatusBadge } from './status-badge.tsx'
 
-/** Opens the inspector where there is no room to show it all the time. */
+/** Opens the inspector on screens that are too small to show it permanently. */
 export function InspectorButton() {
   const [latest] = exchanges.value
   return (

@@ -67,7 +67,7 @@ export function Inspector() {
 
 const STEP = 24
 
-/** Dragged, or moved with the arrow keys. */
+/** Can be dragged, or moved with the arrow keys. */
 function PanelEdge() {
   const drag = (event: PointerEvent) => {
     const edge = event.currentTarget as HTMLElement
@@ -88,7 +88,7 @@ function PanelEdge() {
       class="edge"
       role="separator"
       aria-orientation="vertical"
-      aria-label="Width of the requests"
+      aria-label="Width of the request panel"
       aria-valuenow={panel.value.width}
       aria-valuemin={240}
       aria-valuemax={900}
@@ -99,7 +99,7 @@ function PanelEdge() {
   )
 }
 
-/** The focus goes back to the button that opened the sheet, where there is one. */
+/** Returns the focus to the button that opened the sheet, if there is one. */
 function closeInspector(): void {
   inspectorOpen.value = false
   document.querySelector<HTMLElement>('.open-inspector')?.focus()
@@ -107,7 +107,7 @@ function closeInspector(): void {
 
 const MOST_LISTED = 6
 
-/** The newest, and all of them on request: a list that scrolls inside the panel is hard to use. */
+/** Shows the newest, and the rest on request: a list that scrolls inside the panel is hard to use. */
 function ExchangeList(props: { exchanges: Exchange[]; selected: number }) {
   const all = useSignal(false)
   const more = props.exchanges.length - MOST_LISTED

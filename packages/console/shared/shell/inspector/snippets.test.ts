@@ -38,7 +38,7 @@ test('a password is spliced into the quoted body', () => {
   assert.doesNotMatch(curl, /secret/)
 })
 
-test('a key of storage settings is hidden like a password', () => {
+test('the keys of storage settings are hidden like a password', () => {
   const body = concealBody({ bucket: 'files', accessKey: 'AK', secretKey: 'SK', other: ['SK'] })
 
   assert.deepEqual(body, {
@@ -53,7 +53,7 @@ test('the secret of a webhook endpoint is hidden like a password', () => {
   assert.deepEqual(body, [{ url: 'http://x', secret: hidden, secondSecret: hidden }])
 })
 
-test('fetch names the variables a program has to fill in', () => {
+test('fetch uses variables that a program has to set', () => {
   const requestHeaders = concealHeaders({ 'X-API-KEY': 'k', 'Content-Type': 'application/json' })
   const requestBody = concealBody({ refreshToken: 'r' })
 
@@ -77,7 +77,7 @@ test('an upload is a form field with its declared type', () => {
   assert.match(curlOf(exchange({ requestFile }), ORIGIN), /-F 'file=@lake\.png;type=image\/png'/)
 })
 
-test('a program that uploads reads the file itself, and runs as it is', async (t) => {
+test('a program that uploads reads the file itself and runs unchanged', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'snippet-'))
   t.after(() => rm(folder, { recursive: true }))
   await writeFile(join(folder, 'lake.png'), 'the bytes')
@@ -103,7 +103,7 @@ test('a program that uploads reads the file itself, and runs as it is', async (t
   )
 })
 
-test('a copied command sets what it needs, and is one line to the shell', (t) => {
+test('a copied command sets its variables and is a single line to the shell', (t) => {
   const requestHeaders = concealHeaders({ Authorization: 'Bearer eyJsecret' })
   const command = curlOf(exchange({ requestHeaders }), ORIGIN)
   publicValues.USERNAME = 'user'
@@ -119,13 +119,13 @@ test('a copied command sets what it needs, and is one line to the shell', (t) =>
   assert.ok(copied.endsWith(command))
 })
 
-test('a copied command without variables is as it was', () => {
+test('a copied command without variables is unchanged', () => {
   const command = curlOf(exchange({ path: '/actuator/health' }), ORIGIN)
 
   assert.equal(runnable(command, ORIGIN, true), command)
 })
 
-test('a program names each variable before it uses it', () => {
+test('a program declares each variable before it uses it', () => {
   const requestHeaders = concealHeaders({ 'X-API-KEY': 'k' })
 
   const code = fetchOf(exchange({ requestHeaders }), ORIGIN)

@@ -17,8 +17,8 @@ export function curlOf(exchange: Exchange, baseUrl: string): string {
 }
 
 /**
- * The command with everything it needs before it. It is one line to the shell: what is pasted after a
- * line that asks for something would be the answer.
+ * Prefixes the command with everything it needs. It is a single line to the shell, because `read` would
+ * take the next pasted line as its input.
  */
 export function runnable(command: string, baseUrl: string, hasAccounts: boolean): string {
   const names = new Set([...command.matchAll(PLACEHOLDER)].map(([, name = '']) => name))
@@ -46,7 +46,7 @@ function memberOf(name: string): string {
   return `sed 's/.*"${name}":"\\([^"]*\\)".*/\\1/'`
 }
 
-/** The same request for a program; the placeholders are its variables. */
+/** The same request for a program, with the placeholders as variables. */
 export function fetchOf(exchange: Exchange, baseUrl: string): string {
   const options = [`  method: '${exchange.method}',`]
   const headers = Object.entries(exchange.requestHeaders).map(
@@ -66,7 +66,7 @@ export function fetchOf(exchange: Exchange, baseUrl: string): string {
 
 const IMPORT = "import { openAsBlob } from 'node:fs'\n\n"
 
-/** Node reads the file from its path; a browser has it from a field, and needs neither line about it. */
+/** Node reads the file from its path. A browser has it from a field and needs neither this line nor the import. */
 function formOf({ name, type }: { name: string; type: string }): string {
   const path = JSON.stringify(name)
   return `const file = await openAsBlob(${path}, { type: ${JSON.stringify(type)} })
@@ -81,7 +81,7 @@ function isForm({ requestHeaders }: Exchange): boolean {
   return requestHeaders['Content-Type'] === FORM
 }
 
-// A header with a variable in it reads best in double quotes, where the shell fills it in.
+// A header that ends with a variable is easiest to read in double quotes, where the shell expands it.
 function headerArgument(header: string): string {
   return /^[^"`\\]*\$[A-Z_]+$/.test(header) ? `"${header}"` : `'${quoted(header)}'`
 }

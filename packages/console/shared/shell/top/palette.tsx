@@ -14,7 +14,7 @@ export function Palette({ definition }: { definition: ConsoleDefinition }) {
     addEventListener('keydown', openOnShortcut)
     return () => removeEventListener('keydown', openOnShortcut)
   }, [])
-  // A layout effect, so that what is typed right after the shortcut reaches the field.
+  // A layout effect, so that text typed right after the shortcut reaches the field.
   useLayoutEffect(() => {
     query.value = ''
     if (paletteOpen.value) dialog.current?.showModal()

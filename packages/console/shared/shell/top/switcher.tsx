@@ -1,7 +1,7 @@
 import { Icon } from '../../components/icon.tsx'
 import { facts } from '../facts.ts'
 
-/** The consoles of the other services, where several run together. Escape and a click close it. */
+/** The consoles of the other services, if several run together. Escape or a click closes it. */
 export function Switcher() {
   if (!facts.value.suite) return null
   const { home, consoles } = facts.value.suite

@@ -17,7 +17,7 @@ type Verb = 'test' | 'pause' | 'resume' | 'secret' | 'rotate' | 'delete'
 
 type Props = { api: Api; by?: unknown; forbidden?: ComponentChildren }
 
-/** Where events are sent: how each endpoint is, and everything that can be done to it. */
+/** The endpoints that events are sent to: their state, and every action on them. */
 export function Endpoints({ api, by, forbidden }: Props) {
   const endpoints = useLoad<WebhookEndpoint[]>(() => api.get(PATH), [by])
   const make = useAction(
@@ -79,14 +79,14 @@ function Outcome({ body }: { body: { secret?: string; eventId?: string } | undef
   if (body?.eventId)
     return (
       <Success>
-        A ping is on its way. <a href={`#/events/${body.eventId}`}>See what became of it</a>
+        A ping is on its way. <a href={`#/events/${body.eventId}`}>See its deliveries</a>
       </Success>
     )
   if (!body?.secret) return null
   const { secret } = body
   return (
     <Notice tone="good" alert>
-      <p>Receivers verify with this secret:</p>
+      <p>Receivers verify signatures with this secret:</p>
       <Code text={secret} label="The secret" />
       <span class="row">
         <CopyButton text={() => secret} label="Copy the secret" />
@@ -100,14 +100,14 @@ const CLIENT = '@plinth/client/webhooks'
 
 const VERIFIER = `import { verifyWebhook } from '${CLIENT}'
 
-/** Of a request whose body no JSON parser has read. */
+/** Needs the raw body: no JSON parser may have read the request before. */
 export async function receive(request) {
   const event = await verifyWebhook({
     secrets: process.env.WEBHOOK_SECRET,
     headers: request.headers,
     body: await request.text(),
   })
-  // Store event.id under a unique index, together with what you do: an event may come twice.
+  // Store event.id under a unique index, in the same transaction as your work: an event may arrive twice.
   return new Response(null, { status: 204 })
 }
 `
@@ -141,8 +141,8 @@ const COLUMNS: Column<WebhookEndpoint>[] = [
 ]
 
 function healthOf({ firstFailureAt, lastSuccessAt }: WebhookEndpoint): string {
-  if (firstFailureAt) return `fails since ${dateText(firstFailureAt)}`
-  return lastSuccessAt ? `answered ${dateText(lastSuccessAt)}` : 'not heard of yet'
+  if (firstFailureAt) return `failing since ${dateText(firstFailureAt)}`
+  return lastSuccessAt ? `answered ${dateText(lastSuccessAt)}` : 'no delivery yet'
 }
 
 const LABELS: Record<Verb, string> = {
@@ -154,10 +154,10 @@ const LABELS: Record<Verb, string> = {
   delete: 'Delete',
 }
 
-/** What cannot be undone is asked before. */
+/** Actions that cannot be undone ask first. */
 const QUESTIONS: Partial<Record<Verb, string>> = {
-  rotate: 'End the old secret in a day?',
-  delete: 'Delete it, with its secret?',
+  rotate: 'Replace it? The old secret ends in a day.',
+  delete: 'Delete it and its secret?',
 }
 
 function changeColumn(

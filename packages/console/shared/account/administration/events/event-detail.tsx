@@ -14,7 +14,7 @@ type Detail = { event: WebhookEvent; deliveries: Delivery[]; forwards: EventForw
 
 type Props = { api: Api; id: string; forbidden?: ComponentChildren }
 
-/** An event as it is sent, and what became of it at each endpoint. */
+/** An event as it is sent, and its deliveries to each endpoint. */
 export function EventDetail({ api, id, forbidden }: Props) {
   const path = `/api/events/${encodeURIComponent(id)}`
   const detail = useLoad<Detail>(() => api.get(path), [id])
@@ -36,7 +36,7 @@ export function EventDetail({ api, id, forbidden }: Props) {
               <>
                 <CopyButton text={() => JSON.stringify(event)} label="Copy the body" />
                 <Button icon="refresh" small onClick={detail.reload}>
-                  Look again
+                  Reload
                 </Button>
                 <Button small busy={replay.busy} onClick={() => replay.run()}>
                   Send to all again
@@ -47,7 +47,7 @@ export function EventDetail({ api, id, forbidden }: Props) {
             <Refusal reply={replay.reply} />
             <Code text={JSON.stringify(event, null, 2)} label="The body" />
           </Card>
-          {deliveries.length === 0 && <p class="soft">No endpoint wants this event.</p>}
+          {deliveries.length === 0 && <p class="soft">No endpoint receives this event.</p>}
           {deliveries.map((delivery) => (
             <DeliveryCard
               key={delivery.endpointId}
@@ -58,7 +58,7 @@ export function EventDetail({ api, id, forbidden }: Props) {
           {forwards.length > 0 && (
             <Card
               title="Forwarded"
-              about="By plinth listen, which said what the receiver answered."
+              about="By plinth listen, which reported the receiver's replies."
             >
               <Table
                 caption="Forwards"
@@ -119,7 +119,7 @@ const ATTEMPT_COLUMNS: Column<Attempt>[] = [
 
 const COLUMNS: Column<Delivery['attempts'][number]>[] = [
   ...ATTEMPT_COLUMNS,
-  { title: 'Because of', of: ({ trigger }) => trigger },
+  { title: 'Trigger', of: ({ trigger }) => trigger },
   { title: 'Reply', of: ({ reply }) => reply && <code>{reply}</code> },
 ]
 

@@ -13,16 +13,16 @@ import { Endpoints } from './endpoints.tsx'
 import { EventDetail } from './event-detail.tsx'
 
 export const ABOUT_EVENTS =
-  'What happened here in the last 30 days, and the addresses that are told of it by webhook.'
+  'The events of the last 30 days, and the endpoints that receive them by webhook.'
 
 type Props = {
   api: Api
-  /** Everything is loaded again whenever this changes. */
+  /** Everything is reloaded whenever this changes. */
   by?: unknown
   forbidden?: ComponentChildren
 }
 
-/** Endpoints and events, or one event: for every service that tells what happened. */
+/** The endpoints and events, or one event: for every service that emits events. */
 export function Events({ api, by, forbidden }: Props) {
   const id = route.value[1]
   if (id) return <EventDetail api={api} id={id} forbidden={forbidden} />
@@ -60,7 +60,7 @@ function EventList({ api, by }: Omit<Props, 'forbidden'>) {
           { label: 'Deliveries', name: 'state', options: STATES },
         ]}
         action={{ run: choose }}
-        send="Show them"
+        send="Show"
         icon="search"
       />
       {events.refusal?.status !== 403 && (
@@ -68,7 +68,7 @@ function EventList({ api, by }: Omit<Props, 'forbidden'>) {
           of={{ ...events, body: items }}
           caption="Events"
           columns={COLUMNS}
-          empty={<p class="soft">There are none.</p>}
+          empty={<p class="soft">There are no such events.</p>}
         />
       )}
       <div class="row">
@@ -94,7 +94,7 @@ function EventList({ api, by }: Omit<Props, 'forbidden'>) {
 
 const STATES = [
   { value: '', label: 'any' },
-  { value: 'pending', label: 'one under way' },
+  { value: 'pending', label: 'one pending' },
   { value: 'failed', label: 'one failed' },
   { value: 'done', label: 'one done' },
 ]

@@ -4,7 +4,7 @@ const ANSWER_MS = 2_000
 
 type Handover<Value> = ReturnType<typeof createHandover<Value>>
 
-/** One for each console: two parts of a page may ask for the same. */
+/** One per console: two parts of a page may open the same one. */
 const opened = new Map<string, Handover<unknown>>()
 
 export function openHandover<Value>(address: string): Handover<Value> {
@@ -14,10 +14,10 @@ export function openHandover<Value>(address: string): Handover<Value> {
 }
 
 /**
- * Carries a value over the reload of a lone page where browsers end a shared worker with its last page,
- * as Firefox and Safari do. A service worker outlives the page: it gets the value as the page goes, keeps
- * it in memory for some seconds, and gives it to the first page that asks. There is none without a secure
- * context; there the value ends with the page.
+ * Carries a value over the reload of the only open page in browsers that end a shared worker with its
+ * last page, as Firefox and Safari do. A service worker outlives the page: it receives the value when the
+ * page unloads, keeps it in memory for some seconds, and gives it to the first page that asks. Without a
+ * secure context there are no service workers, and the value is lost with the page.
  */
 function createHandover<Value>(address: string) {
   const { serviceWorker } = navigator as { serviceWorker?: ServiceWorkerContainer }
@@ -30,7 +30,7 @@ function createHandover<Value>(address: string) {
     if (current) worker?.postMessage(current)
   })
 
-  /** Does nothing new where it is registered already. */
+  /** Has no effect if the worker is already registered. */
   async function register(): Promise<void> {
     const registered = await serviceWorker?.register(trusted(address)).catch(() => undefined)
     worker = registered?.active ?? registered?.waiting ?? registered?.installing
@@ -47,12 +47,12 @@ function createHandover<Value>(address: string) {
   }
 
   return {
-    /** What the page that asks next is to get. */
+    /** Sets what the next page will get. */
     note(kept: Value | undefined): void {
       current = { kept }
     },
 
-    /** What the page before has left. */
+    /** Gets what the previous page left. */
     take(): Promise<Value | undefined> {
       taken ??= ask()
       return taken

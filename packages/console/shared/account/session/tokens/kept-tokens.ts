@@ -2,26 +2,26 @@ import type { TokenPair } from '@plinth/client'
 import { openHandover } from './handover.ts'
 import { trusted } from './worker-address.ts'
 
-/** The dates of a pair are relative to when it was received. */
+/** The lifetimes of a pair count from when it was received. */
 export type Kept = { pair: TokenPair; receivedAt: number }
 
 export type KeptTokens<Value = Kept> = {
   read(): Promise<Value | undefined>
   keep(value: Value | undefined): Promise<void>
-  /** One page at a time: a refresh token works once, whichever page uses it. */
-  alone<T>(work: () => Promise<T>): Promise<T>
+  /** Runs `work` in one page at a time: a refresh token works only once across all pages. */
+  withLock<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** For a page without others. */
+/** For a page that shares nothing. */
 export const notKept: KeptTokens<never> = {
   read: async () => undefined,
   keep: async () => {},
-  alone: (work) => work(),
+  withLock: (work) => work(),
 }
 
 /**
- * What pages of one console keep together, in the memory of a worker. Storage would do too, but
- * browsers write it to disk, and the console promises to keep tokens in memory only.
+ * A value that the pages of one console share, in the memory of a worker. Browser storage would work,
+ * too, but is written to disk, and the console promises to keep tokens in memory only.
  */
 export function openKept<Value>(
   script: string,
@@ -50,12 +50,12 @@ export function openKept<Value>(
       handover?.note(kept)
       await ask({ kept })
     },
-    alone: (work) =>
+    withLock: (work) =>
       navigator.locks ? navigator.locks.request(`tokens ${address}`, work) : work(),
   }
 }
 
-/** `isOld`: from before a reload, so that it counts only while no page has said anything else. */
+/** `isOld`: the value is from before a reload, so it counts only if no page has set another one since. */
 type Question<Value> = { kept?: Value | undefined; isOld?: boolean }
 type Answer<Value> = { kept?: Value; isTold?: boolean }
 
@@ -74,14 +74,14 @@ function questionsTo<Value>(port: MessagePort, onChange: (value: Value | undefin
     const question = questions
     const { promise, resolve } = Promise.withResolvers<Answer<Value>>()
     waiting.set(question, resolve)
-    // A worker that does not answer must not keep the page from working.
+    // A worker that does not answer must not block the page.
     setTimeout(resolve, ANSWER_MS, {})
     port.postMessage({ ...message, question })
     return promise
   }
 }
 
-/** Where there are no shared workers, as in some browsers of phones. */
+/** For browsers without shared workers, such as some on phones. */
 function inThisPage<Value>() {
   let answer: Answer<Value> = {}
   return async (message: Question<Value>): Promise<Answer<Value>> => {
@@ -94,7 +94,7 @@ type Worker = { port: MessagePort; outlivesPages: boolean }
 
 function startWorker(address: string): Worker | undefined {
   let outlivesPages = false
-  // Read by browsers that can keep it alive over a reload; the lock says for how long.
+  // Read only by browsers that can keep the worker alive over a reload. The lock tells it how long it is needed.
   const options: WorkerOptions & { readonly extendedLifetime: boolean } = {
     get extendedLifetime() {
       outlivesPages = Boolean(navigator.locks)

@@ -1,9 +1,9 @@
-/** Keeps what the pages of a console give it, in memory and nowhere else. */
+/** The value that the pages of a console share. It is kept in memory and nowhere else. */
 let kept: unknown
 
 /**
- * As a shared worker: passes changes on to the other pages. Where the browser lets it outlive a reload of the last page,
- * it ends when that does not come back.
+ * As a shared worker: passes changes on to the other pages. If the browser lets it outlive its last page,
+ * it closes itself when no page comes back.
  */
 function keepForPages(): void {
   const pages = new Set<MessagePort>()
@@ -31,7 +31,7 @@ const MISSED_CHECKS = 3
 
 let missed = 0
 
-// Each page holds a lock as long as it is there. Without locks a page lets the browser end the worker.
+// Each page holds a lock while it is open. In browsers without locks, pages leave it to the browser to end the worker.
 async function endWithoutPages(): Promise<void> {
   const { held = [] } = (await navigator.locks?.query()) ?? {}
   const isUsed = !navigator.locks || held.some(({ name }) => name === `page ${location.href}`)
@@ -41,7 +41,7 @@ async function endWithoutPages(): Promise<void> {
 
 type Handover = MessageEvent & { waitUntil(work: Promise<void>): void }
 
-/** As a service worker: from the page that goes to the one that comes, once. It handles no requests. */
+/** As a service worker: hands the value from the unloading page to the next one, once. It handles no requests. */
 function keepOverReload(): void {
   addEventListener('message', (event) => {
     const { data, ports } = event as MessageEvent

@@ -3,10 +3,10 @@ import { signInAt } from '../../../api/concealment.ts'
 import { claimsOf, decodeToken } from './decoded-token.ts'
 import { type Kept, type KeptTokens, openKept } from './kept-tokens.ts'
 
-/** The tokens of this console, or the console at this origin whose sign-in it uses. */
+/** The tokens of this console, or another console at this origin whose sign-in it uses. */
 type Remembered = Kept | { neighbour: string }
 
-/** What the tabs of a console share. `take` gets the tokens whenever another page has changed them. */
+/** The sign-in that the tabs of a console share. `take` is called whenever another page changes the tokens. */
 export function shareSignIn(take: (kept: Kept | undefined) => void) {
   const restored = signal(false)
   const neighbour = signal<string | undefined>(undefined)
@@ -26,7 +26,7 @@ export function shareSignIn(take: (kept: Kept | undefined) => void) {
     restored.value = true
   }
 
-  /** From now on the tokens are those of the console at that address, as long as it has any. */
+  /** Uses the tokens of the console at that address for as long as it has any. */
   async function follow(console: string): Promise<void> {
     neighbour.value = console
     signInAt.base = accountsOf(console)
@@ -49,7 +49,7 @@ export function shareSignIn(take: (kept: Kept | undefined) => void) {
   const kept: KeptTokens = {
     read: () => current.read(),
     keep: (value) => current.keep(value),
-    alone: (work) => current.alone(work),
+    withLock: (work) => current.withLock(work),
   }
   const continueFrom = async (console: string) => {
     await own.keep({ neighbour: console })
@@ -58,7 +58,7 @@ export function shareSignIn(take: (kept: Kept | undefined) => void) {
   return { kept, restored, neighbour, continueFrom, leave }
 }
 
-/** Who is signed in at another console of this origin, and whenever that changes. */
+/** Reports who is signed in at another console of this origin, now and whenever it changes. */
 export async function watchNeighbour(
   console: string,
   onChange: (username: string | undefined) => void,
@@ -77,7 +77,7 @@ function workerOf(console: string): string {
   return new URL('session-worker.js', new URL(console, location.href)).href
 }
 
-/** Where the accounts of a console are: its service is the folder above its pages. */
+/** The base URL of the service whose accounts a console uses: the folder above its pages. */
 export function accountsOf(console: string | undefined): string | undefined {
   return console && new URL('..', new URL(console, location.href)).href.replace(/\/$/, '')
 }

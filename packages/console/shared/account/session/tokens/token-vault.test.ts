@@ -13,7 +13,7 @@ const pair = (number: number): TokenPair => ({
   refreshTokenExpiresInSeconds: 60,
 })
 
-function vaultThatCounts() {
+function countingVault() {
   const sent: string[] = []
   const rotate = async (refreshToken: string) => {
     sent.push(refreshToken)
@@ -23,7 +23,7 @@ function vaultThatCounts() {
 }
 
 test('callers that refresh at the same time share one request', async () => {
-  const { sent, vault } = vaultThatCounts()
+  const { sent, vault } = countingVault()
   vault.put(pair(1))
 
   const results = await Promise.all([vault.refresh(), vault.refresh(), vault.refresh()])
@@ -34,7 +34,7 @@ test('callers that refresh at the same time share one request', async () => {
 })
 
 test('the next refresh uses the next token', async () => {
-  const { sent, vault } = vaultThatCounts()
+  const { sent, vault } = countingVault()
   vault.put(pair(1))
 
   await vault.refresh()
@@ -45,14 +45,14 @@ test('the next refresh uses the next token', async () => {
 })
 
 test('without a session there is nothing to refresh', async () => {
-  const { sent, vault } = vaultThatCounts()
+  const { sent, vault } = countingVault()
 
   assert.equal(await vault.refresh(), false)
   assert.deepEqual(sent, [])
 })
 
 test('a refresh does not restore a session that ended in the meantime', async () => {
-  const { vault } = vaultThatCounts()
+  const { vault } = countingVault()
   vault.put(pair(1))
 
   const refreshing = vault.refresh()
@@ -74,7 +74,7 @@ function logoutThatAnswers(...statuses: number[]) {
 }
 
 test('a logout with an expired access token is sent again with the new refresh token', async () => {
-  const { vault } = vaultThatCounts()
+  const { vault } = countingVault()
   const { named, logOut } = logoutThatAnswers(401)
   vault.put(pair(1))
 
@@ -85,8 +85,8 @@ test('a logout with an expired access token is sent again with the new refresh t
   assert.equal(vault.accessToken(), undefined)
 })
 
-test('a logout waits for a refresh under way', async () => {
-  const { vault } = vaultThatCounts()
+test('a logout waits for a refresh in flight', async () => {
+  const { vault } = countingVault()
   const { named, logOut } = logoutThatAnswers()
   vault.put(pair(1))
 
@@ -96,8 +96,8 @@ test('a logout waits for a refresh under way', async () => {
   assert.equal(vault.accessToken(), undefined)
 })
 
-test('a logout that a refresh overtook is sent again', async () => {
-  const { vault } = vaultThatCounts()
+test('a logout whose token was refreshed meanwhile is sent again', async () => {
+  const { vault } = countingVault()
   const { named, logOut } = logoutThatAnswers()
   vault.put(pair(1))
 
@@ -123,8 +123,8 @@ test('the tokens are kept when a logout fails, and discarded when the session is
   assert.equal(vault.accessToken(), undefined)
 })
 
-/** What the worker and the locks of a browser do for pages of one console. */
-function pagesTogether() {
+/** Stands in for the worker and the locks that a browser provides to the pages of one console. */
+function pagesOfOneConsole() {
   let kept: Kept | undefined
   let turn: Promise<unknown> = Promise.resolve()
   const shared: KeptTokens = {
@@ -132,7 +132,7 @@ function pagesTogether() {
     keep: async (value) => {
       kept = value
     },
-    alone: (work) => {
+    withLock: (work) => {
       const done = turn.then(work)
       turn = done.catch(() => {})
       return done
@@ -147,7 +147,7 @@ function pagesTogether() {
 }
 
 test('two pages refresh once, and both have the new pair', async () => {
-  const { sent, open } = pagesTogether()
+  const { sent, open } = pagesOfOneConsole()
   const [one, other] = [open(), open()]
   await one.put(pair(1))
   other.take({ pair: pair(1), receivedAt: 0 })
@@ -159,8 +159,8 @@ test('two pages refresh once, and both have the new pair', async () => {
   assert.deepEqual([one.accessToken(), other.accessToken()], ['access-2', 'access-2'])
 })
 
-test('a logout empties what the pages keep together', async () => {
-  const { open, shared } = pagesTogether()
+test('a logout clears the tokens that the pages share', async () => {
+  const { open, shared } = pagesOfOneConsole()
   const page = open()
   await page.put(pair(1))
 

@@ -8,9 +8,9 @@ type Logout = (refreshToken: string) => Promise<Reply>
 const RENEWED_ELSEWHERE = { ok: true, status: 200 } as Reply<TokenPair>
 
 /**
- * Holds the tokens of one page, and shares them with its other pages through `kept`. They live in
- * memory and nowhere else: no storage, no cookie, no global, no signal. `onChange` gets every new
- * pair, so that its dates can be shown.
+ * Holds the tokens of one page and shares them with the other pages of the console through `kept`. They
+ * live in memory and nowhere else: no storage, no cookie, no global, no signal. `onChange` gets every
+ * new pair, so that its expiry can be shown.
  */
 export function createTokenVault(
   rotate: Rotation,
@@ -21,7 +21,7 @@ export function createTokenVault(
   let spentRefreshToken: string | undefined
   let rotating: Promise<Reply<TokenPair> | undefined> | undefined
 
-  /** What another page, or an earlier life of this one, has put there. */
+  /** Takes over a pair from another page, or from this one before a reload. */
   function take(next: Kept | undefined): void {
     if (pair) spentRefreshToken = pair.refreshToken
     pair = next?.pair
@@ -34,7 +34,7 @@ export function createTokenVault(
     await kept.keep(next)
   }
 
-  /** `spent` was the pair when the refresh was asked for; by its turn another page may be done. */
+  /** `spent` was the pair when the refresh was requested. Another page may have refreshed it meanwhile. */
   async function rotateOnce(spent: TokenPair): Promise<Reply<TokenPair> | undefined> {
     const current = await kept.read()
     if (pair === spent && current && current.pair.refreshToken !== spent.refreshToken) take(current)
@@ -50,7 +50,7 @@ export function createTokenVault(
     const spent = pair
     if (!spent) return undefined
     rotating ??= kept
-      .alone(() => rotateOnce(spent))
+      .withLock(() => rotateOnce(spent))
       .finally(() => {
         rotating = undefined
       })
@@ -61,7 +61,7 @@ export function createTokenVault(
     return (await rotation())?.ok ?? false
   }
 
-  /** Logs out and, when the access token had expired, once more with a new pair. */
+  /** Logs out; if the access token had expired, refreshes and tries once more. */
   async function end(logOut: Logout): Promise<Reply | undefined> {
     const reply = await endOnce(logOut)
     if (reply?.status !== 401) return reply

@@ -12,8 +12,8 @@ const RULES: Policy = {
 }
 
 /**
- * The one policy that the page may make, and makes before anything else runs: a second one of the
- * name is refused. It lets workers of consoles at this origin pass and nothing else.
+ * The only Trusted Types policy that the page may create. It is created before anything else runs, because
+ * a second policy of the same name is refused. It allows only the workers of consoles at this origin.
  */
 const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes }
 const policy = trustedTypes?.createPolicy('plinth-worker', RULES) ?? RULES
