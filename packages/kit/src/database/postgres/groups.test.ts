@@ -145,7 +145,10 @@ describe('transactions of one turn on postgres', { skip: postgres.skip }, () => 
 
   test('wait for their turn no longer than for a connection, and fail together', async (t) => {
     const url = await postgres.freshUrl(t)
-    const { db, close } = await openDatabase<Tables>(url, [TABLES], { poolSize: 1, connectMs: 1000 })
+    const { db, close } = await openDatabase<Tables>(url, [TABLES], {
+      poolSize: 1,
+      connectMs: 1000,
+    })
     t.after(close)
     const attempt = (name: string) =>
       inTransaction(db, (one) => lock(one, { name }), { groupKey: name })
