@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { findUserByUsername, type User } from '@plinth/accounts'
 import { cheapHashing } from '@plinth/accounts/testing'
-import { openDatabase } from '@plinth/kit'
+import { inTransaction, openDatabase } from '@plinth/kit'
 import { type Api, spawnService, testClock } from '@plinth/kit/testing'
+import { sql } from 'kysely'
 import { until } from '../../../test/until.ts'
 import { type IdentityConfig, openForOperator } from '../src/app.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
@@ -370,6 +371,54 @@ for (const engine of engines) {
 
       const [mail] = await outboxWhen(api, ([first]) => first?.state === 'dropped')
       assert.match(mail?.lastReply ?? '', /expired/)
+    })
+  })
+}
+
+for (const engine of engines) {
+  describe(`a mail in the outbox on ${engine.name}`, { skip: engine.skip }, () => {
+    test('wakes the delivery when its transaction commits, and not when that is rolled back', async (t) => {
+      const { config } = await startIdentity(t, { engine })
+      const { db, close } = await openDatabase<IdentityTables>(
+        config.databaseUrl,
+        identityMigrations,
+      )
+      t.after(close)
+      let wakes = 0
+      const outbox = { ...openOutbox(db, testClock(), config), wake: () => (wakes += 1) }
+      const mail = { kind: 'password-reset', to: ALICE.email, lifetimeSeconds: 1800 } as const
+      const queue = (fails: boolean) =>
+        inTransaction(db, async (transaction) => {
+          await queueMail(outbox, transaction, mail, ORIGIN)
+          assert.equal(wakes, 0)
+          if (fails) throw new Error('rolled back')
+        })
+
+      await assert.rejects(queue(true), /rolled back/)
+      assert.equal(wakes, 0)
+      await queue(false)
+      assert.equal(wakes, 1)
+    })
+
+    test('that could not be prepared is tried again after five seconds', async (t) => {
+      const smtp = await startSmtpServer(t)
+      const { api, clock, config } = await startIdentity(t, { engine, env: smtpEnv(smtp) })
+      const { db, close } = await openDatabase<IdentityTables>(
+        config.databaseUrl,
+        identityMigrations,
+      )
+      t.after(close)
+      const email = 'user@example.com'
+      const again = new Date(clock().getTime() + 5000).toISOString()
+      const nextAttempt = () => db.selectFrom('mail_outbox').select('next_attempt_at').execute()
+      await sql`alter table one_time_tokens rename to tokens_elsewhere`.execute(db)
+
+      await api.post('/api/auth/password-reset', { email })
+      await until(nextAttempt, ([mail]) => mail?.next_attempt_at === again)
+      await sql`alter table tokens_elsewhere rename to one_time_tokens`.execute(db)
+      clock.advance(5)
+
+      assert.ok(await mailAbout(smtp, email, ''))
     })
   })
 }

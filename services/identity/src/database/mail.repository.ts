@@ -55,6 +55,20 @@ export async function claimMails(
   return rows.map(fromRow)
 }
 
+/** Makes a claimed mail due again at `at`, instead of when its lease expires. */
+export async function postponeMail(
+  db: Db<IdentityTables>,
+  { id, leaseUntil }: Pick<Mail, 'id' | 'leaseUntil'>,
+  at: Date,
+): Promise<void> {
+  await db
+    .updateTable('mail_outbox')
+    .set({ next_attempt_at: at.toISOString() })
+    .where('id', '=', id)
+    .where('lease_until', '=', leaseUntil)
+    .execute()
+}
+
 /** Stores the content of the mail, so that a second attempt sends the same. */
 export async function savePrepared(
   db: Db<IdentityTables>,

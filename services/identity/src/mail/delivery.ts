@@ -15,6 +15,7 @@ import {
   deleteOldMails,
   type Mail,
   type Outcome,
+  postponeMail,
   recordOutcome,
   savePrepared,
 } from '../database/mail.repository.ts'
@@ -33,13 +34,15 @@ export type Prepare = (db: Db<IdentityTables>, mail: Mail) => Promise<Prepared |
 /** `userId` is for the export and the erasure; `null` if the mail belongs to no user. */
 type Prepared = { kind: MailKind; userId: number | null; details: Details }
 
-/** Mails are queued in the caller's transaction, which should have committed by then. */
-const COMMIT_MS = 50
+/** The reply that promised the mail goes out first. */
+const SOON_MS = 50
 const WAITING_MS = 1_000
 const IDLE_MS = 15_000
 const CONCURRENCY = 2
 /** Longer than an attempt can take. */
 const LEASE_SECONDS = 120
+/** When a mail that could not be prepared is tried again; others are sent in between. */
+const PREPARE_AGAIN_SECONDS = 5
 const RETRY_MINUTES = [1, 5, 15, 60]
 const RETENTION_DAYS = 30
 const DAY_SECONDS = 86_400
@@ -77,14 +80,14 @@ export function startDelivery(
       })
       .then((waiting) => {
         working = undefined
-        workIn(woken ? COMMIT_MS : waiting ? WAITING_MS : IDLE_MS)
+        workIn(woken ? SOON_MS : waiting ? WAITING_MS : IDLE_MS)
       })
   }
-  workIn(COMMIT_MS)
+  workIn(SOON_MS)
   return {
     wake() {
       woken = true
-      workIn(COMMIT_MS)
+      workIn(SOON_MS)
     },
     health: healthOf(transport),
     async stop() {
@@ -118,7 +121,9 @@ async function sendAllDue(outbox: Outbox, handlers: Handlers, isStopping: () => 
   let mails: Mail[]
   do {
     mails = isStopping() ? [] : await claimDue(outbox)
-    await Promise.all(mails.map((mail) => deliver(outbox, handlers, mail)))
+    // Waits for each, so that a failure does not leave another attempt running on its own.
+    const attempts = await Promise.allSettled(mails.map((mail) => deliver(outbox, handlers, mail)))
+    for (const attempt of attempts) if (attempt.status === 'rejected') throw attempt.reason
   } while (mails.length > 0)
   return !isStopping() && (await countMails(outbox.db, 'queued')) > 0
 }
@@ -158,8 +163,23 @@ async function deliver(
   await finish(outbox, mail, outcomeOf(outbox, mail, delivered))
 }
 
-/** One transaction, so that a mail that is prepared twice has only one valid token. */
+/** A mail that could not be prepared was not sent, so it need not wait until its lease expires. */
 async function prepareNow(outbox: Outbox, prepare: Prepare, mail: Mail): Promise<Mail | undefined> {
+  const { db, clock } = outbox
+  return prepareOnce(outbox, prepare, mail).catch(async (error) => {
+    const again = secondsAfter(clock(), PREPARE_AGAIN_SECONDS)
+    // If the database is down, this fails as well, and the lease decides.
+    await postponeMail(db, mail, again).catch(() => {})
+    throw error
+  })
+}
+
+/** One transaction, so that a mail that is prepared twice has only one valid token. */
+async function prepareOnce(
+  outbox: Outbox,
+  prepare: Prepare,
+  mail: Mail,
+): Promise<Mail | undefined> {
   return inTransaction(outbox.db, async (db) => {
     const prepared = await prepare(db, mail)
     if (!prepared) {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type By, type Origin, recordEvent } from '@plinth/accounts'
 import {
+  afterCommit,
   type Clock,
   type Db,
   inTransaction,
@@ -41,7 +42,7 @@ export type Outbox = {
   key: Buffer
   settings: MailSettings
   messages: Messages
-  /** Starts a delivery run after a short delay, so that the transaction that queued the mail can commit. */
+  /** Starts a delivery run shortly. Call it once the mail is committed. */
   wake(): void
 }
 
@@ -106,7 +107,8 @@ export async function queueMail(
     sentAt: null,
     lastReply: null,
   })
-  outbox.wake()
+  if (db.isTransaction) afterCommit(db, () => outbox.wake())
+  else outbox.wake()
 }
 
 const WEEK_SECONDS = 604_800
