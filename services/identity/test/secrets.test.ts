@@ -190,7 +190,9 @@ for (const engine of engines) {
       const endpoint = await api.post('/api/webhooks/endpoints', { url: receiver.url }, admin)
       assert.equal(endpoint.status, 201)
 
-      const own = await useEverything(api, smtp)
+      const own = await useEverything(api, smtp).catch((error) => {
+        throw new Error(`${error.message}\n${warningsIn(service.output)}`, { cause: error })
+      })
       const mails = smtp.received.map(textOf)
       const links = mails.map((mail) => LINK.exec(mail)).filter((found) => found !== null)
       const pages = new Set(links.map(([, page]) => page))
@@ -245,6 +247,12 @@ for (const engine of engines) {
       }
     })
   })
+}
+
+/** Why a mail did not arrive is only in the log of the service. */
+function warningsIn(output: Buffer[]): string {
+  const lines = Buffer.concat(output).toString().split('\n')
+  return lines.filter((line) => /"level":[456]0/.test(line)).join('\n')
 }
 
 /** Matches a code with or without its dash, but not inside a longer number, which may contain it by chance. */
