@@ -161,5 +161,9 @@ function AccessNote() {
     )
   if (usesGiven.value)
     return <span class="soft long">Calls use what you entered on the Access page.</span>
-  return <span class="soft long">As shipped, the host application guards these endpoints.</span>
+  return (
+    <span class="soft long">
+      By default, the application in front of this service has to protect it.
+    </span>
+  )
 }
