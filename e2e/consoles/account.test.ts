@@ -393,7 +393,7 @@ describe('the account pages', { skip }, () => {
       .fill((codes[3] ?? '').toLowerCase())
     await factor.getByRole('button', { name: 'I have saved them' }).click()
     await factor.getByText('You have not confirmed yet').waitFor({ state: 'detached' })
-    await factor.getByText('You have 10 recovery codes left.').waitFor()
+    await factor.getByText('Recovery codes left: 10.').waitFor()
 
     const devices = page.getByRole('region', { name: 'Devices' })
     assert.equal(await devices.getByRole('listitem').count(), 2)
@@ -418,7 +418,7 @@ describe('the account pages', { skip }, () => {
     await page.getByRole('heading', { name: 'One more step' }).waitFor()
     await page.getByLabel('Code from your authenticator').fill(codes[0] ?? '')
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByText('You have 9 recovery codes left.').waitFor()
+    await page.getByText('Recovery codes left: 9.').waitFor()
     assert.equal(await page.getByText('Make new ones soon.').count(), 0)
     for (const recoveryCode of codes.slice(1, 7)) {
       const { mfaToken } = (await (await post('/api/auth/login', user)).json()) as {
@@ -427,7 +427,7 @@ describe('the account pages', { skip }, () => {
       assert.equal((await post('/api/auth/mfa', { mfaToken, recoveryCode })).status, 200)
     }
     await page.reload()
-    await page.getByText('You have 3 recovery codes left. Make new ones soon.').waitFor()
+    await page.getByText('Recovery codes left: 3. Make new ones soon.').waitFor()
   })
 
   test('the account page signs in with a passkey and removes it', async (t) => {

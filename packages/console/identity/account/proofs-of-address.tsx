@@ -19,7 +19,7 @@ export function Verify({ token }: { token: string }) {
     return reply
   }, [token])
   if (deny.reply?.ok) return <Done title={texts.denied} about={texts.deniedAbout} />
-  if (pending.loading) return <Skeleton />
+  if (pending.loading) return <Skeleton label={texts.loading} />
   if (!pending.body)
     return (
       <>
@@ -52,7 +52,7 @@ export function Verify({ token }: { token: string }) {
 
 export function NewAddress({ token }: { token: string }) {
   const pending = useLoad<Pending>(() => post('/api/users/me/email/pending', { token }), [token])
-  if (pending.loading) return <Skeleton />
+  if (pending.loading) return <Skeleton label={texts.loading} />
   if (!pending.body)
     return (
       <>

@@ -2,11 +2,18 @@ import { useEffect } from 'preact/hooks'
 import { Button } from '../components/button.tsx'
 import { CopyButton } from '../components/code.tsx'
 
-type Labels = { title: string; copy: string; copied?: string; download: string; print: string }
+type Labels = {
+  title: string
+  copy: string
+  copied?: string
+  notCopied?: string
+  download: string
+  print: string
+}
 
 /** The codes, with ways to save them. They are shown once, so the browser asks before leaving the page. */
 export function RecoveryCodes({ codes, labels }: { codes: string[]; labels: Labels }) {
-  const { title, copy, copied, download, print: printing } = labels
+  const { title, copy, copied, notCopied, download, print: printing } = labels
   const text = codes.join('\n')
   useEffect(() => {
     const ask = (event: Event) => event.preventDefault()
@@ -19,7 +26,12 @@ export function RecoveryCodes({ codes, labels }: { codes: string[]; labels: Labe
         <pre>{text}</pre>
       </section>
       <div class="row">
-        <CopyButton text={() => text} label={copy} {...(copied && { copied })} />
+        <CopyButton
+          text={() => text}
+          label={copy}
+          {...(copied && { copied })}
+          {...(notCopied && { notCopied })}
+        />
         <a
           class="button small"
           href={`data:text/plain,${encodeURIComponent(text)}`}

@@ -70,6 +70,8 @@ export function CopyButton(props: {
   label?: string
   /** The label after copying. */
   copied?: string
+  /** The label if the browser refuses. */
+  notCopied?: string
   small?: boolean
   /** With this name, only the icon is shown. */
   name?: string
@@ -82,7 +84,8 @@ export function CopyButton(props: {
     }, 2000)
   }
   const look = { icon: copied.value ? 'check' : 'copy', small: props.small ?? true } as const
-  const outcome = copied.value ? (props.copied ?? 'Copied') : 'The browser did not copy it'
+  const { copied: done = 'Copied', notCopied = 'The browser did not copy it' } = props
+  const outcome = copied.value ? done : notCopied
   const said = copied.value === undefined ? '' : outcome
   if (props.name)
     return (

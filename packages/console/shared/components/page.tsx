@@ -80,13 +80,13 @@ export function Notice(props: { tone?: Tone; children: ComponentChildren; alert?
   )
 }
 
-export function Skeleton() {
+export function Skeleton({ label = 'Loading' }: { label?: string }) {
   return (
     <div class="skeleton" role="status">
       <span />
       <span />
       <span />
-      <p class="visually-hidden">Loading</p>
+      <p class="visually-hidden">{label}</p>
     </div>
   )
 }

@@ -15,7 +15,7 @@ export function Devices() {
   return (
     <Section title={texts.devicesTitle}>
       <p>{texts.devicesAbout}</p>
-      {sessions.loading && <Skeleton />}
+      {sessions.loading && <Skeleton label={texts.loading} />}
       <ul class="devices">
         {sessions.body?.map(({ id, address, userAgent, lastUsedAt, current }) => (
           <li key={id} class="row apart">

@@ -27,7 +27,7 @@ export function OwnAccount() {
       />
     )
   if (session.claims.value) return <Overview key={session.claims.value.sub} />
-  return session.restored.value ? <SignIn /> : <Skeleton />
+  return session.restored.value ? <SignIn /> : <Skeleton label={texts.loading} />
 }
 
 type Security = { emailVerified: boolean; secondFactor: boolean; enrolledAt: string | null }
@@ -35,7 +35,7 @@ type Security = { emailVerified: boolean; secondFactor: boolean; enrolledAt: str
 function Overview() {
   const profile = useLoad<Profile>(() => session.api.get('/api/users/me'))
   const security = useLoad<Security>(() => session.api.get('/api/users/me/security'))
-  if (profile.loading || security.loading) return <Skeleton />
+  if (profile.loading || security.loading) return <Skeleton label={texts.loading} />
   if (!profile.body || !security.body) return <SignedOut reply={profile.refusal} />
   const { username, email } = profile.body
   const { secondFactor, emailVerified, enrolledAt } = security.body

@@ -66,7 +66,12 @@ function Enrol({ onCodes }: { onCodes(codes: string[]): void }) {
       <QrCode text={begun.uri} label={texts.qrLabel} />
       <div class="row">
         <code>{begun.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code>
-        <CopyButton text={() => begun.secret} label={texts.copy} copied={texts.copied} />
+        <CopyButton
+          text={() => begun.secret}
+          label={texts.copy}
+          copied={texts.copied}
+          notCopied={texts.notCopied}
+        />
       </div>
       <Ask
         label={texts.firstCode}

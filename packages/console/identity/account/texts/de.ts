@@ -112,6 +112,8 @@ export const de: Texts = {
   qrLabel: 'QR-Code für die Authenticator-App',
   copy: 'Kopieren',
   copied: 'Kopiert',
+  notCopied: 'Der Browser hat es nicht kopiert',
+  loading: 'Wird geladen',
   firstCode: 'Erster Code',
   turnOn: 'Einschalten',
   turnOff: 'Ausschalten',

@@ -104,6 +104,8 @@ export const en = {
   qrLabel: 'QR code for the authenticator',
   copy: 'Copy',
   copied: 'Copied',
+  notCopied: 'The browser did not copy it',
+  loading: 'Loading',
   firstCode: 'First code',
   turnOn: 'Turn it on',
   turnOff: 'Turn it off',
@@ -117,7 +119,7 @@ export const en = {
   codesKept: 'I have saved them',
   codesNotKept:
     'You have not confirmed yet that you saved your recovery codes. Type one of them, or make new ones.',
-  codesLeft: 'You have {count} recovery codes left.',
+  codesLeft: 'Recovery codes left: {count}.',
   codesFew: 'Make new ones soon.',
   codesRenew: 'Make new recovery codes',
   passkeysTitle: 'Passkeys',

@@ -111,6 +111,8 @@ export const es: Texts = {
   qrLabel: 'Código QR para la aplicación de autenticación',
   copy: 'Copiar',
   copied: 'Copiado',
+  notCopied: 'El navegador no lo ha copiado',
+  loading: 'Cargando',
   firstCode: 'Primer código',
   turnOn: 'Activar',
   turnOff: 'Desactivar',

@@ -43,7 +43,7 @@ export function failureText(code: string | undefined): string {
 
 export function dateIn(at: string): string {
   // With the month in words: even readers of one language read 11/12 as different days.
-  return new Date(at).toLocaleDateString(document.documentElement.lang, { dateStyle: 'medium' })
+  return new Date(at).toLocaleDateString(document.documentElement.lang, { dateStyle: 'long' })
 }
 
 export function timeIn(at: string): string {
