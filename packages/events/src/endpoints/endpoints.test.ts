@@ -159,6 +159,34 @@ for (const engine of engines)
       )
     })
 
+    test('a change takes only the members that can be changed, and ignores the others', async (t) => {
+      const { api, db } = await start(t)
+      const first = (await api.post(PATH, { url: 'http://127.0.0.1:1/' })).body
+      const second = (await api.post(PATH, { url: 'http://127.0.0.1:2/' })).body
+      const rows = () => db.selectFrom('event_endpoints').selectAll().orderBy('url').execute()
+      const before = await rows()
+
+      const replies = [
+        await api.patch(`${PATH}/${first.id}`, { ...first, description: 'shop' }),
+        await api.patch(`${PATH}/${first.id}`, { id: second.id, secret: 'x', createdBy: 'root' }),
+        await api.patch(`${PATH}/${first.id}`, {
+          foo: 1,
+          status: 'paused',
+          types: ['ping', 'ping'],
+        }),
+      ]
+
+      assert.deepEqual(
+        replies.map(({ status }) => status),
+        [200, 200, 200],
+      )
+      assert.deepEqual(replies[2]?.body.types, ['ping'])
+      const change = { description: 'shop', types: JSON.stringify(['ping']) }
+      assert.deepEqual(await rows(), [{ ...before[0], ...change }, before[1]])
+      const { body } = await api.get(`${PATH}/${first.id}/secret`)
+      assert.equal(body.secret, first.secret)
+    })
+
     test('a forbidden address is refused when an endpoint is created or changed', async (t) => {
       const { api } = await start(t)
       const { body } = await api.post(PATH, { url: 'http://127.0.0.1:1/' })

@@ -83,13 +83,20 @@ export async function requireEndpoint({ db }: Events, id: string): Promise<Endpo
 export async function changeEndpoint(
   events: Events,
   id: string,
-  change: EndpointChange,
+  { url, description, types, state }: EndpointChange,
   by: EventActor,
 ): Promise<Endpoint> {
-  requireKnownTypes(events, change.types ?? [])
-  if (change.url !== undefined) await requireAllowed(events, change.url)
+  requireKnownTypes(events, types ?? [])
+  if (url !== undefined) await requireAllowed(events, url)
   return updated(events, id, { ...by, event: 'WEBHOOK_ENDPOINT_CHANGED' }, (before) => {
-    const after = { ...before, ...change }
+    // Member by member: a caller may send others, such as the `id` and `secret` it was answered.
+    const after: Endpoint = {
+      ...before,
+      url: url ?? before.url,
+      description: description ?? before.description,
+      types: types ? [...new Set(types)] : before.types,
+      state: state ?? before.state,
+    }
     if (after.state !== before.state) after.stateReason = null
     if (after.state === before.state && after.url === before.url) return after
     return { ...after, firstFailureAt: null, warned: false }
