@@ -68,7 +68,12 @@ export {
   type Request,
   type Server,
 } from './http/framework.ts'
-export { CREDENTIALS_BODY_BYTES, parseJsonBodies } from './http/hooks/bodies.ts'
+export {
+  CREDENTIALS_BODY_BYTES,
+  isEncoded,
+  isTooDeep,
+  parseJsonBodies,
+} from './http/hooks/bodies.ts'
 export { countReplies } from './http/hooks/measure.ts'
 export { pageOf, pageQuery, pageReply, pageRequest } from './http/page.ts'
 export { handleProblems, renderProblem } from './http/problem-handler.ts'

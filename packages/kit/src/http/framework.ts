@@ -50,6 +50,10 @@ export type SuiteLinks = {
 export type Health = { status: 'UP' | 'DOWN'; reason?: string }
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route answers a body with a `Content-Encoding` itself. */
+    refusesEncoding?: boolean
+  }
   interface FastifyInstance {
     /** Whether the service accepts requests, and if not, why. */
     readiness(): Promise<Health>

@@ -124,9 +124,10 @@ export type SchemaFault = {
 /** Turns faults into messages for people, `field: message`; only the first fault of each field is listed. */
 export function describeFaults(faults: SchemaFault[]): string[] {
   const byField = new Map<string, string>()
-  for (const fault of faults.filter(isInformative)) {
+  const informative = faults.filter(isInformative)
+  for (const fault of informative) {
     const field = fieldOf(fault)
-    if (!byField.has(field)) byField.set(field, messageOf(fault))
+    if (!byField.has(field)) byField.set(field, messageOf(withChoices(fault, informative)))
   }
   return [...byField].slice(0, MOST_FAULTS).map(([field, message]) => `${field}: ${message}`)
 }
@@ -148,6 +149,17 @@ function fieldOf({ instancePath, keyword, params, propertyName }: SchemaFault): 
   return parts.length === 0 ? 'body' : parts.join('.')
 }
 
+/** A choice of constants reports each of them as a fault: makes one fault of them that names all. */
+function withChoices(fault: SchemaFault, faults: SchemaFault[]): SchemaFault {
+  if (fault.keyword !== 'const') return fault
+  const allowedValues = faults
+    .filter(
+      ({ keyword, instancePath }) => keyword === 'const' && instancePath === fault.instancePath,
+    )
+    .map(({ params }) => params.allowedValue)
+  return { ...fault, keyword: 'enum', params: { allowedValues } }
+}
+
 function messageOf({ keyword, message, params, parentSchema }: SchemaFault): string {
   if (keyword === 'required') return 'is required'
   if (parentSchema?.message && keyword !== 'type' && !/Length$/.test(keyword))
@@ -155,9 +167,15 @@ function messageOf({ keyword, message, params, parentSchema }: SchemaFault): str
   if (keyword === 'minLength' && params.limit === 1) return 'must not be blank'
   if (keyword === 'minLength') return `must have at least ${params.limit} characters`
   if (keyword === 'maxLength') return `must have at most ${params.limit} characters`
-  if (keyword === 'maxProperties') return `must have at most ${params.limit} entries`
+  if (/^max(Properties|Items)$/.test(keyword)) return `must have at most ${entries(params.limit)}`
+  if (/^min(Properties|Items)$/.test(keyword)) return `must have at least ${entries(params.limit)}`
+  if (keyword === 'enum') return `must be one of ${[params.allowedValues].flat().join(', ')}`
   if (keyword === 'type') return `must be ${article(String(params.type))}`
   return message ?? 'is not acceptable'
+}
+
+function entries(limit: unknown): string {
+  return limit === 1 ? '1 entry' : `${limit} entries`
 }
 
 function article(type: string): string {

@@ -118,6 +118,17 @@ describe('bodies', () => {
     assert.equal((await api.post('/echo', body(128 * 1024 + 1))).status, 413)
   })
 
+  test('that are not UTF-8 are 400: two texts must not become one', async (t) => {
+    const { api } = await start(t)
+    const body = Buffer.from([...Buffer.from('{"a":"x'), 0xff, ...Buffer.from('"}')])
+
+    const headers = { 'content-type': 'application/json' }
+    const refused = await api.request('POST', '/echo', { body, headers })
+
+    assert.deepEqual([refused.status, refused.body.code], [400, 'MALFORMED_BODY'])
+    assert.equal(refused.body.detail, 'The body is not valid UTF-8.')
+  })
+
   test('nested more than 32 levels deep are 400, and brackets in a string do not count', async (t) => {
     const { api } = await start(t)
     const post = (body: string) =>

@@ -141,9 +141,11 @@ export function parseJsonBodies(server: Server): void {
   server.removeContentTypeParser('text/plain')
   server.addContentTypeParser(
     'application/json',
-    { parseAs: 'string' },
-    (request, body: string, done) => {
-      if (body.trim() === '') done(null, undefined)
+    { parseAs: 'buffer' },
+    (request, bytes: Buffer, done) => {
+      const body = decoded(bytes)
+      if (body === undefined) done(malformedBody({ detail: NOT_UTF8 }))
+      else if (body.trim() === '') done(null, undefined)
       else if (isTooDeep(body)) done(malformedBody({ detail: TOO_DEEP }))
       else parse(request, body, done)
     },
@@ -156,20 +158,39 @@ export function parseJsonBodies(server: Server): void {
   })
 }
 
-/** Compressed bodies are refused, because a small one could expand into a large one. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+const NOT_UTF8 = 'The body is not valid UTF-8.'
+
+/** Undefined if it is not UTF-8: two different texts must not become the same one. */
+function decoded(bytes: Buffer): string | undefined {
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Compressed bodies are refused, because a small one could expand into a large one. A route with
+ * `refusesEncoding` does so itself.
+ */
 export function refuseEncodedBodies(server: Server): void {
-  beforeBodies(server, ({ headers }, _reply, payload, done) => {
-    const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
-    const isPlain = encoding === '' || encoding === 'identity'
-    if (isPlain || !hasBody(headers)) done(null, payload)
+  beforeBodies(server, ({ headers, routeOptions }, _reply, payload, done) => {
+    if (routeOptions.config.refusesEncoding) return done(null, payload)
+    if (!isEncoded(headers) || !hasBody(headers)) done(null, payload)
     else done(encodingUnsupported())
   })
+}
+
+export function isEncoded(headers: Request['headers']): boolean {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
+  return encoding !== '' && encoding !== 'identity'
 }
 
 const TOO_DEEP = `The body is nested more than ${DEEPEST_NESTING} levels deep.`
 
 /** Counted before parsing: deep nesting makes the parser slow, and deeper nesting overflows its stack. */
-function isTooDeep(json: string): boolean {
+export function isTooDeep(json: string): boolean {
   let depth = 0
   for (let index = 0; index < json.length; index++) {
     const character = json[index]
