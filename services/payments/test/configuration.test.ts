@@ -87,6 +87,8 @@ for (const engine of engines)
       assert.equal((await api.post('/api/customers', { email: 'not-an-email' })).status, 400)
       assert.equal((await api.post('/api/checkout/sessions', { amount: 0 })).status, 400)
       assert.equal((await api.get('/api/customers/%20')).status, 400)
+      const elsewhere = { ...CHECKOUT, successUrl: 'not an address' }
+      assert.equal((await api.post('/api/checkout/sessions', elsewhere)).status, 400)
     })
 
     test('reading a payment needs no provider: 404 for an unknown id, 400 for an invalid one', async () => {

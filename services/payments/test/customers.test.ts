@@ -119,6 +119,7 @@ for (const engine of engines)
       assert.deepEqual(await list('email=list%40localhost&size=1'), [[ids[0]], ids[0]])
       assert.deepEqual(await list(`email=list%40localhost&after=${ids[0]}`), [[ids[2]], null])
       assert.deepEqual(await list('size=2'), [[ids[0], ids[1]], ids[1]])
+      assert.deepEqual((await list('size=2000'))[1], null)
       assert.deepEqual(await list('email=nobody%40localhost'), [[], null])
     })
 

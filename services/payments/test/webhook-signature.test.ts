@@ -83,7 +83,6 @@ const REFUSED: Record<string, Sent> = {
     body: gzipSync(BODY),
     header: signed(BODY),
     headers: { 'content-encoding': 'gzip' },
-    status: 415,
   },
   '29 a signed empty body': withBody(''),
   '30 a signed body that is not JSON': withBody('not-json'),
@@ -105,12 +104,22 @@ const REFUSED: Record<string, Sent> = {
   '37b a hundred v1 entries': { header: signedTimes(100) },
   '38 a signature under another name': { header: signed(BODY), headerName: 'X-Provider-Signature' },
   '39a text/plain': { header: signed(BODY), headers: { 'content-type': 'text/plain' } },
+  '39c a content type that is none': {
+    header: signed(BODY),
+    headers: { 'content-type': 'garbage' },
+  },
   '39b no content type': { header: signed(BODY), headers: { 'content-type': '' } },
   '40 a body over the limit': { ...withBody(Buffer.alloc(2 ** 20 + 1, ' ')), status: 413 },
   '41a GET': { method: 'GET', body: '', header: signed(BODY), status: 405 },
   '41b PUT': { method: 'PUT', header: signed(BODY), status: 405 },
   '44 signed with an empty key': { header: signed(BODY, NOW, '') },
   '45a JSON nested a hundred thousand deep': withBody(deep(100_000)),
+  '45c an event nested ten thousand deep': withBody(
+    JSON.stringify({ ...EVENT, data: { object: { id: 'o' } } }).replace(
+      '{"id":"o"}',
+      `{"id":"o","a":${deep(10_000)}}`,
+    ),
+  ),
   '45b an event with a __proto__ key and no object': withBody(
     '{"__proto__":{"id":"evt_1","type":"x"},"data":{}}',
   ),

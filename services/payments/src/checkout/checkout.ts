@@ -43,9 +43,9 @@ export async function openCheckout(
   payments: Payments,
   request: CheckoutRequest,
 ): Promise<CheckoutReply> {
-  requireProvider(payments)
   requireReturnUrl(payments, 'successUrl', request.successUrl)
   requireReturnUrl(payments, 'cancelUrl', request.cancelUrl)
+  requireProvider(payments)
   const key = JSON.stringify(['checkout', request])
   return payments.singleFlight(key, () => createOrReuse(payments, request))
 }

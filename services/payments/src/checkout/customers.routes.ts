@@ -40,10 +40,13 @@ const CustomersReply = Type.Object(
   { title: 'PageOfCustomers' },
 )
 
+/** The provider's limit. */
+const MOST_CUSTOMERS = 100
+
 const CustomersQuery = Type.Object({
   email: Type.Optional(Type.String({ description: 'The whole address', maxLength: 254 })),
   after: Type.Optional(Type.String({ description: 'The `next` of the previous page' })),
-  size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+  size: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_CUSTOMERS, default: 20 })),
 })
 
 const tags = ['Customers']
@@ -113,7 +116,7 @@ export function customerOperationRoutes(server: Server, payments: Payments, guar
       pageOfCustomers(payments, {
         email: textIn(query, 'email') || undefined,
         after: textIn(query, 'after') || undefined,
-        size: pageRequest(query, []).size,
+        size: Math.min(pageRequest(query, []).size, MOST_CUSTOMERS),
       }),
   })
 }

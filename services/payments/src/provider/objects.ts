@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isTooDeep } from '@plinth/kit'
 import { eventMalformed } from './problems.ts'
 import type {
   CheckoutSession,
@@ -106,6 +107,7 @@ export function parseEvent(bytes: Uint8Array): { event: ProviderEvent; body: str
 function parseJson(bytes: Uint8Array): { raw: unknown; body: string } {
   try {
     const body = DECODER.decode(bytes)
+    if (isTooDeep(body)) throw new Error('The event is nested too deeply.')
     return { raw: JSON.parse(body), body }
   } catch (cause) {
     throw eventMalformed({ cause })

@@ -1,4 +1,5 @@
 import {
+  isEncoded,
   oneOf,
   orNull,
   pageQuery,
@@ -115,6 +116,8 @@ export function webhookRoutes(server: Server, payments: Payments, secrets: strin
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, keepBytes)
     scope.post('/api/provider/webhook', {
       bodyLimit: MOST_BYTES,
+      config: { refusesEncoding: true },
+      onRequest: forgetOtherTypes,
       schema: webhook,
       handler: async (request) => {
         const bytes = verifiedBody(request, secrets, payments.clock())
@@ -170,6 +173,11 @@ export function eventOperationRoutes(server: Server, payments: Payments, guard: 
   })
 }
 
+/** The framework would answer 415 to a media type that it cannot parse; here all but JSON are 400. */
+async function forgetOtherTypes(request: Request): Promise<void> {
+  if (!isJson(request)) delete request.headers['content-type']
+}
+
 function keepBytes(_request: Request, body: Buffer, done: (error: null, body: Buffer) => void) {
   done(null, body)
 }
@@ -179,7 +187,7 @@ function verifiedBody(request: Request, secrets: string[], now: Date): Buffer {
   const signature = signatureOf(request)
   if (!signature) throw signatureMissing()
   if (secrets.length === 0) throw webhookNotConfigured()
-  if (!isJson(request)) throw deliveryIncompatible()
+  if (!isJson(request) || isEncoded(request.headers)) throw deliveryIncompatible()
 
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
   const verdict = verifyPayload(bytes, signature, { secrets, now })
