@@ -145,6 +145,30 @@ describe('the API', () => {
     await assert.rejects(wrong, { statusCode: 400, param: 'expand' })
   })
 
+  test('pages through the line items of a session, in their order', async (t) => {
+    const { stripe } = await startSandbox(t)
+    const items = ['a', 'b', 'c'].map((name) => ({
+      quantity: 1,
+      price_data: { currency: 'usd', unit_amount: 500, product_data: { name } },
+    }))
+    const { id } = await stripe.checkout.sessions.create(orderOf(1, { line_items: items }))
+    const list = async (page: Stripe.Checkout.SessionListLineItemsParams) => {
+      const { data, has_more } = await stripe.checkout.sessions.listLineItems(id, page)
+      return [data.map(({ description }) => description).join(''), has_more]
+    }
+    const [first, , last] = (await stripe.checkout.sessions.listLineItems(id)).data
+
+    assert.deepEqual(await list({}), ['abc', false])
+    assert.deepEqual(await list({ limit: 2 }), ['ab', true])
+    assert.deepEqual(await list({ starting_after: first?.id }), ['bc', false])
+    assert.deepEqual(await list({ limit: 1, starting_after: first?.id }), ['b', true])
+    assert.deepEqual(await list({ limit: 1, ending_before: last?.id }), ['b', true])
+    await assert.rejects(list({ starting_after: 'nope' }), {
+      statusCode: 400,
+      param: 'starting_after',
+    })
+  })
+
   test('pages through everything, as the client does by itself', async (t) => {
     const { stripe } = await startSandbox(t)
     for (let n = 0; n < 7; n++) await stripe.customers.create({ name: `c${n}` })

@@ -66,6 +66,49 @@ describe('the books', () => {
   })
 })
 
+describe('the actions', () => {
+  test('take card and account numbers in groups, as they are documented', async (t) => {
+    const { stripe, api } = await startSandbox(t)
+    const act = async (action: string, body: object) => {
+      const { id } = await stripe.checkout.sessions.create(orderOf(1000))
+      return (await api.post(`/sandbox/api/sessions/${id}/${action}`, body)).body.outcome.state
+    }
+
+    assert.equal(await act('pay', { card: '4242 4242 4242 4242' }), 'paid')
+    assert.equal(await act('pay', { card: '4000 0025 0000 3155' }), 'challenge')
+    assert.equal(await act('decline', { card: '4000 0000 0000 9995' }), 'declined')
+    assert.equal(await act('bank-debit', { account: '000 123 456 789' }), 'processing')
+  })
+
+  test('know no card or metadata entry that is a property of every object', async (t) => {
+    const { stripe, api } = await startSandbox(t)
+    for (const card of ['constructor', '__proto__', 'toString']) {
+      const { id } = await stripe.checkout.sessions.create(orderOf(1000))
+      const { body } = await api.post(`/sandbox/api/sessions/${id}/pay`, { card })
+      assert.equal(body.outcome.state, 'declined')
+    }
+
+    assert.deepEqual((await api.get('/sandbox/api/books/sessions?by=__proto__')).body, {})
+  })
+
+  test('refuse a delay that no clock or timer can wait', async (t) => {
+    const { stripe, api } = await startSandbox(t)
+    const { id } = await stripe.checkout.sessions.create(orderOf(1000))
+    const delaySeconds = Number.MAX_SAFE_INTEGER
+
+    const replies = [
+      await api.post(`/sandbox/api/sessions/${id}/bank-debit`, { delaySeconds }),
+      await api.patch('/sandbox/api/switches', { delaySeconds }),
+      await api.post('/sandbox/api/faults', { kind: 'latency', delayMs: 2 ** 31 }),
+    ]
+
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      [400, 400, 400],
+    )
+  })
+})
+
 describe('the request log', () => {
   test('shows every call, its key, its answer and the fault that struck it', async (t) => {
     const { stripe, api } = await startSandbox(t)

@@ -80,6 +80,29 @@ describe('the hosted page', () => {
     assert.match(await read(), /This has been paid/)
   })
 
+  test('leads back to an address with characters that a header cannot carry', async (t) => {
+    const { pay } = await startCheckout(
+      t,
+      orderOf(1050, { success_url: 'http://localhost:9/danke/✓?name=Zoë' }),
+    )
+
+    const { status, headers } = await pay('4242424242424242')
+
+    assert.equal(status, 303)
+    assert.equal(headers.get('location'), 'http://localhost:9/danke/%E2%9C%93?name=Zo%C3%AB')
+  })
+
+  test('says that a bank debit is on its way, and later that it failed', async (t) => {
+    const { api, post, read, id } = await startCheckout(t)
+
+    await post(`/pay/${id}/bank`, { account: '000111111113' })
+    const before = await read()
+    await api.post('/sandbox/api/clock/advance', { seconds: 86_400 })
+
+    assert.match(before, /The payment is on its way/)
+    assert.match(await read(), /The bank debit has failed.*Nothing was paid/s)
+  })
+
   test('says why a card was declined and lets the customer try again', async (t) => {
     const { pay, read, id, after } = await startCheckout(t)
 

@@ -19,7 +19,9 @@ const CardBody = Type.Union([Type.Object({ card: Type.Optional(Type.String()) })
 const BankDebitBody = Type.Union([
   Type.Object({
     account: Type.Optional(Type.String()),
-    delaySeconds: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])),
+    delaySeconds: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 0, maximum: 10 ** 9 }), Type.Null()]),
+    ),
   }),
   Type.Null(),
 ])

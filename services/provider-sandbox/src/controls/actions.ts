@@ -15,11 +15,15 @@ const GOOD_CARD = '4242424242424242'
 const DECLINED_CARD = '4000000000000002'
 const GOOD_ACCOUNT = '000123456789'
 
+/** Card and account numbers are documented in groups. */
+const ungrouped = (number: string) => number.replaceAll(/\s/g, '')
+
 export const payWithCard = (sandbox: Sandbox, id: string, card = GOOD_CARD) =>
-  pay(sandbox, id, (inside) => payByCard(inside, id, card))
+  pay(sandbox, id, (inside) => payByCard(inside, id, ungrouped(card)))
 
 export function declineCard(sandbox: Sandbox, id: string, card = DECLINED_CARD) {
-  if (!TEST_CARDS[card]?.error) throw validationFailed(['card: must be a card that is declined'])
+  if (!TEST_CARDS[ungrouped(card)]?.error)
+    throw validationFailed(['card: must be a card that is declined'])
   return payWithCard(sandbox, id, card)
 }
 
@@ -30,7 +34,7 @@ type Debit = { account?: string; delaySeconds?: number | null }
 
 export const debitSession = (sandbox: Sandbox, id: string, debit: Debit = {}) =>
   pay(sandbox, id, (inside) =>
-    payByBank(inside, id, debit.account ?? GOOD_ACCOUNT, debit.delaySeconds),
+    payByBank(inside, id, ungrouped(debit.account ?? GOOD_ACCOUNT), debit.delaySeconds),
   )
 
 /** The outcome, and the session after it. */

@@ -27,10 +27,12 @@ const SwitchesBody = Type.Object(
   {
     paused: Type.Optional(Type.Boolean()),
     drop: Type.Optional(Type.Array(Type.String())),
-    delaySeconds: Type.Optional(Type.Integer({ minimum: 0 })),
+    delaySeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 10 ** 9 })),
     duplicates: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
     reorder: Type.Optional(Type.Integer({ minimum: 0 })),
-    eventSecond: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])),
+    eventSecond: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 0, maximum: 10 ** 11 }), Type.Null()]),
+    ),
     signWith: Type.Optional(Type.Union(SIGNING_MODES.map((mode) => Type.Literal(mode)))),
     apiVersion: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     refunds: Type.Optional(Type.Union(REFUND_MODES.map((mode) => Type.Literal(mode)))),
@@ -74,12 +76,17 @@ export function stateRoutes(server: Server, controls: Controls): void {
 
 const KINDS = Object.keys(FAULT_KINDS) as FaultKind[]
 
+/** A longer timer fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 const FaultBody = Type.Object({
   kind: Type.Union(KINDS.map((kind) => Type.Literal(kind))),
   route: Type.Optional(Type.String({ pattern: '^(\\*|(GET|POST|DELETE) (\\*|/v1/\\S+))$' })),
   times: Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Null()])),
   probability: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-  delayMs: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])),
+  delayMs: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 0, maximum: LONGEST_TIMER_MS }), Type.Null()]),
+  ),
   retryAfterSeconds: Type.Optional(Type.Integer({ minimum: 0 })),
 })
 

@@ -50,7 +50,7 @@ export const pageable = {
   ending_before: read.text(),
 }
 
-type Page = { limit?: number; starting_after?: string; ending_before?: string }
+export type Page = { limit?: number; starting_after?: string; ending_before?: string }
 
 /** The operation that lists objects. A caller may filter by the value of each of `members`. */
 export function listing(
@@ -65,7 +65,7 @@ export function listing(
   }
 }
 
-const DEFAULT_LIMIT = 10
+export const DEFAULT_LIMIT = 10
 
 /** One page, newest first. Reads one object more than requested, to see whether there are more. */
 export async function readPage(

@@ -51,7 +51,8 @@ async function take(
   const session = await findSession(sandbox, idOf(request))
   if (!session) return sendPage(reply.code(404), unknownPage())
   const onward = session.status === 'complete' ? returnAddress(session) : null
-  return reply.redirect(onward ?? pathOf(request), 303)
+  // A header cannot carry every character that a caller may put into an address.
+  return reply.redirect(onward === null ? pathOf(request) : new URL(onward).href, 303)
 }
 
 function sendPage(reply: Reply, page: Page, formTargets?: string[]): Reply {

@@ -19,9 +19,9 @@ export async function pageFor(
   session: CheckoutSession,
   path: string,
 ): Promise<Page> {
-  if (session.status !== 'open') return finishedPage(session)
   const { payment_intent: id } = session
   const intent = id === null ? undefined : await linkedObject(sandbox, 'payment_intent', id)
+  if (session.status !== 'open') return finishedPage(session, intent)
   if (intent?.status === 'requires_action') return challengePage(session, path)
   const { data: items } = await listLineItems(sandbox, session.id)
   const { bankDebitSeconds } = sandbox.config

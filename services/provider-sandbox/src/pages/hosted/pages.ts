@@ -1,7 +1,7 @@
 import { formatAmount } from '../../resources/money/currencies.ts'
 import { type Behaviour, TEST_ACCOUNTS, TEST_CARDS } from '../../resources/money/payment-methods.ts'
 import type { CheckoutSession, LineItem } from '../../state/objects/kinds.ts'
-import type { PaymentError } from '../../state/objects/money.ts'
+import type { PaymentError, PaymentIntent } from '../../state/objects/money.ts'
 import { type Html, html, type Page } from '../layout.ts'
 
 type Checkout = {
@@ -99,10 +99,10 @@ export function challengePage(session: CheckoutSession, path: string): Page {
 }
 
 /** A session that can no longer be paid: how it ended, and a link back to the shop. */
-export function finishedPage(session: CheckoutSession): Page {
+export function finishedPage(session: CheckoutSession, intent?: PaymentIntent): Page {
   const amount = formatAmount(session.amount_total, session.currency)
   const back = returnAddress(session)
-  const { title, text } = endingOf(session, amount)
+  const { title, text } = endingOf(session, intent, amount)
   const main = html`
 <h1>${title}</h1>
 <p>${text}</p>
@@ -110,9 +110,18 @@ ${back !== null && html`<p><a class="button primary" href="${back}">Go back to t
   return { title, main }
 }
 
-function endingOf({ status, payment_status: paid }: CheckoutSession, amount: string) {
+function endingOf(
+  { status, payment_status: paid }: CheckoutSession,
+  intent: PaymentIntent | undefined,
+  amount: string,
+) {
   if (status === 'expired')
     return { title: 'This checkout has expired', text: `Nothing was paid. It was for ${amount}.` }
+  if (paid === 'unpaid' && intent?.status !== 'processing')
+    return {
+      title: 'The bank debit has failed',
+      text: `The bank returned the debit of ${amount}. Nothing was paid.`,
+    }
   if (paid === 'unpaid')
     return {
       title: 'The payment is on its way',

@@ -1,7 +1,15 @@
-import { requestRefused } from '../../protocol/errors.ts'
-import { listOf, type Operation, pageable, requireObject } from '../../protocol/operations.ts'
+import { requestRefused, resourceMissing } from '../../protocol/errors.ts'
+import {
+  DEFAULT_LIMIT,
+  type List,
+  listOf,
+  type Operation,
+  type Page,
+  pageable,
+  requireObject,
+} from '../../protocol/operations.ts'
 import * as read from '../../protocol/parameters.ts'
-import { type CheckoutSession, CUSTOMER_DETAILS } from '../../state/objects/kinds.ts'
+import { type CheckoutSession, CUSTOMER_DETAILS, type LineItem } from '../../state/objects/kinds.ts'
 import { findObject, listObjects } from '../../state/objects/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import { cancelPaymentIntent } from '../money/payment-intents.ts'
@@ -9,8 +17,26 @@ import { deleteTimersOf } from '../timers.repository.ts'
 import { changeObject } from '../webhooks/events.ts'
 
 export const listSessionItems: Operation = async (sandbox, { id, form }) => {
-  read.parameters(form, pageable)
-  return listLineItems(sandbox, (await requireObject(sandbox, 'checkout.session', id)).id)
+  const page = read.parameters(form, pageable)
+  await requireObject(sandbox, 'checkout.session', id)
+  return pageOfItems(await listLineItems(sandbox, id), page)
+}
+
+/** In the order of the session; other lists are newest first. */
+function pageOfItems(
+  { data: items, url }: List<LineItem>,
+  { limit = DEFAULT_LIMIT, starting_after: after, ending_before: before }: Page,
+): List<LineItem> {
+  const indexOf = (cursor: string, id: string) => {
+    const index = items.findIndex((item) => item.id === id)
+    if (index === -1) throw resourceMissing('item', id, cursor)
+    return index
+  }
+  const from = after === undefined ? 0 : indexOf('starting_after', after) + 1
+  const to = before === undefined ? items.length : indexOf('ending_before', before)
+  const within = items.slice(from, to)
+  const page = before === undefined ? within.slice(0, limit) : within.slice(-limit)
+  return listOf(page, url, within.length > limit)
 }
 
 export async function listLineItems(sandbox: Sandbox, sessionId: string) {

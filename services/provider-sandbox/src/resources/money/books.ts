@@ -73,7 +73,7 @@ const sum = (amounts: number[]) => amounts.reduce((total, amount) => total + amo
 /** How many sessions there are for each value of a metadata entry, and in which state. */
 export async function countSessions(sandbox: Sandbox, entry: string) {
   const sessions = await listObjects(sandbox.db, 'checkout.session')
-  const named = sessions.filter(({ metadata }) => metadata[entry] !== undefined)
+  const named = sessions.filter(({ metadata }) => Object.hasOwn(metadata, entry))
   const byValue = Map.groupBy(named, ({ metadata }) => metadata[entry] ?? '')
   return Object.fromEntries([...byValue].map(([value, group]) => [value, countOf(group)]))
 }

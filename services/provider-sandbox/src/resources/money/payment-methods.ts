@@ -90,11 +90,13 @@ const UNKNOWN_ACCOUNT: Behaviour = {
 
 export function behaviourOfCard(number: string, expired = false): Behaviour {
   if (expired) return EXPIRED
-  return TEST_CARDS[number] ?? (isCardNumber(number) ? UNKNOWN_CARD : WRONG_NUMBER)
+  if (Object.hasOwn(TEST_CARDS, number)) return TEST_CARDS[number] as Behaviour
+  return isCardNumber(number) ? UNKNOWN_CARD : WRONG_NUMBER
 }
 
 export function behaviourOfAccount(number: string): Behaviour {
-  return TEST_ACCOUNTS[number] ?? UNKNOWN_ACCOUNT
+  if (Object.hasOwn(TEST_ACCOUNTS, number)) return TEST_ACCOUNTS[number] as Behaviour
+  return UNKNOWN_ACCOUNT
 }
 
 /** The behaviour of a charge's method, found by its last four digits. */
