@@ -159,6 +159,27 @@ describe('the packed plinth, installed in an empty folder', {
     assert.deepEqual(await once(child, 'exit'), [0, null])
   })
 
+  test('works as a library: the example of its README listens by itself', async (t) => {
+    const [port = 0] = await freePorts(1)
+    const readme = await readFile(join(folder, 'node_modules/plinth/README.md'), 'utf8')
+    const [, example = ''] = /```js\n(.*?)```/s.exec(readme) ?? []
+    const program = example
+      .replace('9084', String(port))
+      .replace('/var/lib/shop', join(folder, 'listening-shop'))
+    const isMine = "const isMine = (cookie) => cookie === 'mine'"
+    await writeFile(join(folder, 'listening.mjs'), `${program}\n${isMine}\nconsole.log('open')`)
+    const { child, lines } = start(t, process.execPath, ['listening.mjs'], {})
+    await until(
+      () => lines,
+      (seen) => seen.includes('open') || child.exitCode !== null,
+    )
+    const statusFor = async (cookie: string) =>
+      (await fetch(`http://localhost:${port}/api/configuration`, { headers: { cookie } })).status
+
+    assert.equal(await statusFor('mine'), 200)
+    assert.equal(await statusFor('other'), 403)
+  })
+
   for (const tool of LINTERS)
     test(`${tool} reports no problems`, async () => {
       assert.match(await lint(tool, tarball), /plinth/)

@@ -1,6 +1,6 @@
 /** The API for host programs: `import { createIdentity } from 'plinth'`. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { accessDenied, listen, type Server, type ServiceSettings } from '@plinth/kit'
+import { accessDenied, prepareToListen, type Server, type ServiceSettings } from '@plinth/kit'
 import { services } from '../launcher/services.ts'
 
 /** A request as the host's guard sees it. */
@@ -66,13 +66,14 @@ async function create(
   const { config, create: open } = await entry.prepare(settings)
   const server = await open()
   if (authorize) guard(server, authorize)
-  await server.ready()
   return serviceOf(server, config)
 }
 
-function serviceOf(server: Server, config: ServiceSettings): Service {
+async function serviceOf(server: Server, config: ServiceSettings): Promise<Service> {
+  const listen = prepareToListen(server)
+  await server.ready()
   return {
-    listen: () => listen(server, config),
+    listen: () => listen(config),
     handle: (request, response) => server.routing(request, response),
     close: async () => {
       await server.close()

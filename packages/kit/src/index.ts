@@ -105,6 +105,7 @@ export {
   exitWith,
   failureOf,
   listen,
+  prepareToListen,
   run,
 } from './http/run.ts'
 export {

@@ -110,29 +110,32 @@ export async function closeGracefully(server: Server, drainSeconds = 0): Promise
 type Address = { host: string; port: number; portSetting?: string }
 
 /** Starts accepting connections on all `addresses` of the host and returns its URL. */
-export async function listen(
-  server: Server,
-  address: Address,
-  addresses?: string[],
-): Promise<string> {
+export function listen(server: Server, address: Address, addresses?: string[]): Promise<string> {
+  return prepareToListen(server)(address, addresses)
+}
+
+/** Call this before the server is ready. The returned function does what `listen` does. */
+export function prepareToListen(server: Server) {
   const listenAlsoOn = listenOnMoreAddresses(server)
-  await server.ready()
-  const [first, ...others] = addresses ?? (await addressesOf(address.host))
-  // The framework logs each address by itself; our caller logs one line.
-  const { level } = server.log
-  server.log.level = 'silent'
-  try {
-    await server.listen({ host: first, port: address.port })
-    for (const other of others)
-      await listenAlsoOn(other, portOf(server)).catch((error) => {
-        if (isNeeded(error, address)) throw error
-      })
-  } catch (error) {
-    throw cannotListen(error, address)
-  } finally {
-    server.log.level = level
+  return async (address: Address, addresses?: string[]): Promise<string> => {
+    await server.ready()
+    const [first, ...others] = addresses ?? (await addressesOf(address.host))
+    // The framework logs each address by itself; our caller logs one line.
+    const { level } = server.log
+    server.log.level = 'silent'
+    try {
+      await server.listen({ host: first, port: address.port })
+      for (const other of others)
+        await listenAlsoOn(other, portOf(server)).catch((error) => {
+          if (isNeeded(error, address)) throw error
+        })
+    } catch (error) {
+      throw cannotListen(error, address)
+    } finally {
+      server.log.level = level
+    }
+    return hostUrl(address.host, portOf(server))
   }
-  return hostUrl(address.host, portOf(server))
 }
 
 /** `localhost` has two addresses on many machines, and a client may choose either. */
