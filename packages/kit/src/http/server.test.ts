@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
+import { until } from '../../../../test/until.ts'
 import { listenForTest } from '../../testing/listen.ts'
 import { acceptUploads, receiveUpload } from '../files/upload.ts'
 import { defineProblem } from '../problems.ts'
@@ -311,6 +312,44 @@ describe('a server of the kit', () => {
 
       assert.match(Buffer.concat(chunks).toString(), new RegExp(`^HTTP/1\\.1 ${status} `))
     })
+
+  test('survives a refused request whose unfinished body finds no room left', async (t) => {
+    const server = createServer({ log: createLogger('test', 'silent'), clock: systemClock })
+    const room = 64 * 2 ** 20
+    server.post('/big', { bodyLimit: room, handler: () => 'ok' })
+    const reached = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<string>()
+    server.get('/held', () => {
+      reached.resolve()
+      return released.promise
+    })
+    const { port, api } = await listenForTest(t, server)
+    const filling = connect(port, '127.0.0.1')
+    t.after(() => filling.destroy())
+    filling.write('POST /big HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n')
+    filling.write(`Content-Length: ${room}\r\n\r\n{`)
+    // The room is taken once it is refused to another request.
+    const json = { 'content-type': 'application/json' }
+    const isFull = async () => {
+      const late = connect(port, '127.0.0.1')
+      late.write('POST /big HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n')
+      late.write('Connection: close\r\nContent-Length: 2\r\n\r\n{')
+      const [answer = ''] = await late.take(1).toArray()
+      return String(answer)
+    }
+    await until(isFull, (answer) => answer.includes('TOO_MANY_UNFINISHED_REQUESTS'))
+
+    const socket = connect(port, '127.0.0.1')
+    socket.write('GET /held HTTP/1.1\r\nHost: x\r\n\r\nPOST /big HTTP/1.1\r\nHost: x\r\n')
+    socket.write('Connection: close\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\nx')
+    await reached.promise
+    // By the next answer the refused request has been looked at.
+    assert.equal((await api.request('POST', '/big', { headers: json, body: '{}' })).status, 200)
+    released.resolve('done')
+    const answers = Buffer.concat(await socket.toArray()).toString()
+
+    assert.deepEqual(answers.match(/(?<=HTTP\/1\.1 )\d+/g), ['200', '415'])
+  })
 
   test('answers pipelined requests in order', async (t) => {
     const { port } = await startServer(t)

@@ -4,6 +4,7 @@ import {
   bodyTooSlow,
   encodingUnsupported,
   malformedBody,
+  type Problem,
   tooManyUnfinished,
 } from '../../problems.ts'
 import type { Guard, Reply, Request, Server } from '../framework.ts'
@@ -20,13 +21,8 @@ export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
       const watch = () => {
         late.add(request)
         const release = unfinished.reserve(maxBytes(request))
-        if (!release) return payload.emit('error', tooManyUnfinished())
-        const timer = setTimeout(() => {
-          // The body of a GET is not read, and an error event without a listener ends the process.
-          if (payload.listenerCount('error') === 0) return
-          // An error event, not destroy(), which would close the connection before the answer.
-          payload.emit('error', bodyTooSlow())
-        }, deadlineMs)
+        if (!release) return fail(payload, tooManyUnfinished())
+        const timer = setTimeout(() => fail(payload, bodyTooSlow()), deadlineMs)
         const stop = () => {
           clearTimeout(timer)
           release()
@@ -44,6 +40,14 @@ export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
   server.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (hasBody(request.headers)) response.once('finish', () => cutRest(request, deadlineMs))
   })
+}
+
+/**
+ * With an error event, not destroy(), which would close the connection before the answer. A body that is not
+ * read, because the request was refused or needs none, has no listener: the event would end the process.
+ */
+function fail(payload: Readable, problem: Problem): void {
+  if (payload.listenerCount('error') > 0) payload.emit('error', problem)
 }
 
 type BeforeBody = (
