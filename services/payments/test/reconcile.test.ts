@@ -6,6 +6,7 @@ import { until } from '../../../test/until.ts'
 import { migrations } from '../src/payment/database/migrations/index.ts'
 import { findPaymentForUpdate } from '../src/payment/database/payments.repository.ts'
 import type { PaymentTables } from '../src/payment/database/tables.ts'
+import { upsertEventPoll } from '../src/webhooks/poll.repository.ts'
 import { insertRestored } from '../src/webhooks/poll.ts'
 import { type Reply, startSmallProvider } from './small-provider.ts'
 import { checkoutBody, providerEnv } from './start-loop.ts'
@@ -232,6 +233,33 @@ for (const engine of engines)
       assert.match(early.body.detail, /^The data was restored/)
       assert.deepEqual([live.status, ready.status], [200, 503])
       assert.equal(late.body.content[0].status, 'PAID')
+    })
+
+    test('after a restore reads all events since the backup, even behind an unfinished window', async (t) => {
+      const { databaseUrl, provider, answerLookUps, clock } = await start(t, 1, 10_000)
+      const { db, close } = await openDatabase<PaymentTables>(databaseUrl, migrations)
+      const at = (seconds: number) => new Date(clock().getTime() + seconds * 1000)
+      await upsertEventPoll(db, {
+        polledUntil: at(-90_000),
+        window: { to: at(-86_400), after: null },
+      })
+      await insertRestored(db, clock())
+      await close()
+      answerLookUps(async () => ({ body: PAID }))
+      const windows: number[] = []
+      provider.replies['GET /v1/events'] = async (query) => {
+        windows.push(Number(query.get('created[lte]')))
+        return { body: { data: [], has_more: false } }
+      }
+      const { api } = await startPayments(t, { env: providerEnv(provider), databaseUrl, clock })
+
+      await until(
+        () => api.get('/api/payments'),
+        ({ status }) => status === 200,
+      )
+
+      const seconds = (time: Date) => Math.floor(time.getTime() / 1000)
+      assert.deepEqual([...new Set(windows)], [seconds(at(-86_400)), seconds(clock())])
     })
 
     // SQLite has one writer at a time: there a lock would also block the leases.

@@ -74,6 +74,23 @@ for (const engine of engines)
       assert.equal((await sandbox.sessions()).length, 1)
     })
 
+    test('48 a refund made after the backup that was restored is not made again', async (t) => {
+      const { refund, paid, payments, sandbox, clock } = await start(t)
+      const { paymentId } = await paid()
+      const first = await refund(paymentId, { amount: 400, reference: 'r1', metadata: { a: 'b' } })
+      // What the provider's events tell a restored database: the refund, but not that it was ours.
+      await payments.db.deleteFrom('refund_intents').execute()
+      clock.advance(26 * 3600)
+      await sandbox.forgetKeys()
+
+      const again = await refund(paymentId, { amount: 400, reference: 'r1', metadata: { a: 'b' } })
+      const other = await refund(paymentId, { amount: 300, reference: 'r1', metadata: { a: 'b' } })
+
+      assert.deepEqual([again.status, again.body.id], [201, first.body.id])
+      assert.deepEqual([other.status, other.body.code], [409, 'REFUND_REFERENCE_REUSED'])
+      assert.equal((await sandbox.refunds()).length, 1)
+    })
+
     test('12 a refund that was made and answered with 500 is found', async (t) => {
       const { paid, refund, sandbox, payment } = await start(t)
       const { paymentId } = await paid()

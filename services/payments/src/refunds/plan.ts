@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { RefundAttempt } from '../payment/database/refunds.repository.ts'
 import {
   intentMissing,
@@ -7,6 +8,7 @@ import {
 } from '../payment/problems.ts'
 import type { PaymentRecord } from '../payment/record.ts'
 import { refundableAmount } from '../payment/state.ts'
+import type { Refund } from '../provider/provider.ts'
 import { hashOf, idempotencyKey } from '../provider/reserved-calls.ts'
 
 export type RefundRequest = {
@@ -23,6 +25,27 @@ export type RefundStep =
 
 const REFUNDABLE = ['PAID', 'PARTIALLY_REFUNDED']
 
+/**
+ * A refund with the reference of the request of which no attempt is known: it was made after the backup that
+ * this database was restored from.
+ */
+export function planFoundRefund(
+  record: PaymentRecord,
+  request: RefundRequest,
+  found: Refund,
+): RefundStep {
+  const { businessReference } = record.payment
+  const { amount, reason, reference } = request
+  const metadata = { ...request.metadata, businessReference, refundReference: reference }
+  const isSame =
+    (amount ?? found.amount) === found.amount &&
+    reason === found.reason &&
+    isDeepStrictEqual(metadata, { ...found.metadata })
+  if (!isSame) throw refundReferenceReused()
+  requireRefundable(record, found.id)
+  return { step: 'show', refundId: found.id }
+}
+
 /** Decides what a refund request means. `known` is the attempt under the same reference, if any. */
 export function planRefund(
   record: PaymentRecord,
@@ -33,7 +56,7 @@ export function planRefund(
   const standing = known?.state === 'refused' ? undefined : known
   if (standing && standing.contentHash !== contentHash(request)) throw refundReferenceReused()
   if (standing?.state === 'reserved') return { step: 'resolve', attempt: standing }
-  const paymentIntentId = requireRefundable(record, standing)
+  const paymentIntentId = requireRefundable(record, standing?.refundId)
   if (standing?.refundId) return { step: 'show', refundId: standing.refundId }
   const generation = known ? known.generation + 1 : 0
   const { id, businessReference } = record.payment
@@ -55,9 +78,9 @@ export function planRefund(
   return { step: 'send', attempt }
 }
 
-function requireRefundable({ payment, refunds }: PaymentRecord, standing?: RefundAttempt): string {
+function requireRefundable({ payment, refunds }: PaymentRecord, refundId?: string | null): string {
   if (!REFUNDABLE.includes(payment.status)) {
-    const existing = refunds.find(({ id }) => id === standing?.refundId)
+    const existing = refunds.find(({ id }) => id === refundId)
     if (!existing) throw paymentNotRefundable()
     const { id, status, amount } = existing
     throw paymentNotRefundable({ extra: { existingRefund: { id, status, amount } } })

@@ -11,6 +11,7 @@ import { insertAuditEvent } from '../payment/database/observations.repository.ts
 import {
   findRefund,
   findRefundAttempt,
+  findRefundByReference,
   insertRefundAttempt,
   type RefundAttempt,
   updateRefundAttempt,
@@ -33,7 +34,7 @@ import { certaintyOf } from '../provider/failures.ts'
 import { missingIsInconsistent, mustExist } from '../provider/problems.ts'
 import type { Refund } from '../provider/provider.ts'
 import { type Operation, resolveReserved, sendReserved } from '../provider/reserved-calls.ts'
-import { planRefund, type RefundRequest, type RefundStep } from './plan.ts'
+import { planFoundRefund, planRefund, type RefundRequest, type RefundStep } from './plan.ts'
 
 type RefundReply = Refund & { paymentId: string | null }
 
@@ -101,6 +102,12 @@ function nextStep(
     const record = await lockRecord(transaction, paymentId)
     if (!record) throw paymentMissing()
     const known = await findRefundAttempt(transaction, paymentId, request.reference)
+    const { paymentIntentId: intent } = record.payment
+    const found =
+      known || !intent
+        ? undefined
+        : await findRefundByReference(transaction, intent, request.reference)
+    if (found) return planFoundRefund(record, request, found)
     const plan = planRefund(record, request, known, now)
     if (plan.step !== 'send') return plan
     await insertRefundAttempt(transaction, plan.attempt)

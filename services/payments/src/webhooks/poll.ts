@@ -6,12 +6,12 @@ import type { EventPage, ListedEvent, PaymentProvider } from '../provider/provid
 import { POLLED_EVENTS } from './event-target.ts'
 import { listKnownEventIds } from './events.repository.ts'
 import { recordUnreadableEvent } from './failed-events.ts'
-import { type EventPoll, findEventPoll, upsertEventPoll } from './poll.repository.ts'
+import { type EventPoll, findEventPoll, isRestored, upsertEventPoll } from './poll.repository.ts'
 import { receiveEvent } from './receive.ts'
 
 export { deleteRestored, insertRestored, isRestored } from './poll.repository.ts'
 
-/** Webhooks get this long to arrive by themselves. */
+/** Webhooks get this long to arrive by themselves, except after a restore. */
 const GRACE_SECONDS = 300
 /** Read again each time, because the provider's times are whole seconds and its list may lag. */
 const OVERLAP_SECONDS = 600
@@ -27,19 +27,23 @@ const CUT_SHORT = "the provider's list has more events, but no id to continue fr
 export async function pollEvents(payments: Payments, signal: AbortSignal): Promise<void> {
   const { provider, db, clock } = payments
   if (!provider) return
-  let poll = windowOf(await findEventPoll(db), clock())
+  const restored = await isRestored(db)
+  const until = restored ? clock() : secondsAfter(clock(), -GRACE_SECONDS)
+  let poll = windowOf(await findEventPoll(db), until)
   while (poll.window && !signal.aborted) {
     const { events, next, cutShort } = await readPage(payments, provider, poll)
     if (!(await takeNew(payments, events, signal))) return
     if (cutShort) payments.log.warn({ ...poll.window }, CUT_SHORT)
     poll = next === null ? finished(poll) : { ...poll, window: { ...poll.window, after: next } }
     await upsertEventPoll(db, poll)
+    // The window that a backup was taken in may have ended long ago.
+    if (restored && !poll.window && poll.polledUntil < until) poll = windowOf(poll, until)
   }
 }
 
-/** The unfinished window, or a new one that ends where the grace period of webhooks begins. */
-function windowOf(poll: EventPoll | undefined, now: Date): EventPoll {
-  const to = poll?.window?.to ?? secondsAfter(now, -GRACE_SECONDS)
+/** The unfinished window, or a new one. */
+function windowOf(poll: EventPoll | undefined, until: Date): EventPoll {
+  const to = poll?.window?.to ?? until
   const polledUntil = poll?.polledUntil ?? secondsAfter(to, -FIRST_WINDOW_SECONDS)
   return { polledUntil, window: { to, after: poll?.window?.after ?? null } }
 }

@@ -60,6 +60,20 @@ export function listRefundsIncluding(
   return byIntentOrId(db, { intent, id: soughtId })
 }
 
+const rowsByIntent = prepared((db: Db, { intent }: { intent: string }) =>
+  db.selectFrom('refunds').selectAll().where('payment_intent_id', '=', intent).orderBy('id'),
+)
+
+/** The refund of an intent that carries our reference in its metadata. */
+export async function findRefundByReference(
+  db: Db,
+  intent: string,
+  reference: string,
+): Promise<Refund | undefined> {
+  const refunds = (await rowsByIntent(db, { intent })).map(toRefund)
+  return refunds.find(({ metadata }) => metadata.refundReference === reference)
+}
+
 const UPDATED = ['payment_intent_id', 'status', 'reason', 'metadata', 'updated_at'] as const
 
 const upsert = prepared((db: Db, refund: FromRow<RefundRow>) =>
