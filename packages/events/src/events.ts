@@ -108,7 +108,7 @@ export function insertSample<T extends EventTables>(
   catalogue: EventCatalogue,
   { source, type, at }: { source: string; type: string; at: Date },
 ): Promise<string> {
-  const known = catalogue[type]
+  const known = Object.hasOwn(catalogue, type) ? catalogue[type] : undefined
   if (!known)
     throw validationFailed([`${type}: ${source} has ${Object.keys(catalogue).join(', ')}`])
   const data = exampleOf(known.data) as Record<string, unknown>

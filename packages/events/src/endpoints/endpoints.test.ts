@@ -217,7 +217,8 @@ for (const engine of engines)
       const url = 'http://127.0.0.1:1/'
       const { body } = await api.post(PATH, { url })
 
-      assert.equal((await api.post(PATH, { url, types: ['thing.eaten'] })).status, 400)
+      for (const type of ['thing.eaten', 'constructor', 'toString'])
+        assert.equal((await api.post(PATH, { url, types: [type] })).status, 400, type)
       assert.equal((await api.patch(`${PATH}/${body.id}`, { state: 'disabled' })).status, 400)
       for (const [method, path] of [
         ['GET', `${PATH}/ep_1`],

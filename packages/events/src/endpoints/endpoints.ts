@@ -230,7 +230,7 @@ function requireKey({ masterKey }: Events): Buffer {
 }
 
 function requireKnownTypes({ catalogue }: Events, types: string[]): void {
-  const unknown = types.filter((type) => !(type in catalogue))
+  const unknown = types.filter((type) => !Object.hasOwn(catalogue, type))
   const known = Object.keys(catalogue).join(', ')
   if (unknown.length > 0)
     throw validationFailed(unknown.map((type) => `types: ${type}: this service has ${known}`))

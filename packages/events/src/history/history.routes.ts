@@ -28,6 +28,7 @@ const EventParams = Type.Object({ id: eventId })
 const EndpointParams = Type.Object({ id: Type.String({ maxLength: 40 }) })
 
 const moment = Type.String({
+  format: 'date-time',
   pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?Z$',
   message: 'must be a time such as 2030-01-01T12:00:00Z',
   examples: ['2030-01-01T12:00:00Z'],
