@@ -37,7 +37,7 @@ function addressOf(settings: Settings, prefix: string, port: number): string {
  * without a host of its own takes it over, and applies the same safety checks to its settings.
  */
 export function withSuiteHost(env: Env): Env {
-  const host = env.SUITE_HOST?.trim()
+  const host = readSettings(env, (settings) => settings.optional('SUITE_HOST'))
   if (!host || isLoopback(host)) return env
   return inherited(env, () => ({ HOST: host }))
 }

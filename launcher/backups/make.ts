@@ -79,7 +79,8 @@ export async function makeBackup(
     return { ...made, pruned, pinged }
   } catch (error) {
     const reason = (error as Error).message.split('\n', 1)[0] as string
-    if (!isBusy(error)) await fail(reason, saved?.file)
+    // On a full disk this fails too, and must not hide the reason.
+    if (!isBusy(error)) await fail(reason, saved?.file).catch(() => {})
     throw error
   }
 }

@@ -44,7 +44,8 @@ export function withIdentityTokens(env: Env, { production, identityUrl }: SuiteC
   const [name, required] = ['STORAGE_FULL_TRUSTED_ISSUER', 'PAYMENTS_REQUIRE_ISSUER']
   const isGiven = (setting: string) => env[setting] !== undefined || isSet(env, setting)
   const trusts = !isGiven(name) && (!production || isSet(env, `${name}_KEY`))
-  const requires = env.PAYMENTS_ACCESS === 'issuer' && !isGiven(required)
+  const access = readSettings(env, (settings) => settings.optional('PAYMENTS_ACCESS'))
+  const requires = access === 'issuer' && !isGiven(required)
   if (!trusts && !requires) return env
   const issuer = readSettings(env, (settings) => publicUrl(settings, 'IDENTITY_', 8081))
   return {

@@ -17,8 +17,8 @@ export async function prepareStack(
   given: Env,
   only: ServiceEntry[] = [],
 ): Promise<{ config: SuiteConfig; prepared: Prepared[] }> {
-  const env = withSuiteHost(given)
   const faults: SettingsError['faults'] = []
+  const env = (await collectFaults(faults, async () => withSuiteHost(given))) ?? given
   const config = await collectFaults(faults, async () => loadConfig(env))
   await collectFaults(faults, async () => loadBackups(env))
   const chosen = only.length > 0 ? only : services

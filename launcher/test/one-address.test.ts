@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { type Env, SettingsError } from '@plinth/kit'
 import { apiFor } from '@plinth/kit/testing'
@@ -116,19 +118,22 @@ describe('the address of the suite', () => {
   })
 
   test('makes services refuse unsafe settings when other machines can reach it', async (t) => {
-    const { env } = await testEnv(t, { SUITE_HOST: '0.0.0.0' })
+    const { env, folder } = await testEnv(t)
+    const file = join(folder, 'host')
+    await writeFile(file, '0.0.0.0\n')
 
-    await assert.rejects(prepareStack(env), (error: SettingsError) => {
-      assert.ok(error instanceof SettingsError)
-      const names = error.faults.map(({ name }) => name)
-      for (const name of [
-        'IDENTITY_DEMO_ACCOUNTS',
-        'PAYMENTS_ACCESS',
-        'STORAGE_KEY_DEVELOPMENT_KEY',
-      ])
-        assert.ok(names.includes(name), `${name} in ${names}`)
-      return true
-    })
+    for (const host of [{ SUITE_HOST: '0.0.0.0' }, { SUITE_HOST_FILE: file }])
+      await assert.rejects(prepareStack({ ...env, ...host }), (error: SettingsError) => {
+        assert.ok(error instanceof SettingsError)
+        const names = error.faults.map(({ name }) => name)
+        for (const name of [
+          'IDENTITY_DEMO_ACCOUNTS',
+          'PAYMENTS_ACCESS',
+          'STORAGE_KEY_DEVELOPMENT_KEY',
+        ])
+          assert.ok(names.includes(name), `${name} in ${names}`)
+        return true
+      })
   })
 
   test('finishes a forwarded request before the service closes', async (t) => {
