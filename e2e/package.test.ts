@@ -173,10 +173,11 @@ describe('the packed plinth, installed in an empty folder', {
       () => lines,
       (seen) => seen.includes('open') || child.exitCode !== null,
     )
+    const unknown = `http://localhost:${port}/api/payments/5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11`
     const statusFor = async (cookie: string) =>
-      (await fetch(`http://localhost:${port}/api/configuration`, { headers: { cookie } })).status
+      (await fetch(unknown, { headers: { cookie } })).status
 
-    assert.equal(await statusFor('mine'), 200)
+    assert.equal(await statusFor('mine'), 404)
     assert.equal(await statusFor('other'), 403)
   })
 
