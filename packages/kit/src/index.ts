@@ -180,6 +180,7 @@ export {
   KEY_PROBLEMS,
   type KeyCaller,
   type KeyGuard,
+  nameInAudit,
   onDenial,
   serviceKeyGuard,
 } from './service-keys/key-guard.ts'
@@ -189,6 +190,7 @@ export { insufficientScope, scopeMissing } from './service-keys/problems.ts'
 export { serviceKeyRoutes } from './service-keys/service-key-routes.ts'
 export {
   endKeysMadeBy,
+  isReservedName,
   type ServiceKey,
   type ServiceKeyTables,
   serviceKeyMigrations,

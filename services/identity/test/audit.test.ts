@@ -129,6 +129,27 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/audit?event=login%20', { token })).status, 400)
     })
 
+    test('names a service key so that it cannot be taken for a user, and finds it by that name', async (t) => {
+      const { api, userId } = await startWithAlice(t, { engine })
+      const token = await adminToken(api)
+      const key = { name: 'Admin', scopes: ['users:write'] }
+      const { body: made } = await api.post('/api/service-keys', key, { token })
+      const withKey = { token: made.secret }
+      await api.patch(`/api/users/${userId}`, { roles: [] }, withKey)
+      await api.get('/api/users', withKey)
+
+      const name = `key ${made.id} (Admin)`
+      assert.deepEqual(await rowsOf(api, 'ROLES_CHANGED'), [[name, 'alice', 'SUCCESS']])
+      assert.deepEqual(await rowsOf(api, 'ACCESS_DENIED'), [[name, 'GET /api/users', 'REFUSED']])
+      const { body } = await api.get(`/api/audit?user=${encodeURIComponent(name)}`, { token })
+      assert.deepEqual(
+        body.content.map(({ event }: Row) => event),
+        ['ACCESS_DENIED', 'ROLES_CHANGED', 'SERVICE_KEY_CREATED'],
+      )
+      assert.equal(body.totalElements, 3)
+      assert.equal((await api.get('/api/audit?user=A%00b', { token })).status, 200)
+    })
+
     test('has a row with the endpoint for each caller who lacks the role', async (t) => {
       const { api, token, userId } = await startWithAlice(t, { engine })
       await api.get('/api/users?page=1', { token })

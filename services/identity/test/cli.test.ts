@@ -107,6 +107,7 @@ for (const engine of engines) {
         ['ab', 'ab@localhost'],
         ['x'.repeat(51), 'no address'],
         ['a bell\u0007', 'a@b@c'],
+        ['settings', 'settings@localhost'],
       ]
       for (const [username = '', email = ''] of names) {
         const password = 'a password that is good'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { openAccounts } from '@plinth/accounts'
 import { cheapHashing } from '@plinth/accounts/testing'
-import { type Clock, createServiceKey, type Db, openDatabase, openServiceKeys } from '@plinth/kit'
+import { type Clock, type Db, openDatabase } from '@plinth/kit'
 import { type Api, type ApiReply, spawnService, testClock } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { until } from '../../../test/until.ts'
@@ -14,6 +14,7 @@ import type { IdentityTables } from '../src/database/tables.ts'
 import { openOutbox } from '../src/mail/outbox.ts'
 import { eraseDue } from '../src/recovery/lifecycle/deletion.ts'
 import { enrol, firstStep, secondStep } from './authenticator-app.ts'
+import { commandLine } from './command-line.ts'
 import { mailTo, startSmtpServer, tokenOf } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'
 import {
@@ -71,6 +72,16 @@ async function tablesAbout(db: Db<IdentityTables>, url: string): Promise<Record<
     found[name] = rows.map(({ id }) => Number(id))
   }
   return found
+}
+
+/** Registers an account and gives it a name that could be chosen before such names were reserved. */
+async function registerAs({ api, config }: { api: Api; config: Config }, username: string) {
+  const impostor = { ...ALICE, username: 'impostor', email: 'impostor@example.com' }
+  const { body } = await api.post('/api/auth/register', impostor)
+  const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
+  await db.updateTable('users').set({ username }).where('id', '=', body.id).execute()
+  await close()
+  return { ...impostor, username }
 }
 
 const audited = async (api: Api, query: string) => {
@@ -202,6 +213,9 @@ for (const engine of engines) {
       assert.deepEqual(await post(id, 'deletion/cancel', {}), [400, 'VALIDATION_ERROR'])
       const invited = await api.post('/api/users', { ...odd, username: 'even' }, { token })
       assert.deepEqual(invited.body.errors, ['email: no mail can be sent to it'])
+      const operator = { username: 'Command Line', email: 'operator@example.com' }
+      const reserved = await api.post('/api/users', operator, { token })
+      assert.deepEqual(reserved.body.errors, ['username: is reserved'])
     })
 
     test('exports the data stored about a user, without any secret', async (t) => {
@@ -437,24 +451,41 @@ for (const engine of engines) {
       }
     })
 
-    test('does not end service keys of the command line by having that name', async (t) => {
-      const { api, config, clock } = await startWithAlice(t, { engine })
-      const impostor = { ...ALICE, username: 'command line', email: 'impostor@example.com' }
-      await api.post('/api/auth/register', impostor)
-      const { db, close } = await openDatabase<IdentityTables>(
-        config.databaseUrl,
-        identityMigrations,
-      )
-      const record = async () => {}
-      const scopes = ['users:read']
-      const keys = openServiceKeys(db, { clock, production: false, scopes, record })
-      const by = { actor: impostor.username, origin: { address: '', requestId: null } }
-      const { secret } = await createServiceKey(keys, { name: 'shop', scopes }, by)
-      await close()
-
+    test('that has the name of the command line gets none of its notices, and changes none of its records', async (t) => {
+      const started = await startWithAlice(t, { engine, clock: testClock() })
+      const { api, config, clock } = started
+      const impostor = await registerAs(started, 'command line')
+      const create = ['keys', 'create', 'shop', '--scope', 'users:read', '--service', 'identity']
+      await commandLine(config.databaseUrl)(...create)
       const { body: pair } = await logIn(api, impostor)
+
       assert.equal((await remove(api, '/api/users/me', pair.accessToken)).status, 202)
-      assert.equal((await api.get('/api/users', { token: secret })).status, 200)
+      clock.advance(7 * DAY + 1)
+      await eraseNow(started)
+
+      const made = ['SERVICE_KEY_CREATED', 'command line', 'key 1 (shop)']
+      assert.deepEqual(await audited(api, 'event=SERVICE_KEY_CREATED'), [made])
+      const token = await adminToken(api)
+      const { body: keys } = await api.get('/api/service-keys', { token })
+      assert.deepEqual([keys[0].createdBy, keys[0].revokedAt], ['command line', null])
+      const { body: mails } = await api.get('/api/mail?size=100', { token })
+      const kinds = mails.content.map(({ kind }: { kind: string }) => kind)
+      assert.ok(!kinds.includes('service-key-made'))
+    })
+
+    test('that has the name given to an erased account exports nothing about that account', async (t) => {
+      const started = await startLeaving(t)
+      const { api, clock, userId } = started
+      clock.advance(7 * DAY + 1)
+      await eraseNow(started)
+      const impostor = await registerAs(started, `user ${userId}`)
+      const { body: pair } = await logIn(api, impostor)
+
+      const exported = await api.post('/api/users/me/export/file', undefined, {
+        token: pair.accessToken,
+      })
+
+      assert.deepEqual([exported.status, exported.body.audit], [200, []])
     })
 
     test('without a grace period still gets a last mail, which leaves the outbox once it is sent', async (t) => {

@@ -5,6 +5,24 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { ALICE, engines, sharedIdentity, startIdentity } from './start-identity.ts'
 
+/** The audit uses these names for others than users; the last ones only look the same. */
+const RESERVED = [
+  'command line',
+  'settings',
+  'delivery',
+  'anyone',
+  'user 5',
+  'key-1',
+  'key 3 (billing)',
+  'http://localhost:8081#5',
+  ' Command Line ',
+  'command  line',
+  'command\u00a0line',
+  'ｃommand line',
+  'USER 5',
+  'user\u20035',
+]
+
 for (const engine of engines) {
   describe(`POST /api/auth/register on ${engine.name}`, { skip: engine.skip }, () => {
     test('creates an enabled user with ROLE_USER', async (t) => {
@@ -149,6 +167,11 @@ for (const engine of engines) {
       ['a username with a right-to-left override', { username: 'a\u202enimd' }, 'username'],
       ['three code points that compose to two letters', { username: 'e\u0301x' }, 'username'],
       ['a number as username', { username: 12345 }, 'username'],
+      ...RESERVED.map((username): [string, object, string] => [
+        `the reserved username ${JSON.stringify(username)}`,
+        { username },
+        'username',
+      ]),
       ['no e-mail', { email: undefined }, 'email'],
       ['an e-mail without @', { email: 'not-an-email' }, 'email'],
       ['an e-mail with two @', { email: 'a@b@c' }, 'email'],
@@ -214,6 +237,8 @@ for (const engine of engines) {
       ['a username of three characters', { username: 'abc' }],
       ['a username of 50 characters', { username: 'x'.repeat(50) }],
       ['a username in any script', { username: 'żółć 日本' }],
+      ['a username that only begins like a reserved one', { username: 'user 5 of the club' }],
+      ['a username with a reserved word in it', { username: 'delivery desk' }],
       ['an e-mail without a top-level domain', { email: 'a@localhost' }],
     ]
     for (const [index, [name, changes]] of accepted.entries()) {

@@ -220,6 +220,7 @@ for (const engine of engines) {
         { email: ' ' },
         { password: 'short' },
         { username: 'bob@example.com' },
+        { username: 'user 5' },
       ])
         assert.equal((await register(changes)).status, 400)
       assert.equal((await register({ username: ALICE.email })).status, 202)

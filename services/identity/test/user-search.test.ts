@@ -202,7 +202,11 @@ for (const engine of engines) {
             index,
           )
         const page = { page: 0, size: 20, offset: 0, sort: [] }
-        for (const filter of [{ user: 'alice' }, { event: 'LOGIN' }, { user: 'a', event: 'LOGIN' }])
+        for (const filter of [
+          { users: ['alice'] },
+          { event: 'LOGIN' },
+          { users: ['a', 'A'], event: 'LOGIN' },
+        ])
           assert.doesNotMatch(
             await planOf(db, filteredIds(db, page, filter), 'set enable_seqscan = off'),
             /SCAN audit_events$|Seq Scan/m,

@@ -90,7 +90,7 @@ for (const engine of engines)
       const rows = body.content.map(({ event, actor }: Record<string, string>) => [event, actor])
       assert.deepEqual(rows.slice(1), [
         ['SERVICE_KEY_CREATED', `key ${id} (office)`],
-        ['ACCESS_DENIED', 'shop'],
+        ['ACCESS_DENIED', `key ${made.body.id} (shop)`],
       ])
     })
 
@@ -160,8 +160,12 @@ for (const engine of engines)
         [
           ['SERVICE_KEY_CREATED', operator, `key ${id} (back office)`],
           ['SERVICE_KEY_CREATED', operator, `key ${oldId} (old shop)`],
-          ['REFUND_REQUESTED', 'back office', `300 under r1 of payment ${body.paymentId}`],
-          ['ACCESS_DENIED', 'old shop', 'POST /api/payments/:id/refund'],
+          [
+            'REFUND_REQUESTED',
+            `key ${id} (back office)`,
+            `300 under r1 of payment ${body.paymentId}`,
+          ],
+          ['ACCESS_DENIED', `key ${oldId} (old shop)`, 'POST /api/payments/:id/refund'],
           ['SERVICE_KEY_ROTATED', operator, `key ${successor} (back office)`],
           ['SERVICE_KEY_REVOKED', operator, `key ${oldId} (old shop)`],
           ['SERVICE_KEY_REFUSED', null, `key ${oldId} (old shop)`],

@@ -48,7 +48,7 @@ for (const engine of engines)
 
     test('a request without the scope is 403, names the scope and is in the audit', async () => {
       const { api, admin } = service()
-      const { secret: token } = await newKey('files:read')
+      const { id, secret: token } = await newKey('files:read')
 
       const refused = await upload(api, token)
 
@@ -65,7 +65,7 @@ for (const engine of engines)
         [403, 403],
       )
       const denied = await eventsAbout(api, admin, 'POST /file')
-      assert.deepEqual(denied[0], ['ACCESS_DENIED', 'with files:read', 'REFUSED'])
+      assert.deepEqual(denied[0], ['ACCESS_DENIED', `key ${id} (with files:read)`, 'REFUSED'])
     })
 
     test('a key is never an administrator, whatever its scopes', async () => {

@@ -211,7 +211,7 @@ for (const engine of engines)
   test(`the files and the name of a user whom the issuer has erased are erased, on ${engine.name}`, {
     skip: engine.skip,
   }, async (t) => {
-    const { issuer, sign, deleted } = await startIssuer(t)
+    const { issuer, sign, answer, deleted } = await startIssuer(t)
     const first = await startStorage(t, {
       STORAGE_FULL_TRUSTED_ISSUER: issuer,
       STORAGE_FULL_TRUSTED_ISSUER_KEY: 'plk_test_x',
@@ -249,6 +249,11 @@ for (const engine of engines)
     const endpoint = { url: 'http://localhost:9/' }
     assert.equal((await api.post('/api/webhooks/endpoints', endpoint, { token: boss })).status, 201)
     for (const text of await texts()) assert.match(text, /remote/)
+    // Under a name that the audit uses for others than users, nothing is changed.
+    const username = 'command line'
+    const operator = await sign(clock(), { username, roles: ['ROLE_ADMIN'] })
+    answer.body.username = username
+    await api.post('/api/webhooks/endpoints', endpoint, { token: operator })
 
     const at = clock().toISOString()
     deleted.users.push({ id: 1, deletedAt: at }, { id: 2, deletedAt: at })
@@ -274,6 +279,8 @@ for (const engine of engines)
       assert.doesNotMatch(text, /remote/)
       assert.ok(text.includes(`${issuer}#2`))
     }
+    const [audit, , endpoints] = await texts()
+    for (const text of [audit, endpoints]) assert.match(text ?? '', /"command line"/)
 
     deleted.after.length = 0
     await startNode()

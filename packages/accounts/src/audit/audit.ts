@@ -4,6 +4,7 @@ import {
   type Clock,
   type Db,
   type KeyEvent,
+  nameInAudit,
   type PageRequest,
   pageOf,
   Type,
@@ -133,11 +134,17 @@ export async function pageOfEvents(
   { user, event }: WantedEvents = {},
 ) {
   const filter = {
-    ...(user !== undefined && { user: normalName(user) }),
+    ...(user !== undefined && { users: namesFor(user) }),
     ...(event !== undefined && { event }),
   }
   const events = await listAuditEvents(db, page, filter)
   return pageOf(events.map(withReason), await countAuditEvents(db, filter), page)
+}
+
+/** Users are recorded in lower case, service keys and other names as they are. */
+function namesFor(user: string): string[] {
+  const asGiven = user.trim().replaceAll('\0', '\ufffd')
+  return [...new Set([normalName(user), asGiven])]
 }
 
 /** Most events have no reason, and then omit the member. */
@@ -169,7 +176,7 @@ export function byCaller(request: Sender & { caller: Caller; body?: unknown }): 
   const reason = (request.body as Body)?.reason
   const origin: Origin = { ...originOf(request), languages: undefined, administrator: true }
   const { caller } = request
-  return { actor: caller.username, origin, reason, caller }
+  return { actor: nameInAudit(caller), origin, reason, caller }
 }
 
 export function originOf({ ip, id, headers }: Sender): Origin {

@@ -59,8 +59,8 @@ export async function listAuditEvents(
 }
 
 export type AuditFilter = {
-  /** The actor or the subject. */
-  user?: string
+  /** The actor or the subject is one of these. */
+  users?: string[]
   event?: string
 }
 
@@ -74,20 +74,24 @@ export function filteredIds(db: Db<AccountTables>, page: PageRequest, filter: Au
     .offset(page.offset)
 }
 
-function isFiltered({ user, event }: AuditFilter): boolean {
-  return user !== undefined || event !== undefined
+function isFiltered({ users, event }: AuditFilter): boolean {
+  return users !== undefined || event !== undefined
 }
 
 type Ids = SelectQueryBuilder<AccountTables, 'audit_events', { id: number }>
 
-/** The index on actors holds only what they did to others, so the two parts have no row in common. */
-function idsOf(db: Db<AccountTables>, { user, event }: AuditFilter, part: (ids: Ids) => Ids) {
+/** The index on actors holds only what they did to others. */
+function idsOf(db: Db<AccountTables>, { users, event }: AuditFilter, part: (ids: Ids) => Ids) {
   const all: Ids = db.selectFrom('audit_events').select('id')
   const found = event === undefined ? all : all.where('event', '=', event)
   const from = (ids: Ids) => db.selectFrom(part(ids).as('part')).select('id')
-  if (user === undefined) return from(found)
-  const byUser = found.where('actor', '=', user).where(sql<boolean>`actor <> subject`)
-  return from(found.where('subject', '=', user)).unionAll(from(byUser))
+  if (users === undefined) return from(found)
+  const toOthers = found.where(sql<boolean>`actor <> subject`)
+  const parts = users.flatMap((user) => [
+    from(found.where('subject', '=', user)),
+    from(toOthers.where('actor', '=', user)),
+  ])
+  return parts.reduce((all, next) => all.union(next))
 }
 
 /**

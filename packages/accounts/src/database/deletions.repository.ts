@@ -1,4 +1,4 @@
-import type { Db } from '@plinth/kit'
+import { type Db, isReservedName } from '@plinth/kit'
 import { sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 import type { Deletion } from './users.repository.ts'
@@ -56,6 +56,7 @@ export async function renameInAudit(
   username: string,
   to: string,
 ): Promise<void> {
+  if (isReservedName(username)) return
   await db
     .updateTable('audit_events')
     .set({ subject: to, actor: sql`case actor when ${username} then ${to} else actor end` })

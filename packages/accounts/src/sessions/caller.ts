@@ -5,6 +5,7 @@ import {
   type Db,
   type Guard,
   type KeyGuard,
+  nameInAudit,
   onDenial,
 } from '@plinth/kit'
 import type { AccountGuard, Accounts } from '../accounts.ts'
@@ -54,7 +55,7 @@ export async function lockCaller<T extends AccountTables>(
 /** Records an audit event whenever the guard denies access to a caller. */
 export function recordDenials(accounts: Accounts, guard: Guard): Guard {
   return onDenial(guard, async (request) => {
-    const actor = request.caller.username
+    const actor = nameInAudit(request.caller)
     const subject = `${request.method} ${request.routeOptions.url}`
     await recordRefusal(accounts, { event: 'ACCESS_DENIED', actor, subject }, originOf(request))
   })

@@ -1,6 +1,7 @@
 import {
   type Caller,
   inTransaction,
+  isReservedName,
   isUniqueViolation,
   type PageRequest,
   pageOf,
@@ -79,7 +80,7 @@ async function holdRegistration(
 ): Promise<void> {
   const username = normalName(registration.username)
   const email = normalName(registration.email)
-  requireUsernameLength(username)
+  requireUsername(username)
   const isAddress = username.includes('@')
   if (isAddress && username !== email)
     throw validationFailed(['username: must not be an address other than your own'])
@@ -117,7 +118,7 @@ export async function registerUser(
 ): Promise<User> {
   const username = normalName(registration.username)
   const email = normalName(registration.email)
-  requireUsernameLength(username)
+  requireUsername(username)
   await refuseGuessable(accounts, { username, email }, registration.password)
   await refuseTaken(accounts, { username, email }, origin)
   const passwordHash = await accounts.passwords.hash(registration.password, origin.address)
@@ -127,9 +128,10 @@ export async function registerUser(
 }
 
 /** The stored name must meet the rule too: lower-casing and NFC change the length. */
-function requireUsernameLength(username: string): void {
+function requireUsername(username: string): void {
   const { length } = [...username]
   if (length < 3 || length > 50) throw validationFailed([`username: ${USERNAME_RULE}`])
+  if (isReservedName(username)) throw validationFailed(['username: is reserved'])
 }
 
 /** The unique indexes let one of several concurrent registrations of a name succeed. */

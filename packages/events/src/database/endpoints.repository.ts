@@ -5,6 +5,7 @@ import {
   forUpdate,
   fromRow,
   inTransaction,
+  isReservedName,
   prepared,
   toRow,
 } from '@plinth/kit'
@@ -69,6 +70,7 @@ export async function renameEndpointCreator<T extends EventTables>(
   username: string,
   to: string,
 ): Promise<void> {
+  if (isReservedName(username)) return
   await (db as unknown as Db)
     .updateTable('event_endpoints')
     .set({ created_by: to })

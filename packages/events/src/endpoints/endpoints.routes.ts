@@ -1,4 +1,5 @@
 import {
+  nameInAudit,
   noContent,
   oneOf,
   orNull,
@@ -220,5 +221,5 @@ function secretRoutes(server: Server, events: Events, { admin }: EventGuards): v
 }
 
 function actorOf({ caller, ip, id }: Pick<Request, 'caller' | 'ip' | 'id'>): EventActor {
-  return { actor: caller.username, origin: { address: ip, requestId: id } }
+  return { actor: nameInAudit(caller), origin: { address: ip, requestId: id } }
 }

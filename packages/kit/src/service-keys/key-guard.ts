@@ -100,6 +100,12 @@ export function serviceKeyGuard(
   return { authenticate, scope, or }
 }
 
+/** How the audit names a caller. The name of a key alone would be ambiguous: a user may have the same one. */
+export function nameInAudit(caller: Caller): string {
+  const { keyId: id, username: name } = caller as Caller & Partial<KeyCaller>
+  return id === undefined ? name : namedKey({ id, name }).subject
+}
+
 /** Calls `record` whenever a user lacks the role or a key lacks the scope. */
 export function onDenial(guard: Guard, record: (request: Request) => Promise<void>): Guard {
   return guarding(guard.access, async (request) => {

@@ -1,7 +1,7 @@
 import type { Guard, Request, Server } from '../http/framework.ts'
 import { noContent } from '../http/routes/operations.ts'
 import { IdPath, orNull, pathId, Type, timestamp } from '../http/schema.ts'
-import type { KeyCaller } from './key-guard.ts'
+import { type KeyCaller, nameInAudit } from './key-guard.ts'
 import { KeyBody } from './key-rights.ts'
 import { keyEnded, keyUnknown } from './problems.ts'
 import type { ServiceKey } from './service-keys.repository.ts'
@@ -11,7 +11,6 @@ import {
   type IssuedKey,
   type KeyActor,
   LONGEST_OVERLAP_SECONDS,
-  namedKey,
   revokeServiceKey,
   rotateServiceKey,
   type ServiceKeys,
@@ -137,9 +136,7 @@ function idIn({ id }: { id: string }): number {
 
 function actorOf({ caller, ip, id }: Pick<Request, 'caller' | 'ip' | 'id'>): KeyActor {
   const origin = { address: ip, requestId: id }
-  const { keyId, username, scopes, allowedCidrs = [] } = caller as Partial<KeyCaller>
-  if (keyId === undefined || !scopes) return { actor: caller.username, origin }
-  // The name alone would be ambiguous: a user may have the same one.
-  const { subject: actor } = namedKey({ id: keyId, name: username ?? '' })
-  return { actor, origin, key: { scopes, allowedCidrs } }
+  const { scopes, allowedCidrs = [] } = caller as Partial<KeyCaller>
+  const by = { actor: nameInAudit(caller), origin }
+  return scopes ? { ...by, key: { scopes, allowedCidrs } } : by
 }

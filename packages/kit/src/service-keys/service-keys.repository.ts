@@ -136,8 +136,21 @@ export async function updateServiceKeyUsed(
 }
 
 export const SETTINGS = 'settings'
-/** Creators of keys that are not users: a user of the same name must not be taken for one of them. */
-export const NON_USERS = [SETTINGS, 'command line']
+
+/** Actors that are not users. */
+const NON_USERS = [SETTINGS, 'command line', 'delivery', 'anyone', 'configured key']
+
+/** Service keys, erased users, and erased users of another issuer. */
+const NON_USER_FORMS = [/^key-\d+$/, /^key \d+ \(/, /^user \d+$/, /^https?:\S+#\d+$/]
+
+/**
+ * Whether records use this name, or one that looks the same, for someone who is not a user. No user may choose
+ * it; what is recorded under it is not the user's, even if an account from before that rule has the name.
+ */
+export function isReservedName(name: string): boolean {
+  const plain = name.normalize('NFKC').toLowerCase().trim().replaceAll(/\s+/g, ' ')
+  return NON_USERS.includes(plain) || NON_USER_FORMS.some((form) => form.test(plain))
+}
 
 /** Revokes the keys of an erased user. They stay in the list, but no longer say who made them. */
 export async function endKeysMadeBy<T extends ServiceKeyTables>(
@@ -145,6 +158,7 @@ export async function endKeysMadeBy<T extends ServiceKeyTables>(
   username: string,
   { to, now }: { to: string; now: Date },
 ): Promise<void> {
+  if (isReservedName(username)) return
   await (db as unknown as KeyDb)
     .updateTable('service_keys')
     .set(({ fn, val }) => ({
@@ -152,7 +166,6 @@ export async function endKeysMadeBy<T extends ServiceKeyTables>(
       revoked_at: fn.coalesce('revoked_at', val(now.toISOString())),
     }))
     .where('created_by', '=', username)
-    .where('created_by', 'not in', NON_USERS)
     .execute()
 }
 

@@ -10,9 +10,9 @@ import { keyEnded, keyUnknown } from './problems.ts'
 import {
   findServiceKey,
   insertServiceKey,
+  isReservedName,
   listServiceKeys,
   type NewServiceKey,
-  NON_USERS,
   type ServiceKey,
   type ServiceKeyTables,
   updateServiceKeyEnd,
@@ -163,7 +163,7 @@ export async function keysMadeBy<T extends ServiceKeyTables>(
   db: Db<T>,
   username: string,
 ): Promise<ServiceKey[]> {
-  if (NON_USERS.includes(username)) return []
+  if (isReservedName(username)) return []
   const all = await listServiceKeys(db as unknown as Db<ServiceKeyTables>)
   return all.filter(({ createdBy }) => createdBy === username)
 }

@@ -1,6 +1,6 @@
 import type { User } from '@plinth/accounts'
 import { renameEndpointCreator } from '@plinth/events'
-import { type Db, endKeysMadeBy, fromRow } from '@plinth/kit'
+import { type Db, endKeysMadeBy, fromRow, isReservedName } from '@plinth/kit'
 import { deleteFactor } from './factors.repository.ts'
 import type { IdentityTables } from './tables.ts'
 
@@ -32,13 +32,14 @@ export async function eraseUserData(
 
 /**
  * A page of the audit events about a user, oldest first, after the last row read. The address of an
- * administrator is not the user's data.
+ * administrator is not the user's data, and events under a reserved name may be about someone else.
  */
 export async function listAuditOf(
   db: Db<IdentityTables>,
   username: string,
   { after, most }: { after: number; most: number },
 ) {
+  if (isReservedName(username)) return []
   const rows = await db
     .selectFrom('audit_events')
     .select(['id', 'at', 'event', 'actor', 'address', 'result'])

@@ -8,7 +8,7 @@ import {
   type User,
 } from '@plinth/accounts'
 import type { AuditEntry } from '@plinth/events'
-import type { Db } from '@plinth/kit'
+import { type Db, isReservedName } from '@plinth/kit'
 import { deleteSteps, findFactor, unusedRecoveryCodes } from '../database/factors.repository.ts'
 import { deleteQueuedMails } from '../database/mail.repository.ts'
 import { deleteTokens } from '../database/one-time-tokens.repository.ts'
@@ -119,7 +119,8 @@ async function invalidateTokens(
 
 function ownerIn({ byOthers, toActor }: Consequence, actor: string, subject: string) {
   if (byOthers && actor === subject) return undefined
-  return toActor ? actor : subject
+  if (!toActor) return subject
+  return isReservedName(actor) ? undefined : actor
 }
 
 const ENDPOINT_MAILS: Record<string, MailKind> = {

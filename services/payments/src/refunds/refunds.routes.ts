@@ -1,4 +1,4 @@
-import { orNull, positiveInteger, type Server, Type } from '@plinth/kit'
+import { nameInAudit, orNull, positiveInteger, type Server, Type } from '@plinth/kit'
 import type { Static } from 'typebox'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
 import {
@@ -85,7 +85,7 @@ export function refundRoutes(server: Server, payments: Payments, guard: PaymentG
     },
     onRequest: guard.refund,
     handler: ({ params, body, caller, ip, id }, reply) => {
-      const requester = { actor: caller.username, address: ip, requestId: id }
+      const requester = { actor: nameInAudit(caller), address: ip, requestId: id }
       reply.code(201)
       return refundPayment(payments, params.id.toLowerCase(), requestOf(body), requester)
     },

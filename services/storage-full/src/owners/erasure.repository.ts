@@ -1,11 +1,11 @@
 import { type AccountTables, findUserByUsername, renameInAudit } from '@plinth/accounts'
 import { renameEndpointCreator } from '@plinth/events'
-import { type Db, endKeysMadeBy } from '@plinth/kit'
+import { type Db, endKeysMadeBy, isReservedName } from '@plinth/kit'
 import type { StorageDb } from '../database/tables.ts'
 
 /**
  * Replaces the name of an erased user of the issuer in the rows that mention it, and ends the service keys
- * of that user. If an account here has the same name, nothing changes: the rows may be about that account.
+ * of that user. If the name is reserved, or an account here has it, nothing changes: the rows may be about others.
  */
 export async function renameOwner(
   db: StorageDb,
@@ -13,7 +13,7 @@ export async function renameOwner(
   { to, now }: { to: string; now: Date },
 ): Promise<void> {
   const accounts = db as unknown as Db<AccountTables>
-  if (await findUserByUsername(accounts, username)) return
+  if (isReservedName(username) || (await findUserByUsername(accounts, username))) return
   await renameInAudit(accounts, username, to)
   await endKeysMadeBy(db, username, { to, now })
   await renameEndpointCreator(db, username, to)

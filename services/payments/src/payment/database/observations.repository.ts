@@ -3,6 +3,7 @@ import {
   endKeysMadeBy,
   type FromRow,
   fromRow,
+  isReservedName,
   type PageRequest,
   prepared,
   selectPage,
@@ -78,6 +79,7 @@ export async function renameActor(
   username: string,
   { to, now }: { to: string; now: Date },
 ): Promise<void> {
+  if (isReservedName(username)) return
   await db.updateTable('audit_events').set({ actor: to }).where('actor', '=', username).execute()
   await endKeysMadeBy(db, username, { to, now })
   await renameEndpointCreator(db, username, to)

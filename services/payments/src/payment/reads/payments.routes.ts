@@ -1,5 +1,6 @@
 import {
   type Guard,
+  nameInAudit,
   onDenial,
   oneOf,
   orNull,
@@ -203,8 +204,8 @@ export function recordDenials<T extends Record<string, Guard>>(payments: Payment
   const recorded = (guard: Guard) =>
     onDenial(guard, ({ caller, method, routeOptions, ip, id }) => {
       const subject = `${method} ${routeOptions.url}`
-      const { userId: callerId, username: actor } = caller
-      return recordDenial(payments, { callerId, actor, subject, address: ip, requestId: id })
+      const by = { callerId: caller.userId, actor: nameInAudit(caller) }
+      return recordDenial(payments, { ...by, subject, address: ip, requestId: id })
     })
   const entries = Object.entries(guards).map(([name, guard]) => [name, recorded(guard)])
   return Object.fromEntries(entries) as T
