@@ -91,6 +91,22 @@ for (const engine of engines) {
     })
   })
 
+  describe(`a body that is not a form on ${engine.name}`, { skip: engine.skip }, () => {
+    test('is 415, and the error says that a form is expected', async (t) => {
+      const { api, key, token } = await start(t, engine)
+
+      const { status, body } = await api.post(
+        '/oauth2/introspect',
+        { token },
+        { token: key.secret },
+      )
+
+      assert.deepEqual([status, body.error], [415, 'invalid_request'])
+      const expected = "Send the body as 'Content-Type: application/x-www-form-urlencoded'."
+      assert.equal(body.error_description, expected)
+    })
+  })
+
   describe(`a gzip-compressed form on ${engine.name}`, { skip: engine.skip }, () => {
     test('is 415 with an error body as in RFC 6749', async (t) => {
       const { api, key, token } = await start(t, engine)

@@ -35,7 +35,7 @@ export function handleProblems(server: Server, render?: ProblemRenderer): void {
   })
   server.setErrorHandler(async (error, request, reply) => {
     if (isTooLarge(error)) await delayClose(request, reply)
-    const problem = toProblem(error)
+    const problem = toProblem(error, request)
     if (problem.status === 429) countLimited({ rule: problem.code })
     return answerProblem(problem, request, reply, render)
   })
@@ -58,7 +58,7 @@ export function answerProblem(
   reply: Reply,
   render: ProblemRenderer = renderProblem,
 ): Reply {
-  const problem = toProblem(error)
+  const problem = toProblem(error, request)
   request.refusal = problem.code
   if (problem.status >= 500)
     request.log.error({ requestId: request.id, err: problem.cause ?? problem }, problem.message)
@@ -94,7 +94,6 @@ export function renderProblem(problem: Problem, request: Request) {
 }
 
 const FRAMEWORK_PROBLEMS: Record<string, (options: { cause: unknown }) => Problem> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: mediaTypeUnsupported,
   FST_ERR_CTP_BODY_TOO_LARGE: bodyTooLarge,
   FST_ERR_CTP_INVALID_JSON_BODY: malformedBody,
   FST_ERR_CTP_EMPTY_JSON_BODY: malformedBody,
@@ -107,10 +106,11 @@ type FrameworkError = {
   validationContext?: string
 }
 
-function toProblem(error: unknown): Problem {
+function toProblem(error: unknown, request: Request): Problem {
   if (error instanceof Problem) return error
   const { code = '', statusCode = 500, validation } = (error ?? {}) as FrameworkError
   if (validation) return validationFailed(describeFaults(validation))
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return wrongType(error, request)
   const known = FRAMEWORK_PROBLEMS[code]
   if (known) return known({ cause: error })
   if (isDiskFull(error)) return storageFull({ cause: error })
@@ -121,6 +121,14 @@ function toProblem(error: unknown): Problem {
   if (isFrameworkError && statusCode >= 400 && statusCode < 500)
     return malformedRequest({ cause: error })
   return internalFailure({ cause: error })
+}
+
+/** Names the media types of a route that reads its body itself; all others read JSON. */
+function wrongType(cause: unknown, { routeOptions }: Request): Problem {
+  const types = Object.keys(routeOptions.schema?.readsBody ?? {})
+  if (types.length === 0) return mediaTypeUnsupported({ cause })
+  const detail = `Send the body as "Content-Type: ${types.join('" or "')}".`
+  return mediaTypeUnsupported({ cause, detail })
 }
 
 const STATUS_OF: Record<string, number> = {
