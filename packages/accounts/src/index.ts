@@ -77,6 +77,7 @@ export {
   refuseTaken,
   registerUser,
   registerVerified,
+  requireEmailLength,
   requireUser,
   summaryOf,
   userDetails,

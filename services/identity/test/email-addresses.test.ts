@@ -358,6 +358,9 @@ for (const engine of engines) {
       const anonymous = await api.post('/api/users/me/email', { newEmail: NEW_EMAIL })
       assert.equal(anonymous.status, 401)
       assert.deepEqual((await ask(ALICE.email)).body.errors, ['newEmail: is your address already'])
+      // Each of these letters becomes two in lower case.
+      const { body } = await ask(`${'İ'.repeat(250)}@x`)
+      assert.deepEqual(body.errors, ['newEmail: must have at most 254 characters'])
     })
   })
 }

@@ -302,6 +302,9 @@ for (const engine of engines) {
 
       for (const label of ['', '   ', 'x'.repeat(101), 'a\u0000b'])
         assert.equal((await client.register(token, {}, label)).status, 400)
+      const { body } = await client.register(token, {}, 'a\u0007b')
+      const rule = 'must not be blank or contain control characters'
+      assert.deepEqual(body.errors, [`publicKey.label: ${rule}`])
       assert.equal((await client.register(token, {}, 'x'.repeat(100))).status, 200)
     })
 

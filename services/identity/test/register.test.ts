@@ -177,6 +177,7 @@ for (const engine of engines) {
       ['an e-mail with two @', { email: 'a@b@c' }, 'email'],
       ['an e-mail with nothing before the @', { email: '@b' }, 'email'],
       ['an e-mail over 254 characters', { email: `${'x'.repeat(250)}@b.cd` }, 'email'],
+      ['an e-mail that lower case makes too long', { email: `${'İ'.repeat(250)}@x` }, 'email'],
       ['a NUL in the e-mail', { email: 'a\u0000@b' }, 'email'],
       ['a lone surrogate in the e-mail', { email: 'a\udc00@b' }, 'email'],
       ['no password', { password: undefined }, 'password'],
@@ -203,6 +204,14 @@ for (const engine of engines) {
         )
       })
     }
+
+    test('says that invisible and control characters are refused', async () => {
+      for (const username of ['a\tbc', 'ab\u200bc']) {
+        const { body } = await identity().api.post('/api/auth/register', { ...valid, username })
+        const rule = 'must have 3 to 50 characters, and no control or invisible ones'
+        assert.deepEqual(body.errors, [`username: ${rule}`])
+      }
+    })
 
     test('lists every invalid field at once', async () => {
       const { body } = await identity().api.post('/api/auth/register', {})

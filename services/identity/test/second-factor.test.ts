@@ -416,17 +416,19 @@ for (const engine of engines)
       const { api, token, clock, user } = await newUser(service())
       const { app, recoveryCodes } = await enrol(api, token, clock)
       const remove = async (body: object) => {
-        const { status } = await api.request('DELETE', '/api/users/me/totp', {
+        const { status, body: reply } = await api.request('DELETE', '/api/users/me/totp', {
           token,
           headers: { 'content-type': 'application/json' },
           body: JSON.stringify(body),
         })
-        return status
+        return reply?.errors?.[0] ?? status
       }
 
       assert.equal((await api.post('/api/users/me/totp', undefined, { token })).status, 409)
-      assert.equal(await remove({}), 400)
-      assert.equal(await remove({ code: app.wrong() }), 400)
+      assert.equal(await remove({}), 'code: is required')
+      assert.equal(await remove({ code: app.wrong() }), 'code: is wrong or was used before')
+      const wrong = { recoveryCode: 'AAAAA-AAAAA-AAA' }
+      assert.equal(await remove(wrong), 'recoveryCode: is wrong or was used before')
       assert.equal(await remove({ recoveryCode: recoveryCodes[3] }), 204)
       assert.equal(await remove({ code: app.next() }), 404)
       assert.equal((await api.post('/api/auth/login', user)).status, 200)

@@ -117,6 +117,8 @@ for (const engine of engines) {
         'createdFrom=yesterday',
         'createdFrom=2030-13-45',
         'lastSeenTo=2030-13-45',
+        'lastSeenFrom=2030-02-30',
+        'createdTo=2030-04-31T12:00:00Z',
         'lastSeenTo=2030-01-01T00:00:00Z',
         'mfa=1',
         'q=a&page=1',
@@ -125,6 +127,10 @@ for (const engine of engines) {
         'q=a&q=b',
       ])
         assert.equal((await search(query)).body.code, 'VALIDATION_ERROR', query)
+      for (const field of ['createdFrom', 'createdTo', 'lastSeenFrom', 'lastSeenTo'])
+        assert.deepEqual((await search(`${field}=2026-02-29`)).body.errors, [
+          `${field}: is not a date or time that exists`,
+        ])
       const { next } = (await search('q=a&size=1')).body
       assert.equal((await search(`role=ROLE_USER&after=${next}`)).status, 400)
     })

@@ -6,7 +6,7 @@ const LONGEST_PASSWORD = 1024
 // Default-ignorable characters, which are invisible or change the writing direction, are refused because
 // they make one name look like another.
 const REFUSED = '\\p{Cc}\\p{Cs}\\p{Default_Ignorable_Code_Point}'
-export const USERNAME_RULE = 'must have 3 to 50 characters'
+export const USERNAME_RULE = 'must have 3 to 50 characters, and no control or invisible ones'
 
 // Counts the length without surrounding spaces.
 const USERNAME = `^\\s*[^\\s${REFUSED}][^${REFUSED}]{1,48}[^\\s${REFUSED}]\\s*$`

@@ -71,18 +71,25 @@ function filterOf(search: UserSearch): UserFilter {
     ...(enabled !== undefined && { enabled: enabled === 'true' }),
     ...(verified !== undefined && { verified: verified === 'true' }),
     ...(mfa !== undefined && { mfa: mfa === 'true' }),
-    ...(lastSeenFrom !== undefined && { lastSeenFrom: instantOf(lastSeenFrom).slice(0, 10) }),
-    ...(lastSeenTo !== undefined && { lastSeenTo: instantOf(lastSeenTo).slice(0, 10) }),
-    ...(createdFrom !== undefined && { createdFrom: instantOf(createdFrom) }),
-    ...(createdTo !== undefined && { createdTo: instantOf(createdTo) }),
+    ...(lastSeenFrom !== undefined && {
+      lastSeenFrom: dayOf(instantOf('lastSeenFrom', lastSeenFrom)),
+    }),
+    ...(lastSeenTo !== undefined && { lastSeenTo: dayOf(instantOf('lastSeenTo', lastSeenTo)) }),
+    ...(createdFrom !== undefined && { createdFrom: instantOf('createdFrom', createdFrom) }),
+    ...(createdTo !== undefined && { createdTo: instantOf('createdTo', createdTo) }),
   }
 }
 
-/** The stored format, because times are compared as text. */
-function instantOf(time: string): string {
+/** The stored format, because times are compared as text. A day that a month lacks would become a later one. */
+function instantOf(field: string, time: string): string {
   const instant = new Date(time)
-  if (Number.isNaN(instant.getTime())) throw validationFailed([`${time}: is not a valid time`])
+  const isReal = !Number.isNaN(instant.getTime()) && instant.toISOString().startsWith(dayOf(time))
+  if (!isReal) throw validationFailed([`${field}: is not a date or time that exists`])
   return instant.toISOString()
+}
+
+function dayOf(time: string): string {
+  return time.slice(0, 10)
 }
 
 function cursorOf(position: Position | undefined): string | null {

@@ -44,6 +44,7 @@ type Registration = { username: string; email: string; password: string }
 type Registrar = { actor?: string; roles?: string[]; event?: string; reason?: string | undefined }
 
 const HOUR_SECONDS = 3600
+const LONGEST_EMAIL = 254
 
 export function requireOpenRegistration({ settings }: Accounts): void {
   if (!settings.registration.open) throw registrationClosed()
@@ -81,6 +82,7 @@ async function holdRegistration(
   const username = normalName(registration.username)
   const email = normalName(registration.email)
   requireUsername(username)
+  requireEmailLength(email)
   const isAddress = username.includes('@')
   if (isAddress && username !== email)
     throw validationFailed(['username: must not be an address other than your own'])
@@ -119,6 +121,7 @@ export async function registerUser(
   const username = normalName(registration.username)
   const email = normalName(registration.email)
   requireUsername(username)
+  requireEmailLength(email)
   await refuseGuessable(accounts, { username, email }, registration.password)
   await refuseTaken(accounts, { username, email }, origin)
   const passwordHash = await accounts.passwords.hash(registration.password, origin.address)
@@ -132,6 +135,12 @@ function requireUsername(username: string): void {
   const { length } = [...username]
   if (length < 3 || length > 50) throw validationFailed([`username: ${USERNAME_RULE}`])
   if (isReservedName(username)) throw validationFailed(['username: is reserved'])
+}
+
+/** Like the username; lower-casing can double the length of an address. */
+export function requireEmailLength(email: string, field = 'email'): void {
+  if ([...email].length > LONGEST_EMAIL)
+    throw validationFailed([`${field}: must have at most ${LONGEST_EMAIL} characters`])
 }
 
 /** The unique indexes let one of several concurrent registrations of a name succeed. */

@@ -128,7 +128,7 @@ async function withFactor<R>(
   const done = await inAccount(factors, caller, async (db, user) => {
     if (!user.secondFactor) throw factorAbsent()
     const outcome = await proveSecondFactor(factors, db, user, proof, origin)
-    if (outcome !== 'passed') return { refusal: callerRefusal(factors.accounts, outcome) }
+    if (outcome !== 'passed') return { refusal: callerRefusal(factors.accounts, proof, outcome) }
     return { result: await work(db, user) }
   })
   // Thrown only after the commit, so that the failure stays counted.

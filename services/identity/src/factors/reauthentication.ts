@@ -66,7 +66,7 @@ export async function reauthenticate(
       return finish(inside, user, used?.amr ?? [])
     })
   }
-  if (outcome !== 'passed') throw callerRefusal(accounts, outcome)
+  if (outcome !== 'passed') throw callerRefusal(accounts, proof, outcome)
 }
 
 type Stamp = { user: User; caller: Caller; amr: string[]; proof: FactorProof }

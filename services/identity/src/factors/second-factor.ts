@@ -115,8 +115,10 @@ export function signInRefusal(accounts: Accounts, outcome: Outcome, triesLeft?: 
 }
 
 /** The problem for a caller with a session. A 401 would mean that the session is over. */
-export function callerRefusal(accounts: Accounts, outcome: Outcome): Problem {
-  if (typeof outcome !== 'object') return validationFailed(['code: is wrong or was used before'])
+export function callerRefusal(accounts: Accounts, proof: FactorProof, outcome: Outcome): Problem {
+  const field = proof.code === undefined ? 'recoveryCode' : 'code'
+  if (typeof outcome !== 'object')
+    return validationFailed([`${field}: is wrong or was used before`])
   return 'methods' in outcome ? validationFailed(['code: is required']) : locked(accounts, outcome)
 }
 

@@ -16,7 +16,7 @@ export const NewPasskeyBody = Type.Object(
       label: Type.String({
         pattern: LABEL,
         maxLength: 100,
-        message: 'must not be blank',
+        message: 'must not be blank or contain control characters',
         examples: ['Work laptop'],
       }),
     }),

@@ -8,6 +8,7 @@ import {
   lockUser,
   normalName,
   type Origin,
+  requireEmailLength,
   requireUser,
   resetPassword,
   type User,
@@ -48,12 +49,13 @@ export async function requestEmailChange(
   origin: Origin,
 ): Promise<void> {
   const userId = Number(caller.userId)
+  const address = normalName(newEmail)
+  requireEmailLength(address, 'newEmail')
   await inTransaction(recovery.db, async (db) => {
     await lockCaller(db, caller)
     const accounts = within(recovery.accounts, db)
     const { email } = await requireUser(accounts, userId)
-    if (email === normalName(newEmail))
-      throw validationFailed(['newEmail: is your address already'])
+    if (email === address) throw validationFailed(['newEmail: is your address already'])
     await askForMail({ ...recovery, accounts, db }, KIND, { to: newEmail, userId }, origin)
   })
 }
