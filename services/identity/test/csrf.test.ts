@@ -180,6 +180,10 @@ for (const engine of engines) {
         assert.deepEqual([status, body.code], [403, 'PASSKEYS_DISABLED'], path)
         assert.equal(body.detail, 'Passkeys are switched off on this server.')
       }
+      for (const type of ['application/json', 'text/plain']) {
+        const faulty = { headers: { 'content-type': type }, body: '{' }
+        assert.equal((await api.request('POST', '/login/webauthn', faulty)).status, 403, type)
+      }
       const csrf = await api.get('/webauthn/csrf')
       assert.deepEqual([csrf.status, csrf.body.headerName], [200, 'X-XSRF-TOKEN'])
       assert.deepEqual((await api.get('/api/users/me/passkeys', { token })).body, [])

@@ -211,6 +211,8 @@ for (const engine of engines) {
       await remove(api, `/api/users/${id}`, token, REASON)
       assert.deepEqual(await each(id), Array(2).fill([409, 'ACCOUNT_DELETION_PENDING']))
       assert.deepEqual(await post(id, 'deletion/cancel', {}), [400, 'VALIDATION_ERROR'])
+      assert.deepEqual(await post(999_999, 'deletion/cancel'), [404, 'USER_NOT_FOUND'])
+      assert.deepEqual(await post(userId, 'deletion/cancel'), [409, 'NO_DELETION_PENDING'])
       const invited = await api.post('/api/users', { ...odd, username: 'even' }, { token })
       assert.deepEqual(invited.body.errors, ['email: no mail can be sent to it'])
       const operator = { username: 'Command Line', email: 'operator@example.com' }

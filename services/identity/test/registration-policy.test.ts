@@ -155,9 +155,14 @@ for (const engine of engines) {
       await api.post('/api/auth/verify-email/resend', { email: ALICE.email })
       const second = await mailTo(api, ALICE.email, 'verify-email', 2)
       assert.equal((await verify({ token: tokenOf(first) })).status, 400)
+      const usedAt = clock().toISOString()
       for (let times = 0; times < 2; times += 1)
         assert.equal((await verify({ email: ALICE.email, code: second.code })).status, 204)
       assert.equal(await logIn(), 200)
+      const stateOf = async (token: string) =>
+        (await api.post('/api/auth/links/state', { token })).body
+      assert.deepEqual(await stateOf(tokenOf(first)), { state: 'unknown', at: null })
+      assert.deepEqual(await stateOf(tokenOf(second)), { state: 'used', at: usedAt })
 
       const bob = { username: 'bob', email: 'bob@example.com' }
       await register(bob)

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import { type Accounts, countWithin, normalName, subtractFailedAttempt } from '@plinth/accounts'
 import { type Db, hashOpaqueToken, inTransaction, newOpaqueToken, secondsAfter } from '@plinth/kit'
+import { findHeldByHash } from '../database/held-registrations.repository.ts'
 import {
   findTokenByHash,
   forgiveTry,
@@ -113,10 +114,13 @@ type LinkState = { state: 'used' | 'replaced' | 'expired' | 'unknown'; at: strin
 
 /**
  * Why a link does not work. It takes the token itself, so it does not help anyone who guesses; the routes that
- * use a token give the same answer for all of these. A valid or an invalidated token is `unknown` too.
+ * use a token give the same answer for all of these. A valid or an invalidated token is `unknown` too, and so is
+ * that of a held registration which was replaced: nothing is kept of it.
  */
 export async function linkState({ accounts, db }: Tokens, token: string): Promise<LinkState> {
-  const found = await findTokenByHash(db, hashOpaqueToken(token))
+  const hash = hashOpaqueToken(token)
+  const held = await findHeldByHash(db, hash)
+  const found = held ? { ...held, replacedAt: null } : await findTokenByHash(db, hash)
   if (found?.usedAt) return { state: 'used', at: found.usedAt }
   if (found?.replacedAt) return { state: 'replaced', at: found.replacedAt }
   if (found && found.expiresAt <= accounts.clock().toISOString())

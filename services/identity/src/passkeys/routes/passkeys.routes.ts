@@ -189,7 +189,8 @@ function loginRoutes(server: Server, passkeys: Passkeys, requireCsrf: Guard): vo
 
 /** When passkeys are switched off, ceremonies are refused, but the CSRF token still works. */
 export function disabledPasskeyRoutes(server: Server, csrf: CsrfTokens): void {
-  const refuse = () => {
+  // Also as a hook: it runs before the body is read, which may be faulty.
+  const refuse = async () => {
     throw passkeysDisabled()
   }
   csrfRoute(server, csrf)
@@ -202,6 +203,6 @@ export function disabledPasskeyRoutes(server: Server, csrf: CsrfTokens): void {
   ] as const) {
     const summary = 'Refused: passkeys are switched off'
     const schema = { operationId, summary, tags, problems: [passkeysDisabled] }
-    server.route({ method, url, schema, handler: refuse })
+    server.route({ method, url, schema, onRequest: refuse, handler: refuse })
   }
 }

@@ -6,6 +6,7 @@ import {
   listDueDeletions,
   lockCaller,
   type Origin,
+  requireUser,
   scheduleDeletion,
 } from '@plinth/accounts'
 import {
@@ -127,6 +128,7 @@ export async function keepOwnAccount(
 }
 
 export async function keepAccount({ accounts }: Lifecycle, userId: number, by: By): Promise<void> {
+  await requireUser(accounts, userId)
   if (!(await cancelDeletion(accounts, userId, async () => true, by))) throw noDeletion()
 }
 

@@ -155,7 +155,7 @@ function deletionRoutes(server: Server, lifecycle: Lifecycle, { guard, recent }:
       params: IdPath,
       body: WhyBody,
       response: { 204: noContent },
-      problems: [noDeletion],
+      problems: [userUnknown, noDeletion],
     },
     handler: async (request, reply) => {
       await keepAccount(lifecycle, userIdOf(request.params.id), byCaller(request))
