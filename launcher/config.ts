@@ -14,9 +14,8 @@ export type SuiteConfig = ReturnType<typeof loadConfig>
 
 export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => ({
-    ...serviceSettings(settings, 'SUITE_', { port: 8080 }),
+    ...suiteSettings(settings),
     production: settings.production,
-    hasPublicUrl: settings.optional('SUITE_PUBLIC_URL') !== undefined,
     sandbox: settings.convenience('SUITE_SANDBOX', {
       host: settings.text('SANDBOX_HOST', 'localhost'),
     }),
@@ -25,6 +24,13 @@ export function loadConfig(env: Env = process.env) {
     paymentsUrl: addressOf(settings, 'PAYMENTS_', 8084),
     sandboxUrl: addressOf(settings, 'SANDBOX_', 8085),
   }))
+}
+
+function suiteSettings(settings: Settings) {
+  return {
+    ...serviceSettings(settings, 'SUITE_', { port: 8080 }),
+    hasPublicUrl: settings.optional('SUITE_PUBLIC_URL') !== undefined,
+  }
 }
 
 function addressOf(settings: Settings, prefix: string, port: number): string {
@@ -42,8 +48,22 @@ export function withSuiteHost(env: Env): Env {
   return inherited(env, () => ({ HOST: host }))
 }
 
+/**
+ * Services inherit their public address from the suite, if it has one, and also its trusted proxies, allowed hosts
+ * and drain time, whether they run together or alone. Reads no settings of other services.
+ */
+export function withSuiteAddress(env: Env): Env {
+  const suite = readSettings(env, suiteSettings)
+  return inherited(env, ({ path }) => ({
+    PUBLIC_URL: suite.hasPublicUrl ? suite.publicUrl + path : undefined,
+    TRUSTED_PROXIES: suite.trustedProxies.join(','),
+    ALLOWED_HOSTS: suite.allowedHosts.join(','),
+    DRAIN_SECONDS: String(suite.drainSeconds),
+  }))
+}
+
 /** Sets each setting in `suite` for every service that does not set it. */
-export function inherited(
+function inherited(
   env: Env,
   suite: (entry: ServiceEntry) => Record<string, string | undefined>,
 ): Env {

@@ -2,7 +2,7 @@
 import cluster from 'node:cluster'
 import { isatty } from 'node:tty'
 import { closeOnSignals, type Env, exitWith, run } from '@plinth/kit'
-import { loadManagement, loadWorkerCount } from './config.ts'
+import { loadManagement, loadWorkerCount, withSuiteAddress } from './config.ts'
 import type { ServiceEntry } from './services.ts'
 import { type Measured, metricsOf, startManagement, watch } from './stack/management.ts'
 import { panelOf, startedLine } from './stack/panel.ts'
@@ -38,7 +38,7 @@ async function runService(entry: ServiceEntry, env: Env): Promise<void> {
   let operators: { close(): Promise<void> } | undefined
   await run(
     async () => {
-      const { config, create } = await entry.prepare(env)
+      const { config, create } = await entry.prepare(withSuiteAddress(env))
       const server = await create()
       measured.push({ name, server })
       if (env.BACKUP_AT && (cluster.worker?.id ?? 1) === 1) server.log.warn(NO_SCHEDULE)

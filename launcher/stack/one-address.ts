@@ -9,25 +9,11 @@ import {
   readSettings,
   type Server,
 } from '@plinth/kit'
-import { inherited, isSet, type SuiteConfig } from '../config.ts'
+import { isSet, type SuiteConfig } from '../config.ts'
 import { prefixOf, type RunningService, type ServiceEntry } from '../services.ts'
 
-/**
- * Services inherit their public address from the suite, if it has one, and also its trusted proxies, allowed hosts
- * and drain time.
- */
-export function withSuiteAddress(env: Env, config: SuiteConfig): Env {
-  const following = inherited(env, ({ path }) => ({
-    PUBLIC_URL: config.hasPublicUrl ? config.publicUrl + path : undefined,
-    TRUSTED_PROXIES: config.trustedProxies.join(','),
-    ALLOWED_HOSTS: config.allowedHosts.join(','),
-    DRAIN_SECONDS: String(config.drainSeconds),
-  }))
-  return withPasskeyOrigins(following, config)
-}
-
 /** Unless configured otherwise, passkeys work both at identity's address and at the suite's. */
-function withPasskeyOrigins(env: Env, { publicUrl, identityUrl }: SuiteConfig): Env {
+export function withPasskeyOrigins(env: Env, { publicUrl, identityUrl }: SuiteConfig): Env {
   const given = ['IDENTITY_PUBLIC_URL', 'IDENTITY_PASSKEY_ORIGINS', 'IDENTITY_PASSKEY_RP_ID']
   const urls = [new URL(identityUrl), new URL(publicUrl)]
   const atLocalhost = urls.every(({ hostname }) => hostname === 'localhost')

@@ -4,10 +4,11 @@ import {
   loadConfig,
   loadWorkerCount,
   type SuiteConfig,
+  withSuiteAddress,
   withSuiteHost,
 } from '../config.ts'
 import { type PreparedService, type ServiceEntry, services } from '../services.ts'
-import { isAtSuite, withIdentityTokens, withIssuerKey, withSuiteAddress } from './one-address.ts'
+import { isAtSuite, withIdentityTokens, withIssuerKey, withPasskeyOrigins } from './one-address.ts'
 import { withSandboxKeys } from './sandbox-keys.ts'
 
 export type Prepared = { entry: ServiceEntry; service: PreparedService; atSuite: boolean }
@@ -42,7 +43,7 @@ export async function prepareStack(
 type Plan = { env: Env; entries: ServiceEntry[] }
 
 function planFor(given: Env, config: SuiteConfig, entries: ServiceEntry[]): Plan {
-  const addressed = withSuiteAddress(given, config)
+  const addressed = withPasskeyOrigins(withSuiteAddress(given), config)
   const hasIdentity = entries.some(({ name }) => name === 'identity')
   const env = hasIdentity ? withIssuerKey(withIdentityTokens(addressed, config), config) : addressed
   if (!config.sandbox)

@@ -15,6 +15,25 @@ describe('npm start -- identity', () => {
     await assert.rejects(fetch(`http://localhost:${env.STORAGE_KEY_PORT}`))
   })
 
+  test('inherits the public address, trusted proxies and hosts of the suite, unless it has its own', async (t) => {
+    const suite = {
+      SUITE_PUBLIC_URL: 'https://app.example',
+      SUITE_TRUSTED_PROXIES: '127.0.0.1',
+      SUITE_ALLOWED_HOSTS: 'inside.example',
+    }
+    const issuerOf = async (baseUrl: string) =>
+      (await apiFor(baseUrl).get('/.well-known/oauth-authorization-server')).body.issuer
+
+    const { baseUrl } = await startIdentity(t, suite)
+    const own = await startIdentity(t, { ...suite, IDENTITY_PUBLIC_URL: 'https://id.example' })
+
+    assert.equal(await issuerOf(baseUrl), 'https://app.example/identity')
+    assert.equal(await issuerOf(own.baseUrl), 'https://id.example')
+    const headers = { 'x-forwarded-host': 'inside.example', 'x-forwarded-proto': 'https' }
+    const { body } = await apiFor(baseUrl).get('/', { headers })
+    assert.equal(body.links?.health, 'https://inside.example/identity/actuator/health')
+  })
+
   test('warns that it makes no scheduled backups', async (t) => {
     const { env, folder } = await testEnv(t, { LOG_LEVEL: 'warn', BACKUP_AT: '02:00' })
 

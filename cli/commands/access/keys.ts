@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import type { Env, ServiceKeys } from '@plinth/kit'
+import { withSuiteAddress } from '../../../launcher/config.ts'
 import {
   type Command,
   CommandError,
@@ -126,7 +127,8 @@ type OpenService = {
 export async function openService(service: string | undefined, env: Env): Promise<OpenService> {
   if (service === 'identity') {
     const { loadConfig, openForOperator } = await import('@plinth/identity')
-    return openForOperator(loadConfig(env))
+    // Notices to users contain links to the public address.
+    return openForOperator(loadConfig(withSuiteAddress(env)))
   }
   if (service === 'storage-full') {
     const { loadConfig, openForOperator } = await import('@plinth/storage-full')

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Operator } from '@plinth/accounts'
+import { withSuiteAddress } from '../../../launcher/config.ts'
 import {
   type Command,
   CommandError,
@@ -143,7 +144,8 @@ async function openUsers({
   const service = text('service') ?? 'identity'
   if (service === 'identity') {
     const { loadConfig, openForOperator } = await import('@plinth/identity')
-    return openForOperator(loadConfig(env))
+    // Notices to users contain links to the public address.
+    return openForOperator(loadConfig(withSuiteAddress(env)))
   }
   if (service === 'storage-full') {
     const { loadConfig, openForOperator } = await import('@plinth/storage-full')

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { commandLine, commandLineIn } from './command-line.ts'
+import { mailTo } from './inbox.ts'
 import { ALICE, adminToken, engines, startWithAlice } from './start-identity.ts'
 
 type Row = Record<string, string | number | null>
@@ -131,6 +132,16 @@ for (const engine of engines) {
       )?.[1]
       const { status } = await api.post('/api/auth/login', { username: 'carol', password })
       assert.equal(status, 200)
+    })
+
+    test('sends users links to the public address of the suite', async (t) => {
+      const { api, config } = await startWithAlice(t, { engine })
+      const run = commandLine(config.databaseUrl, { SUITE_PUBLIC_URL: 'https://app.example' })
+
+      await run('user', 'reset-password', 'alice')
+
+      const { text } = await mailTo(api, ALICE.email, 'password-changed')
+      assert.match(text, /https:\/\/app\.example\/identity\/account\/#alarm=/)
     })
 
     test('appears as the actor in the audit', async (t) => {
