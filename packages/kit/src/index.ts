@@ -70,6 +70,7 @@ export {
 } from './http/framework.ts'
 export {
   CREDENTIALS_BODY_BYTES,
+  forgetUnreadableType,
   isEncoded,
   isTooDeep,
   parseJsonBodies,

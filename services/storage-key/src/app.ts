@@ -85,8 +85,7 @@ export async function createStorageKey(
   answerOptions(server)
   const isConfiguredKey = configuredKey(config.apiKey)
   requireKey(server, isConfiguredKey, keys)
-  server.removeAllContentTypeParsers()
-  acceptUploads(server, '*')
+  acceptUploads(server)
   fileRoutes(server, store)
   if (keyStore) keyRoutes(server, keyStore, adminGuard(isConfiguredKey))
   actuatorRoutes(server, {

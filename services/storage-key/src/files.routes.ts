@@ -38,6 +38,7 @@ export function fileRoutes(server: Server, store: FileStore): void {
     help: 'Bytes of files that were stored.',
   })
   server.post('/file', {
+    config: { receivesUpload: true },
     schema: {
       operationId: 'upload',
       summary: 'Store a PNG, JPEG, PDF or WebP file',

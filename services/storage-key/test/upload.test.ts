@@ -132,6 +132,8 @@ describe('POST /file', () => {
   for (const [what, headers, body] of [
     ['JSON', { 'content-type': 'application/json' }, '{"file":"x"}'],
     ['text', { 'content-type': 'text/plain' }, 'x'],
+    ['a type that is none', { 'content-type': 'garbage' }, 'x'],
+    ['an empty type', { 'content-type': '' }, 'x'],
     [
       'a form that is not multipart',
       { 'content-type': 'application/x-www-form-urlencoded' },

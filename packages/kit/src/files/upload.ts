@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from '../http/framework.ts'
+import { forgetUnreadableType, inviteBody } from '../http/hooks/bodies.ts'
 import { drainAfterAnswer, drainBeforeClosing } from '../http/hooks/drain.ts'
 import { Type } from '../http/schema.ts'
 import { failPoint } from '../runtime/fail-point.ts'
@@ -57,7 +58,7 @@ export async function receiveUpload(
   const { folder, sha256 = false } = limits
   const spool = new Spool(folder, { sha256 })
   try {
-    if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue()
+    inviteBody(request, response)
     const part = await receiveForm(request, reader, spool, limits)
     await spool.finish()
     failPoint('upload:received')
@@ -155,17 +156,13 @@ async function uploadOf(spool: Spool, part: FilePart): Promise<Upload> {
 }
 
 /**
- * Prepares a server for `receiveUpload`: bodies of these types are left to the handler unread,
- * a client that asks first (`Expect: 100-continue`) is told to send only once its request is
- * acceptable, and a client refused half-way can still read the answer.
+ * Prepares a server, or a scope of one, for `receiveUpload`: bodies are left to the handler unread,
+ * whatever their type, and a client refused half-way can still read the answer.
  */
-export function acceptUploads(server: Server, types: string | string[] | RegExp): void {
-  server.addContentTypeParser(types, (_request, _payload, done) => done(null))
-  server.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    // Other bodies are small, and their routes do not send the 100 themselves.
-    if (!/^multipart\//i.test(request.headers['content-type'] ?? '')) response.writeContinue()
-    server.server.emit('request', request, response)
-  })
+export function acceptUploads(server: Server): void {
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  server.addHook('onRequest', forgetUnreadableType)
   server.addHook('onSend', (request, reply) => drainBeforeClosing(request.raw, reply.raw))
   server.addHook('onResponse', (request, _reply, done) => {
     drainAfterAnswer(request.raw)

@@ -53,6 +53,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route answers a body with a `Content-Encoding` itself. */
     refusesEncoding?: boolean
+    /** The handler calls `receiveUpload`, which reads the body within limits of its own. */
+    receivesUpload?: boolean
   }
   interface FastifyInstance {
     /** Whether the service accepts requests, and if not, why. */

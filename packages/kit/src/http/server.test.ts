@@ -11,7 +11,7 @@ import { acceptUploads, receiveUpload } from '../files/upload.ts'
 import { defineProblem } from '../problems.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/logging.ts'
-import { callerGuard } from './framework.ts'
+import { callerGuard, type Server } from './framework.ts'
 import { emailText, requiredText, Type } from './schema.ts'
 import { createServer, type ServerOptions } from './server.ts'
 
@@ -40,11 +40,13 @@ async function startServer(t: TestContext, options: Partial<ServerOptions> = {})
   })
   server.post('/bell', () => 'ding')
   server.get('/slow', () => setTimeout(100, 'at last'))
-  acceptUploads(server, /^multipart\//)
-  server.post('/upload', async ({ raw }, reply) => {
-    const limits = { folder: tmpdir(), maxFileBytes: 1, maxRequestBytes: 1 }
-    await using upload = await receiveUpload(raw, reply.raw, limits)
-    return upload.filename
+  server.register(async (scope) => {
+    acceptUploads(scope as Server)
+    scope.post('/upload', { config: { receivesUpload: true } }, async ({ raw }, reply) => {
+      const limits = { folder: tmpdir(), maxFileBytes: 1, maxRequestBytes: 1 }
+      await using upload = await receiveUpload(raw, reply.raw, limits)
+      return upload.filename
+    })
   })
   server.get('/teapot', () => {
     throw teapot({ extra: { handle: 'left' } })
@@ -300,6 +302,9 @@ describe('a server of the kit', () => {
     ['/bell', 'application/json', 200],
     ['/bell', 'application/x-www-form-urlencoded', 200],
     ['/bell', 'text/xml', 415],
+    ['/bell', 'garbage', 200],
+    ['/bell', '', 200],
+    ['/people', ';;;', 400],
     ['/upload', 'multipart/form-data; boundary=b', 400],
   ] as const)
     test(`answers a POST of ${type} to ${path} that announces no body: ${status}`, async (t) => {

@@ -23,6 +23,7 @@ import {
 import {
   DEFAULT_BODY_BYTES,
   guardLateBodies,
+  inviteBodies,
   limitBodyTime,
   parseJsonBodies,
   refuseEncodedBodies,
@@ -100,6 +101,7 @@ export function createServer(options: ServerOptions): Server {
   handleProblems(server, options.renderProblem)
   answerUnknownRoutes(server)
   refuseEncodedBodies(server)
+  inviteBodies(server)
   const { dataFolder, log } = options
   if (dataFolder !== undefined) doctorRoute(server, String(log.bindings().name), dataFolder)
   return server

@@ -1,4 +1,5 @@
 import {
+  forgetUnreadableType,
   isEncoded,
   oneOf,
   orNull,
@@ -117,7 +118,7 @@ export function webhookRoutes(server: Server, payments: Payments, secrets: strin
     scope.post('/api/provider/webhook', {
       bodyLimit: MOST_BYTES,
       config: { refusesEncoding: true },
-      onRequest: forgetOtherTypes,
+      onRequest: forgetUnreadableType,
       schema: webhook,
       handler: async (request) => {
         const bytes = verifiedBody(request, secrets, payments.clock())
@@ -171,11 +172,6 @@ export function eventOperationRoutes(server: Server, payments: Payments, guard: 
     onRequest: guard.retry,
     handler: ({ params }) => retryEvent(payments, params.id),
   })
-}
-
-/** The framework would answer 415 to a media type that it cannot parse; here all but JSON are 400. */
-async function forgetOtherTypes(request: Request): Promise<void> {
-  if (!isJson(request)) delete request.headers['content-type']
 }
 
 function keepBytes(_request: Request, body: Buffer, done: (error: null, body: Buffer) => void) {

@@ -57,8 +57,9 @@ export function uploadRoute(server: Server, storage: Storage, write: Guard): voi
     help: 'Bytes of files that were stored.',
   })
   server.register(async (scope) => {
-    acceptUploads(scope as Server, '*')
+    acceptUploads(scope as Server)
     scope.post('/file', {
+      config: { receivesUpload: true },
       onRequest: write,
       schema: {
         operationId: 'upload',

@@ -30,21 +30,10 @@ export function mountServers(server: Server, address: AddressOptions, mounts: Mo
     server.server.removeAllListeners(event)
     server.server.on(event, (request: IncomingMessage, response: ServerResponse) => {
       const target = placed?.(request) ?? request.url ?? '/'
-      dispatch(mountedAt(target, mounts, request)?.server.server ?? own, event, request, response)
+      const to = mountedAt(target, mounts, request)?.server.server ?? own
+      to.emit(event, request, response)
     })
   }
-}
-
-/** A server without a listener for `Expect: 100-continue` gets Node's default behaviour. */
-function dispatch(
-  to: EventEmitter,
-  event: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
-  if (to.emit(event, request, response) || event === 'request') return
-  response.writeContinue()
-  to.emit('request', request, response)
 }
 
 function mountedAt(target: string, mounts: Mount[], request: Mounted): Mount | undefined {

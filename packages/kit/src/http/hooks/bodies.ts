@@ -17,7 +17,7 @@ import type { Guard, Reply, Request, Server } from '../framework.ts'
 export function limitBodyTime(server: Server, deadlineMs = 30_000): void {
   const unfinished = unfinishedBodies()
   beforeBodies(server, (request, reply, payload, done) => {
-    if (hasBody(request.headers) && !isUpload(request.headers['content-type'])) {
+    if (hasBody(request.headers) && !request.routeOptions.config.receivesUpload) {
       const watch = () => {
         late.add(request)
         const release = unfinished.reserve(maxBytes(request))
@@ -125,10 +125,6 @@ function hasBody(headers: Record<string, unknown>): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-function isUpload(contentType: string | undefined): boolean {
-  return contentType?.toLowerCase().startsWith('multipart/') ?? false
-}
-
 export const DEFAULT_BODY_BYTES = 128 * 1024
 /** For routes that take credentials or tokens: the body is small, and anyone may send one. */
 export const CREDENTIALS_BODY_BYTES = 16 * 1024
@@ -157,7 +153,7 @@ export function parseJsonBodies(server: Server): void {
   beforeBodies(server, (request, _reply, payload, done) => {
     const { headers } = request
     if (headers['content-type'] === undefined) return done(null, payload)
-    if (isEmptyForm(request)) delete request.raw.headers['content-type']
+    if (isLabelledForNothing(request)) delete headers['content-type']
     done(null, isAnnounced(headers) ? payload : Readable.from([]))
   })
 }
@@ -220,9 +216,34 @@ function isAnnounced(headers: Request['headers']): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
-/** Several HTTP clients label every POST a form, even one without a body. */
-function isEmptyForm({ headers, server }: Request): boolean {
-  const empty = !headers['transfer-encoding'] && Number(headers['content-length'] ?? 0) === 0
-  const type = headers['content-type']?.toLowerCase() ?? ''
-  return empty && type.startsWith(FORM) && !server.hasContentTypeParser(FORM)
+/** Several HTTP clients label every POST a form, even one without a body; others send an empty type. */
+function isLabelledForNothing({ headers, mediaType, server }: Request): boolean {
+  if (hasBody(headers)) return false
+  return mediaType === undefined || (mediaType === FORM && !server.hasContentTypeParser(FORM))
+}
+
+/**
+ * The framework answers 415 to a `Content-Type` that is not a media type, before any parser. Without
+ * the header the parser for all types gets the body, and the route gives its own answer.
+ */
+export async function forgetUnreadableType({ headers, mediaType }: Request): Promise<void> {
+  if (mediaType === undefined) delete headers['content-type']
+}
+
+/**
+ * A client that asks first (`Expect: 100-continue`) is told to send its body once the guards of the
+ * route have let it pass. An upload is refused for more reasons, so its handler decides.
+ */
+export function inviteBodies(server: Server): void {
+  server.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    server.server.emit('request', request, response)
+  })
+  beforeBodies(server, ({ raw, routeOptions }, reply, payload, done) => {
+    if (!routeOptions.config.receivesUpload) inviteBody(raw, reply.raw)
+    done(null, payload)
+  })
+}
+
+export function inviteBody({ headers }: IncomingMessage, response: ServerResponse): void {
+  if (/\b100-continue\b/i.test(headers.expect ?? '')) response.writeContinue()
 }
