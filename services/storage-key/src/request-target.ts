@@ -76,10 +76,8 @@ function climbs(parts: string[]): boolean {
   return false
 }
 
-/** The path of a target, which may be in absolute form (`http://host/path?query`). */
 function pathOf(url: string): string {
-  const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').split('?', 1)[0] ?? ''
-  return path.startsWith('/') ? path : `/${path}`
+  return url.split('?', 1)[0] ?? ''
 }
 
 /** Only the lists of service keys and of their audit take a query. */

@@ -120,6 +120,15 @@ describe('with the right key', () => {
       assert.equal((await rawRequest(port, target)).status, status)
     })
 
+  test('an error names the path of a target in absolute form', async (t) => {
+    const { port } = await startStorageKey(t)
+
+    for (const target of ['/file/none.png', '/nope']) {
+      const { status, body } = await rawRequest(port, `http://localhost${target}?x`)
+      assert.deepEqual([status, JSON.parse(body).path], [404, target])
+    }
+  })
+
   test('a wrong method on a known path is 405 with Allow', async (t) => {
     const { api } = await startStorageKey(t)
 

@@ -126,7 +126,7 @@ const HEADERS_TIMEOUT_MS = 15_000
 
 const KEEP_ALIVE_MS = 65_000
 
-function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting | undefined): Server {
+function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting): Server {
   const headersFor = replyHeaders(options)
   const server = fastify({
     loggerInstance: childless(options.log) as FastifyBaseLogger,
@@ -134,7 +134,7 @@ function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting | undefi
     genReqId: (request) => requestId(request.headers['x-request-id']),
     bodyLimit: options.bodyLimitBytes ?? DEFAULT_BODY_BYTES,
     trustProxy: options.trustedProxies?.length ? options.trustedProxies : false,
-    ...(rewriteUrl && { rewriteUrl }),
+    rewriteUrl,
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: 'idle',
     // A request that arrives on an open connection while we close is served, and ends the connection.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { get } from 'node:http'
+import { get, request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { listenForTest } from '../../../testing/listen.ts'
@@ -29,6 +29,28 @@ async function start(t: TestContext, options: Partial<ServerOptions>) {
     throw notFound()
   })
   return listenForTest(t, server)
+}
+
+describe('a target in absolute form', () => {
+  for (const publicUrl of [undefined, PUBLIC_URL])
+    test(`means its path, with the public URL ${publicUrl}`, async (t) => {
+      const { port } = await start(t, { publicUrl })
+      const base = publicUrl ? '/identity' : ''
+
+      const found = await ask(port, 'GET', `http://localhost:${port}/api/where?a=b`)
+      const missing = await ask(port, 'GET', `http://localhost:${port}/nope?a=b`)
+      const wrongMethod = await ask(port, 'POST', 'HTTP://localhost/api/where')
+
+      assert.deepEqual([found.status, found.body.target], [200, '/api/where?a=b'])
+      assert.deepEqual([missing.status, missing.body.instance], [404, `${base}/nope`])
+      assert.deepEqual([wrongMethod.status, wrongMethod.body.instance], [405, `${base}/api/where`])
+    })
+})
+
+/** Sends the target as it is: other clients would send only its path. */
+async function ask(port: number, method: string, target: string) {
+  const [reply] = await once(request({ port, method, path: target }).end(), 'response')
+  return { status: reply.statusCode, body: (await json(reply)) as Record<string, unknown> }
 }
 
 describe('the path of the public URL', () => {

@@ -22,26 +22,36 @@ export type TargetRewriting = (request: IncomingMessage) => string
  * Finds the base path of each request. The path of the public URL is removed from the target, so a proxy
  * may strip it or leave it. `X-Forwarded-Prefix` only tells what has been stripped: if it removed anything
  * here, a client could send one to bypass the path rules of a proxy. `ownSegments` are the first segments
- * of our own routes.
+ * of our own routes. A target in absolute form is reduced to its path and query.
  */
 export function removeBasePath(
   { publicUrl, trustedProxies = [], rewriteUrl }: AddressOptions & { rewriteUrl?: RewriteUrl },
   ownSegments: Set<string>,
-): TargetRewriting | undefined {
+): TargetRewriting {
   const publicPath = publicUrl ? new URL(publicUrl).pathname.replace(/\/+$/, '') : ''
-  if (publicPath === '' && trustedProxies.length === 0) return rewriteUrl
+  const route = (method: string | undefined, url: string) => rewriteUrl?.({ method, url }) ?? url
+  if (publicPath === '' && trustedProxies.length === 0)
+    return ({ method, url }) => route(method, originForm(url))
   const isTrusted = networkMatcher(trustedProxies)
   return (request: Placed) => {
     const trusted = isTrusted(request.socket.remoteAddress ?? '')
     if (trusted) readForwarded(request.headers, isTrusted)
-    const { method, url = '/' } = request
+    const { method } = request
     // Already set if this server is mounted on another, which has then found the base path.
     if (request.target === undefined) {
+      const url = originForm(request.url)
       request.basePath = (trusted ? forwardedPrefix(request.headers) : undefined) ?? publicPath
       request.target = isBelow(url, publicPath, ownSegments) ? below(url, publicPath) : url
     }
-    return rewriteUrl?.({ method, url: request.target }) ?? request.target
+    return route(method, request.target)
   }
+}
+
+/** The path and query of a target, which a client of a proxy sends as `http://host/path` (RFC 9112, 3.2.2). */
+function originForm(target = '/'): string {
+  if (target.startsWith('/')) return target
+  const rest = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+  return rest.startsWith('/') ? rest : `/${rest}`
 }
 
 /**
@@ -83,9 +93,9 @@ export function basePathOf({ raw }: Pick<Request, 'raw'>): string {
   return (raw as Placed).basePath ?? ''
 }
 
-/** The target as it was sent, without the base path. */
+/** The target as it was sent, in origin form and without the base path. */
 export function targetOf({ raw, originalUrl }: Pick<Request, 'raw' | 'originalUrl'>): string {
-  return (raw as Placed).target ?? originalUrl
+  return (raw as Placed).target ?? originForm(originalUrl)
 }
 
 /** The path as the client requested it. */

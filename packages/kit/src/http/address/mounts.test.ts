@@ -48,6 +48,16 @@ describe('a server mounted on another', () => {
     assert.equal(address, '127.0.0.1')
   })
 
+  test('is found by a target in absolute form, too', async (t) => {
+    const { port, baseUrl } = await start(t)
+
+    const call = request({ port, path: `${baseUrl}/child/where?a=b` }).end()
+    const [reply] = await once(call, 'response')
+
+    assert.equal(reply.statusCode, 200)
+    assert.equal(JSON.parse((await reply.toArray()).join('')).target, '/where?a=b')
+  })
+
   test('still answers under its own address', async (t) => {
     const { direct } = await start(t)
 

@@ -29,8 +29,7 @@ export function mountServers(server: Server, address: AddressOptions, mounts: Mo
       own.on(event, listener.bind(server.server) as () => void)
     server.server.removeAllListeners(event)
     server.server.on(event, (request: IncomingMessage, response: ServerResponse) => {
-      const target = placed?.(request) ?? request.url ?? '/'
-      const to = mountedAt(target, mounts, request)?.server.server ?? own
+      const to = mountedAt(placed(request), mounts, request)?.server.server ?? own
       to.emit(event, request, response)
     })
   }
