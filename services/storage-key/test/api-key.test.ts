@@ -154,12 +154,13 @@ describe('the development key', () => {
 describe('OPTIONS', () => {
   for (const [path, allow] of [
     ['/file', 'POST, OPTIONS'],
-    ['/file/list', 'GET, HEAD, DELETE, OPTIONS'],
-    ['/file/a.png', 'GET, HEAD, DELETE, OPTIONS'],
+    ['/file/list', 'DELETE, GET, HEAD, OPTIONS'],
+    ['/file/a.png', 'DELETE, GET, HEAD, OPTIONS'],
     ['/file/info/a.png', 'GET, HEAD, OPTIONS'],
     ['/', 'GET, HEAD, OPTIONS'],
     ['/actuator/health', 'GET, HEAD, OPTIONS'],
-    ['*', 'GET, HEAD, POST, DELETE, OPTIONS'],
+    ['/api-test/index.html', 'GET, HEAD, OPTIONS'],
+    ['*', 'DELETE, GET, HEAD, POST, OPTIONS'],
   ] as const)
     test(`${path} passes without the key and allows no origin`, async (t) => {
       const { port } = await startStorageKey(t)
@@ -174,7 +175,16 @@ describe('OPTIONS', () => {
 })
 
 describe('OPTIONS of a path that does not exist', () => {
-  for (const path of ['/FILE/list', '//file/list', '/file%2Flist', '/x/../file/list'])
+  for (const path of [
+    '/FILE/list',
+    '//file/list',
+    '/file%2Flist',
+    '/x/../file/list',
+    '/api/service-keys',
+    '/api/audit',
+    '/api-test/nonexistent',
+    '/actuator/info',
+  ])
     test(`${path} is 404 without the key`, async (t) => {
       const { port } = await startStorageKey(t)
 
@@ -214,7 +224,8 @@ test('with STORAGE_KEY_ACTUATOR=full the paths are those of the other services',
   const { anonymous } = await startStorageKey(t, { STORAGE_KEY_ACTUATOR: 'full' })
 
   for (const path of ['', '/info', '/health', '/health/liveness', '/health/readiness'])
-    assert.equal((await anonymous.get(`/actuator${path}`)).status, 200, path)
+    for (const method of ['GET', 'OPTIONS'])
+      assert.equal((await anonymous.request(method, `/actuator${path}`)).status, 200, path)
   assert.equal((await anonymous.get('/actuator/env')).status, 404)
 })
 

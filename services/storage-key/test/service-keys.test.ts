@@ -124,6 +124,17 @@ for (const engine of engines)
       assert.doesNotMatch(JSON.stringify(keys), /hash|secret|plk_test_\w{10}/)
     })
 
+    test('OPTIONS lists the methods of the paths of service keys', async (t) => {
+      const { anonymous } = await start(t, engine)
+      const allowed = async (path: string) =>
+        (await anonymous.request('OPTIONS', path)).headers.get('allow')
+
+      assert.equal(await allowed('/api/service-keys?page=0'), 'GET, HEAD, POST, OPTIONS')
+      assert.equal(await allowed('/api/service-keys/1'), 'DELETE, OPTIONS')
+      assert.equal(await allowed('/api/service-keys/1/rotate'), 'POST, OPTIONS')
+      assert.equal(await allowed('/api/audit'), 'GET, HEAD, OPTIONS')
+    })
+
     test('an invalid request for a new key is 400 with the error body of this edition', async (t) => {
       const service = await start(t, engine)
 

@@ -78,6 +78,8 @@ declare module 'fastify' {
     pageFacts: Record<string, unknown>
     /** Links to the other consoles, for a switcher; set by whoever runs several services. */
     suiteOf: ((request: Request) => SuiteLinks) | undefined
+    /** The methods of the routes that match a path, sorted. */
+    methodsAt(path: string): string[]
     /** Every route, for the API document. */
     operations: Operation[]
     /** The description of the API as a whole; see `routes/openapi/document.ts`. */

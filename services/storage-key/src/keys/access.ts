@@ -16,22 +16,25 @@ import {
 import { keyRejected } from '../problems.ts'
 import { isFileArea } from '../request-target.ts'
 
-const ALLOWED: [path: RegExp, methods: string][] = [
-  [/^\/file$/, 'POST, OPTIONS'],
-  [/^\/file\/info\/[^/]+$/, 'GET, HEAD, OPTIONS'],
-  [/^\/file\/[^/]+$/, 'GET, HEAD, DELETE, OPTIONS'],
-  [/^\/(|actuator\/health|openapi\.json|(api-test|reference)(\/.*)?)$/, 'GET, HEAD, OPTIONS'],
-  [/^\/api\/(service-keys(\/\d+(\/rotate)?)?|audit)$/, 'GET, HEAD, POST, DELETE, OPTIONS'],
-  [/^\/\*$/, 'GET, HEAD, POST, DELETE, OPTIONS'],
-]
+/** The target `*` of OPTIONS, which asks about the server as a whole (RFC 9110, section 9.3.7). */
+const WHOLE_SERVER = '/*'
 
 /** OPTIONS needs no key and only lists the methods; it does not allow other origins. */
 export function answerOptions(server: Server): void {
   server.addHook('onRequest', async (request, reply) => {
     if (request.method !== 'OPTIONS') return
-    const allowed = ALLOWED.find(([path]) => path.test(request.url))
-    if (allowed) return reply.code(200).header('allow', allowed[1]).send()
+    const path = request.url.split('?', 1)[0] ?? ''
+    const methods = path === WHOLE_SERVER ? allMethods(server) : server.methodsAt(path)
+    if (methods.length > 0)
+      return reply
+        .code(200)
+        .header('allow', [...methods, 'OPTIONS'].join(', '))
+        .send()
   })
+}
+
+function allMethods({ operations }: Server): string[] {
+  return [...new Set(['HEAD', ...operations.map(({ method }) => method)])].sort()
 }
 
 const SCHEMES: Access['schemes'] = { key: { type: 'apiKey', in: 'header', name: 'X-API-KEY' } }

@@ -60,11 +60,14 @@ export function answerUnknownRoutes(server: Server): void {
   server.addHook('onRoute', ({ method, url }) => {
     for (const name of [method].flat()) routes.push({ method: name, pattern: patternOf(url) })
   })
+  server.decorate('methodsAt', (path: string) => {
+    const found = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
+    return [...new Set(found)].sort()
+  })
   const refuse = (request: Request): never => {
-    const path = request.url.split('?', 1)[0] ?? ''
-    const allowed = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
+    const allowed = server.methodsAt(request.url.split('?', 1)[0] ?? '')
     if (allowed.length === 0) throw notFound()
-    throw methodNotAllowed({ headers: { allow: [...new Set(allowed)].sort().join(', ') } })
+    throw methodNotAllowed({ headers: { allow: allowed.join(', ') } })
   }
   // In a scope of its own, so that the hook does not run for other requests.
   server.register(async (scope) => {
