@@ -65,7 +65,8 @@ describe('a running service', () => {
 
     service.process.kill('SIGTERM')
 
-    assert.equal((await slow).body, 'hello')
+    const { body, headers } = await slow
+    assert.deepEqual([body, headers.get('connection')], ['hello', 'close'])
     await closed
     await service.ended
     assert.equal(service.process.exitCode, 0)

@@ -41,12 +41,18 @@ export function shareWithOrigins(server: Server, origins: string[]): void {
   if (origins.length === 0) return
   server.addHook('onRequest', async (request, reply) => {
     const origin = request.headers.origin
-    reply.header('vary', 'origin')
+    addVary(reply, 'origin')
     if (origin === undefined || !origins.includes(origin)) return
     reply.header('access-control-allow-origin', origin).headers(SHARED)
     const preflight = request.headers['access-control-request-method'] !== undefined
     if (request.method === 'OPTIONS' && preflight) return reply.code(204).headers(PREFLIGHT).send()
   })
+}
+
+/** Each part of the code names the headers that its own decision depends on. */
+export function addVary(reply: Reply, header: string): void {
+  const named = reply.getHeader('vary')
+  reply.header('vary', named === undefined ? header : `${named}, ${header}`)
 }
 
 type KnownRoute = { method: string; pattern: RegExp }
@@ -138,8 +144,11 @@ export function replyHeaders({ publicUrl = '' }: { publicUrl?: string }): ReplyH
 export function sendReplyHeaders(server: Server, headersFor: ReplyHeaders): void {
   server.addHook('onRequest', (request, reply, done) => {
     reply.headers(headersFor(request.id))
+    done()
+  })
+  server.addHook('onSend', (_request, reply, _payload, done) => {
     // The next request of this client must go elsewhere.
-    if (server.draining) reply.header('connection', 'close')
+    if (server.draining) reply.raw.shouldKeepAlive = false
     done()
   })
 }

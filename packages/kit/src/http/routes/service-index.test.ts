@@ -12,11 +12,11 @@ const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9
 
 const ABOUT = { name: 'example', version: '1.2.3' }
 
-type Options = { publicUrl?: string; console?: boolean }
+type Options = { publicUrl?: string; console?: boolean; corsOrigins?: string[] }
 
-async function startService(t: TestContext, { publicUrl, console = true }: Options = {}) {
+async function startService(t: TestContext, { console = true, ...options }: Options = {}) {
   const log = createLogger('test', 'silent')
-  const server = createServer({ log, clock: systemClock, publicUrl })
+  const server = createServer({ log, clock: systemClock, ...options })
   actuatorRoutes(server, { ...ABOUT, healthy: async () => true })
   if (console) consoleRoutes(server, '/nowhere')
   indexRoute(server, ABOUT)
@@ -31,6 +31,14 @@ describe('the root of a service', () => {
 
     assert.deepEqual([status, headers.get('location')], [302, '/api-test/'])
     assert.equal(headers.get('vary'), 'accept')
+  })
+
+  test('depends on the origin, too, where origins are configured', async (t) => {
+    const { api } = await startService(t, { corsOrigins: ['https://app.example'] })
+
+    const { headers } = await api.get('/')
+
+    assert.equal(headers.get('vary'), 'origin, accept')
   })
 
   test('redirects a browser below a base path, with and without a trailing slash', async (t) => {

@@ -1,5 +1,6 @@
 import { basePathOf } from '../address/base-path.ts'
 import type { Server } from '../framework.ts'
+import { addVary } from '../hooks/replies.ts'
 import { Type } from '../schema.ts'
 import { bareReply, replyWith } from './operations.ts'
 
@@ -25,7 +26,7 @@ export function indexRoute(server: Server, { name, version, consolePath = '/api-
       },
     },
     handler: (request, reply) => {
-      reply.header('vary', 'accept')
+      addVary(reply, 'accept')
       if (wantsPage(request.headers.accept) && isServed(server, paths.console))
         return reply.redirect(`${basePathOf(request)}${paths.console}/`, 302)
       const base = server.baseUrlOf(request)
