@@ -27,7 +27,7 @@ export {
 export { afterCommit, inTransaction, lastly } from './database/transaction.ts'
 export { probeFolder, removeFile, syncFolder } from './files/disk.ts'
 export { entityTag, type OpenFile, openRegularFile, readRange } from './files/open-file.ts'
-export { UPLOAD_PROBLEMS, uploadTooLarge } from './files/problems.ts'
+export { DOWNLOAD_PROBLEMS, UPLOAD_PROBLEMS, uploadTooLarge } from './files/problems.ts'
 export {
   contentDisposition,
   fileReplies,

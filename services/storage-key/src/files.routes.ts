@@ -1,4 +1,5 @@
 import {
+  DOWNLOAD_PROBLEMS,
   FileForm,
   fileReplies,
   type Reply,
@@ -88,8 +89,8 @@ function storedFileRoutes(server: Server, store: FileStore): void {
       description: 'Takes `Range` and the conditional headers of RFC 9110.',
       tags,
       params: FilePath,
-      response: fileReplies(),
-      problems: [...NAME_PROBLEMS, fileMissing],
+      response: fileReplies({ digest: false }),
+      problems: [...NAME_PROBLEMS, fileMissing, ...DOWNLOAD_PROBLEMS],
     },
     handler: async (request, reply) =>
       sendFile(request, reply, await representFile(store, nameIn(request))),

@@ -43,6 +43,23 @@ export const fileTypeMismatch = defineProblem(
   { members: { claims: Type.Object({ extension: Claim, declaredType: Claim, content: Claim }) } },
 )
 
+export const preconditionFailed = defineProblem(
+  'PRECONDITION_FAILED',
+  412,
+  'The file is not the version that the request asks for.',
+  { sends: ['etag'] },
+)
+
+export const rangeUnsatisfiable = defineProblem(
+  'RANGE_NOT_SATISFIABLE',
+  416,
+  'The file has no such range: Content-Range says how long it is.',
+  { sends: ['etag', 'content-range'] },
+)
+
+/** The problems that a download may be refused with. */
+export const DOWNLOAD_PROBLEMS = [preconditionFailed, rangeUnsatisfiable]
+
 /** The problems that an upload may be refused with. */
 export const UPLOAD_PROBLEMS = [
   uploadMalformed,

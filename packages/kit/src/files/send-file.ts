@@ -3,6 +3,8 @@ import { Readable } from 'node:stream'
 import type { Reply, Request } from '../http/framework.ts'
 import { listsTag, strongly, weakly } from '../http/routes/entity-tags.ts'
 import { bareReply } from '../http/routes/operations.ts'
+import { Problem } from '../problems.ts'
+import { preconditionFailed, rangeUnsatisfiable } from './problems.ts'
 
 /** A stored file as HTTP sees it, wherever its bytes are stored. */
 export type Representation = {
@@ -37,14 +39,19 @@ const DEFAULT_HEADERS = {
 /** A client that reads nothing for this long is gone, or holds the file open on purpose. */
 const STALLED_MS = 60_000
 
-/** Answers GET or HEAD for a file: all of it, one range, or the result of a failed precondition. */
+/** Answers GET or HEAD for a file: all of it, one range, or that the client has it. Throws the other refusals. */
 export async function sendFile(
   request: Request,
   reply: Reply,
   file: Representation,
   { stalledMs = STALLED_MS } = {},
 ): Promise<Reply> {
-  const { status, headers, range } = answerFor(request, file)
+  const answer = answerFor(request, file)
+  if (answer instanceof Problem) {
+    await file.close?.()
+    throw answer
+  }
+  const { status, headers, range } = answer
   // Open first: if that fails, the reply with the problem must not have the headers of the file.
   if (range && request.method !== 'HEAD') {
     const body = await file.open(range.start, range.end)
@@ -57,34 +64,33 @@ export async function sendFile(
   return reply.code(status).headers(headers).send(body)
 }
 
-const SENT = ['ETag', 'Last-Modified', 'Accept-Ranges', 'Content-Disposition', 'Repr-Digest']
+const SENT = ['ETag', 'Last-Modified', 'Accept-Ranges', 'Content-Disposition']
 
-/** What `sendFile` answers, for the API document. */
-export function fileReplies(mediaTypes = ['*/*']) {
-  const ranged = [...SENT, 'Content-Range']
+/** What `sendFile` answers besides `DOWNLOAD_PROBLEMS`, for the API document. */
+export function fileReplies({ mediaTypes = ['*/*'], digest = true } = {}) {
+  const headers = digest ? [...SENT, 'Repr-Digest'] : SENT
+  const ranged = [...headers, 'Content-Range']
   return {
-    200: bareReply({ mediaTypes, headers: SENT, description: 'The whole file' }),
+    200: bareReply({ mediaTypes, headers, description: 'The whole file' }),
     206: bareReply({ mediaTypes, headers: ranged, description: 'The requested range' }),
     304: bareReply({ headers: ['ETag'], description: 'The client already has this version' }),
-    412: bareReply({ headers: ['ETag'], description: 'A precondition failed' }),
-    416: bareReply({ headers: ['Content-Range'], description: 'The file has no such range' }),
   }
 }
 
 type Answer = { status: number; headers: Record<string, string>; range?: ByteRange }
 
 /** Decides before anything is opened. Only GET has ranges. */
-function answerFor({ method, headers: asked }: Request, file: Representation): Answer {
+function answerFor({ method, headers: asked }: Request, file: Representation): Answer | Problem {
   const failed = failedPrecondition(asked, file)
-  if (failed) return { status: failed, headers: validatorsOf(file) }
+  if (failed === 412) return preconditionFailed({ headers: validatorsOf(file) })
+  if (failed === 304) return { status: failed, headers: validatorsOf(file) }
 
   const ranged = method === 'GET' && ifRangeMatches(asked['if-range']?.toString(), file)
   const range = ranged ? requestedRange(asked.range, file.sizeBytes) : undefined
   if (range === 'unsatisfiable')
-    return {
-      status: 416,
+    return rangeUnsatisfiable({
       headers: { ...validatorsOf(file), 'content-range': `bytes */${file.sizeBytes}` },
-    }
+    })
   return bodyFor(range, file)
 }
 

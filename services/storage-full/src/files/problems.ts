@@ -1,4 +1,4 @@
-import { defineProblem, orNull, Type } from '@plinth/kit'
+import { DOWNLOAD_PROBLEMS, defineProblem, orNull, Type } from '@plinth/kit'
 import { storageUnavailable } from '../locations/problems.ts'
 
 export const storedBytesMissing = defineProblem(
@@ -29,7 +29,7 @@ export const noRoomToRestore = defineProblem(
 )
 
 /** The problems of reading the bytes of a file. */
-export const READ_PROBLEMS = [storageUnavailable, storedBytesMissing]
+export const READ_PROBLEMS = [storageUnavailable, storedBytesMissing, ...DOWNLOAD_PROBLEMS]
 
 export const fileNotFound = defineProblem('FILE_NOT_FOUND', 404, 'There is no file with this id.', {
   title: 'File not found',

@@ -34,7 +34,7 @@ export function thumbnailRoutes(
       summary: 'A small picture of a file, or one that shows its type',
       tags: ['Files'],
       params: IdPath,
-      response: fileReplies(['image/jpeg', 'image/svg+xml']),
+      response: fileReplies({ mediaTypes: ['image/jpeg', 'image/svg+xml'] }),
       problems: [fileNotFound, fileOfAnotherUser, thumbnailsBusy, ...READ_PROBLEMS],
     },
     handler: async (request, reply) => {
