@@ -17,6 +17,7 @@ export const uploadTooSlow = defineProblem(
   'UPLOAD_TOO_SLOW',
   408,
   'The upload was too slow and was cut off.',
+  { headers: { connection: 'close' } },
 )
 
 export const uploadAborted = defineProblem(

@@ -32,7 +32,19 @@ async function receiveBody(
   { maxBytes, minimumSpeed }: BodyLimits,
   take: (chunk: Buffer) => Promise<unknown> | undefined,
 ): Promise<void> {
-  const guard = guardSpeed(request, minimumSpeed)
+  const guard = guardSpeed(minimumSpeed)
+  try {
+    await Promise.race([passOn(request, { maxBytes, guard }, take), guard.tooSlow])
+  } finally {
+    guard.stop()
+  }
+}
+
+async function passOn(
+  request: IncomingMessage,
+  { maxBytes, guard }: { maxBytes: number; guard: SpeedGuard },
+  take: (chunk: Buffer) => Promise<unknown> | undefined,
+): Promise<void> {
   let bytesSeen = 0
   try {
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
@@ -46,8 +58,6 @@ async function receiveBody(
   } catch (error) {
     if (error instanceof Problem || !request.destroyed) throw error
     throw uploadAborted({ cause: error })
-  } finally {
-    guard.stop()
   }
 }
 
@@ -77,46 +87,53 @@ async function nextTurn(): Promise<void> {
   waiting -= 1
 }
 
-type SpeedGuard = { received(bytes: number): void; waiting(): void; stop(): void }
+type SpeedGuard = {
+  /** Rejects once the client is too slow, even if it sends nothing at all. */
+  tooSlow: Promise<never>
+  received(bytes: number): void
+  waiting(): void
+  stop(): void
+}
+
+/** How often a silent client is looked at, in each window. */
+const LOOKS = 20
 
 /**
- * Cuts off a request whose body arrives too slowly. Only the time spent waiting for the client counts:
- * our own slow disk is not the client's fault, and a long upload is never too long.
+ * Finds a client whose body arrives too slowly. It may fall one window behind the minimum speed, and what
+ * it sends beyond that speed does not count in advance, so a client that stops is cut off after one
+ * window. Only the time spent waiting for the client counts: our own slow disk is not its fault, and a
+ * long upload is never too long.
  */
 export function guardSpeed(
-  request: Pick<IncomingMessage, 'destroy'>,
   { windowSeconds, bytesPerSecond }: MinimumSpeed,
   now: () => number = () => performance.now(),
 ): SpeedGuard {
   const windowMs = windowSeconds * 1000
+  const { promise: tooSlow, reject } = Promise.withResolvers<never>()
   let waitingSince: number | undefined = now()
-  let waitedMs = 0
-  let bytesSeen = 0
+  let leftMs = windowMs
 
-  const judge = () => {
-    if (waitedMs < windowMs) return
-    if ((bytesSeen * 1000) / waitedMs < bytesPerSecond) request.destroy(uploadTooSlow())
-    waitedMs = 0
-    bytesSeen = 0
-  }
-  const silence = setInterval(() => {
+  const look = () => {
     if (waitingSince === undefined) return
-    waitedMs += now() - waitingSince
-    waitingSince = now()
-    judge()
-  }, windowMs)
-  silence.unref()
+    const time = now()
+    leftMs -= time - waitingSince
+    waitingSince = time
+    if (leftMs <= 0) reject(uploadTooSlow())
+  }
+  const looking = setInterval(look, windowMs / LOOKS).unref()
 
   return {
+    tooSlow,
     received: (bytes) => {
-      bytesSeen += bytes
-      if (waitingSince !== undefined) waitedMs += now() - waitingSince
+      look()
+      // Nothing is stored any more, not even what arrives before the connection is closed.
+      if (leftMs <= 0) throw uploadTooSlow()
       waitingSince = undefined
-      judge()
+      leftMs = Math.min(windowMs, leftMs + (bytes * 1000) / bytesPerSecond)
     },
     waiting: () => {
       waitingSince = now()
     },
-    stop: () => clearInterval(silence),
+    stop: () => clearInterval(looking),
   }
 }

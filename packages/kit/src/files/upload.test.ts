@@ -33,10 +33,10 @@ async function startReceiver(t: TestContext, overrides: Partial<UploadLimits> = 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const outcome = await receive(request, response, limits)
     first.resolve(outcome)
-    const status = outcome.error instanceof Problem ? outcome.error.status : 200
+    const { status = 200, headers = {} } = outcome.error instanceof Problem ? outcome.error : {}
     response.on('finish', () => drainAfterAnswer(request))
     await drainBeforeClosing(request, response)
-    response.writeHead(status).end(String(outcome.error ?? 'stored'))
+    response.writeHead(status, headers).end(String(outcome.error ?? 'stored'))
   }
   server.on('request', answer).on('checkContinue', answer)
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -277,15 +277,16 @@ describe('an upload', () => {
     assert.match(await text(socket), /^HTTP\/1\.1 200 /)
   })
 
-  test('is cut off when it arrives too slowly', async (t) => {
+  test('is answered with 408 when it arrives too slowly', async (t) => {
     const minimumSpeed = { windowSeconds: 0.05, bytesPerSecond: 100_000 }
     const receiver = await startReceiver(t, { minimumSpeed })
 
-    await exchange(
+    const reply = await exchange(
       receiver.port,
       `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: ${HEADERS['content-type']}\r\nContent-Length: 1500\r\n\r\n--b\r\n`,
     )
 
+    assert.match(reply, /^HTTP\/1\.1 408 /)
     await assertRefused(receiver.first, 'UPLOAD_TOO_SLOW')
     assert.deepEqual(receiver.files(), [])
   })
