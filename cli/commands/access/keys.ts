@@ -40,7 +40,7 @@ export const keyCommands: Command[] = [
     async (keys, code, { operands: [name = ''], texts, text }) => {
       const request = { name, scopes: texts('scope'), lifetimeDays: daysOf(text('expires')) }
       // The same rules and messages as `POST /api/service-keys`.
-      const faults = code.faultsOf(code.KeyBody, request)
+      const faults = code.faultsOf(code.keyBody(keys.scopes), request)
       if (faults.length > 0) throw code.validationFailed(faults)
       return issued(await code.createServiceKey(keys, request, BY))
     },

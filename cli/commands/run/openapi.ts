@@ -26,6 +26,7 @@ export async function openApiDocument(name: string): Promise<unknown> {
       LOG_LEVEL: 'silent',
       PAYMENTS_OPERATIONS: 'on',
       PAYMENTS_REQUIRE_ISSUER: 'https://identity.example',
+      STORAGE_KEY_ACTUATOR: 'full',
       STORAGE_KEY_DATABASE_URL: `sqlite:${folder}/storage-key.db`,
       IDENTITY_DEMO_ACCOUNTS: 'off',
       STORAGE_FULL_DEMO_ACCOUNTS: 'off',

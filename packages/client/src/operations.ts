@@ -9,12 +9,19 @@ export type ServiceIndex = {
   links: { console?: string; health?: string; openapi?: string; reference?: string }
 }
 
-/** The calls that every service answers. */
+/**
+ * The calls that every service answers; the key edition of storage answers those of the actuator, except
+ * `health`, with `STORAGE_KEY_ACTUATOR=full`.
+ */
 export type OperationsCalls = {
   index(): Promise<ServiceIndex>
   /** UP or DOWN; it throws only if there is no answer. */
   health(): Promise<Health>
   openApi(): Promise<Record<string, unknown>>
+  actuator(): Promise<{ _links: Record<string, { href: string; templated: boolean }> }>
+  serviceInfo(): Promise<{ app: { name: string; version: string } }>
+  liveness(): Promise<Health>
+  readiness(): Promise<Health>
 }
 
 export type ResourceMetadata = {
@@ -23,11 +30,7 @@ export type ResourceMetadata = {
   bearer_methods_supported: string[]
 }
 
-export type ActuatorCalls = OperationsCalls & {
-  actuator(): Promise<{ _links: Record<string, { href: string; templated: boolean }> }>
-  info(): Promise<{ app: { name: string; version: string } }>
-  liveness(): Promise<Health>
-  readiness(): Promise<Health>
+export type ProtectedResourceCalls = {
   /** RFC 9728; for a service that accepts the tokens of an issuer. */
   protectedResourceMetadata(): Promise<ResourceMetadata>
 }
@@ -37,16 +40,15 @@ export function operationsCalls(send: Send): OperationsCalls {
     index: () => jsonOf(send('GET', '/')),
     health: () => healthAt(send, '/actuator/health'),
     openApi: () => jsonOf(send('GET', '/openapi.json')),
+    actuator: () => jsonOf(send('GET', '/actuator')),
+    serviceInfo: () => jsonOf(send('GET', '/actuator/info')),
+    liveness: () => healthAt(send, '/actuator/health/liveness'),
+    readiness: () => healthAt(send, '/actuator/health/readiness'),
   }
 }
 
-export function actuatorCalls(send: Send): ActuatorCalls {
+export function protectedResourceCalls(send: Send): ProtectedResourceCalls {
   return {
-    ...operationsCalls(send),
-    actuator: () => jsonOf(send('GET', '/actuator')),
-    info: () => jsonOf(send('GET', '/actuator/info')),
-    liveness: () => healthAt(send, '/actuator/health/liveness'),
-    readiness: () => healthAt(send, '/actuator/health/readiness'),
     protectedResourceMetadata: () => jsonOf(send('GET', '/.well-known/oauth-protected-resource')),
   }
 }

@@ -1,10 +1,12 @@
 import type { AuditEvent, Page, PageQuery } from './accounts.ts'
 import { type ClientOptions, jsonOf, nothingOf, sender } from './http/request.ts'
 import {
-  type ActuatorCalls,
-  actuatorCalls,
   type EventCalls,
   eventCalls,
+  type OperationsCalls,
+  operationsCalls,
+  type ProtectedResourceCalls,
+  protectedResourceCalls,
   type ServiceKeyCalls,
   serviceKeyCalls,
 } from './operations.ts'
@@ -179,7 +181,8 @@ export type PaymentsClient = PaymentCalls &
   PaymentOperationsCalls &
   ServiceKeyCalls &
   EventCalls &
-  ActuatorCalls
+  OperationsCalls &
+  ProtectedResourceCalls
 
 /** `accessToken` is needed only if the service requires one. */
 export function paymentsClient(baseUrl: string, options: ClientOptions = {}): PaymentsClient {
@@ -188,7 +191,8 @@ export function paymentsClient(baseUrl: string, options: ClientOptions = {}): Pa
   return {
     ...serviceKeyCalls(send),
     ...eventCalls(send),
-    ...actuatorCalls(send),
+    ...operationsCalls(send),
+    ...protectedResourceCalls(send),
     configuration: () => jsonOf(send('GET', '/api/configuration')),
     createCustomer: (json, idempotencyKey) => {
       const headers = idempotencyKey ? { 'idempotency-key': idempotencyKey } : undefined

@@ -11,10 +11,12 @@ import { type DownloadOptions, download } from './http/download.ts'
 import { jsonOf, nothingOf, type Send } from './http/request.ts'
 import { type UploadOptions, uploadOf } from './http/upload.ts'
 import {
-  type ActuatorCalls,
-  actuatorCalls,
   type EventCalls,
   eventCalls,
+  type OperationsCalls,
+  operationsCalls,
+  type ProtectedResourceCalls,
+  protectedResourceCalls,
   type ServiceKeyCalls,
   serviceKeyCalls,
 } from './operations.ts'
@@ -188,7 +190,8 @@ export type StorageClient = AccountCalls &
   StorageAdministrationCalls &
   ServiceKeyCalls &
   EventCalls &
-  ActuatorCalls
+  OperationsCalls &
+  ProtectedResourceCalls
 
 export function storageClient(baseUrl: string, options: AccountsOptions = {}): StorageClient {
   const opened = openSession(baseUrl, options)
@@ -198,7 +201,8 @@ export function storageClient(baseUrl: string, options: AccountsOptions = {}): S
     ...administrationCalls(opened.calling),
     ...serviceKeyCalls(opened.calling),
     ...eventCalls(opened.calling),
-    ...actuatorCalls(opened.send),
+    ...operationsCalls(opened.send),
+    ...protectedResourceCalls(opened.send),
   }
 }
 

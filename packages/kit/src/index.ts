@@ -185,7 +185,7 @@ export {
   onDenial,
   serviceKeyGuard,
 } from './service-keys/key-guard.ts'
-export { KeyBody } from './service-keys/key-rights.ts'
+export { keyBody } from './service-keys/key-rights.ts'
 export { isKeyText, looksLikeKey, newKeyText } from './service-keys/key-text.ts'
 export { insufficientScope, scopeMissing } from './service-keys/problems.ts'
 export { serviceKeyRoutes } from './service-keys/service-key-routes.ts'

@@ -42,6 +42,16 @@ for (const engine of engines)
       assert.equal(session.client_reference_id, 'b1')
     })
 
+    test('accepts the example of the API document', async (t) => {
+      const { api } = await start(t)
+      const { paths } = (await api.get('/openapi.json')).body
+      const { post } = paths['/api/checkout/sessions']
+
+      const { example } = post.requestBody.content['application/json']
+
+      assert.equal((await api.post('/api/checkout/sessions', example)).status, 201)
+    })
+
     test('gives payments ids that sort by creation time', async (t) => {
       const { checkOut } = await start(t)
 

@@ -123,6 +123,14 @@ for (const engine of engines)
       assert.deepEqual(await list('email=nobody%40localhost'), [[], null])
     })
 
+    test('is 404 for a list after a customer the provider does not know', async () => {
+      const { api } = loop()
+
+      const { status, body } = await api.get('/api/customers?after=cus_doesnotexist')
+
+      assert.deepEqual([status, body.code], [404, 'PROVIDER_RESOURCE_NOT_FOUND'])
+    })
+
     test('is 404 for a customer the provider does not know', async () => {
       const { api } = loop()
 

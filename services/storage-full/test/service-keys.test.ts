@@ -34,6 +34,16 @@ for (const engine of engines)
       assert.equal((await api.delete(`/file/${file.id}`, { token })).status, 204)
     })
 
+    test('the example of the API document is accepted', async () => {
+      const { api, admin } = service()
+      const { paths } = (await api.get('/openapi.json')).body
+      const { example } = paths['/api/service-keys'].post.requestBody.content['application/json']
+
+      const { status, body } = await api.post('/api/service-keys', example, { token: admin })
+
+      assert.deepEqual([status, body.scopes], [201, ['files:read']])
+    })
+
     test('an administrator sees the files of keys, and the audit has their creation', async () => {
       const { api, admin } = service()
       const { id, secret } = await newKey('files:write')

@@ -7,10 +7,12 @@ import {
 } from '../accounts.ts'
 import { type Call, jsonOf, nothingOf } from '../http/request.ts'
 import {
-  type ActuatorCalls,
-  actuatorCalls,
   type EventCalls,
   eventCalls,
+  type OperationsCalls,
+  operationsCalls,
+  type ProtectedResourceCalls,
+  protectedResourceCalls,
   type ServiceKeyCalls,
   serviceKeyCalls,
 } from '../operations.ts'
@@ -81,7 +83,8 @@ export type IdentityClient = AccountCalls &
   OAuthCalls &
   ServiceKeyCalls &
   EventCalls &
-  ActuatorCalls
+  OperationsCalls &
+  ProtectedResourceCalls
 
 export function identityClient(baseUrl: string, options: AccountsOptions = {}): IdentityClient {
   const opened = openSession(baseUrl, options)
@@ -94,7 +97,8 @@ export function identityClient(baseUrl: string, options: AccountsOptions = {}): 
     ...lifecycleCalls(opened),
     ...serviceKeyCalls(opened.calling),
     ...eventCalls(opened.calling),
-    ...actuatorCalls(opened.send),
+    ...operationsCalls(opened.send),
+    ...protectedResourceCalls(opened.send),
   }
 }
 

@@ -56,7 +56,11 @@ const ListQuery = Type.Object({
 
 const CountReply = Type.Object({ count: Type.Integer({ minimum: 0 }) }, { title: 'Repeated' })
 
-const ReplayBody = Type.Object({ endpointId: Type.Optional(Type.String({ maxLength: 40 })) })
+const ReplayBody = Type.Object({
+  endpointId: Type.Optional(
+    Type.String({ maxLength: 40, examples: ['ep_2f1c7a9b8e6d5f4c3a2b1908'] }),
+  ),
+})
 
 const RecoverBody = Type.Object({
   since: moment,

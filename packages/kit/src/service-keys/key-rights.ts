@@ -6,22 +6,27 @@ import { isNetworkWithin } from '../runtime/networks.ts'
 import { insufficientScope } from './problems.ts'
 import type { ServiceKey } from './service-keys.repository.ts'
 
-export const KeyBody = Type.Object({
-  name: Type.String({
-    pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$',
-    message: 'must not be blank or contain control characters',
-    maxLength: 100,
-    examples: ['shop'],
-  }),
-  scopes: Type.Array(Type.String({ maxLength: 50, examples: ['payments:read'] }), {
-    minItems: 1,
-    maxItems: 20,
-  }),
-  allowedCidrs: Type.Optional(
-    Type.Array(Type.String({ maxLength: 50, examples: ['192.0.2.0/24'] }), { maxItems: 20 }),
-  ),
-  lifetimeDays: Type.Optional(positiveInteger(3650)),
-})
+/** `known` are the scopes of the service. */
+export function keyBody(known: readonly string[]) {
+  return Type.Object({
+    name: Type.String({
+      pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$',
+      message: 'must not be blank or contain control characters',
+      maxLength: 100,
+      examples: ['shop'],
+    }),
+    scopes: Type.Array(Type.String({ maxLength: 50, examples: known.slice(0, 1) }), {
+      minItems: 1,
+      maxItems: 20,
+    }),
+    allowedCidrs: Type.Optional(
+      Type.Array(Type.String({ maxLength: 50, examples: ['192.0.2.0/24'] }), { maxItems: 20 }),
+    ),
+    lifetimeDays: Type.Optional(positiveInteger(3650)),
+  })
+}
+
+export type KeyRequest = Static<ReturnType<typeof keyBody>>
 
 type Rights = Pick<ServiceKey, 'scopes' | 'allowedCidrs'>
 
@@ -30,7 +35,7 @@ export type MakerKey = Rights
 
 /** What a new key may do, and from where; a key created by another may do no more than its creator. */
 export function rightsIn(
-  { scopes, allowedCidrs = [] }: Pick<Static<typeof KeyBody>, 'scopes' | 'allowedCidrs'>,
+  { scopes, allowedCidrs = [] }: Pick<KeyRequest, 'scopes' | 'allowedCidrs'>,
   known: readonly string[],
   maker?: MakerKey,
 ): Rights {

@@ -2,7 +2,7 @@ import type { Guard, Request, Server } from '../http/framework.ts'
 import { noContent } from '../http/routes/operations.ts'
 import { IdPath, orNull, pathId, Type, timestamp } from '../http/schema.ts'
 import { type KeyCaller, nameInAudit } from './key-guard.ts'
-import { KeyBody } from './key-rights.ts'
+import { keyBody } from './key-rights.ts'
 import { keyEnded, keyUnknown } from './problems.ts'
 import type { ServiceKey } from './service-keys.repository.ts'
 import {
@@ -20,27 +20,27 @@ const RotateBody = Type.Object({
   overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: LONGEST_OVERLAP_SECONDS })),
 })
 
-const key = {
-  id: Type.Integer(),
-  name: Type.String({ examples: ['shop'] }),
-  start: Type.String({ description: 'The first characters', examples: ['plk_test_A1b2'] }),
-  scopes: Type.Array(Type.String({ examples: ['payments:read'] })),
-  allowedCidrs: Type.Array(Type.String({ examples: ['192.0.2.0/24'] })),
-  createdBy: Type.String({ examples: ['admin'] }),
-  createdAt: moment(),
-  expiresAt: moment(),
-  lastUsedAt: orNull(moment()),
-  lastUsedAddress: orNull(Type.String({ examples: ['192.0.2.7'] })),
-  revokedAt: orNull(moment()),
-  replacesId: orNull(Type.Integer()),
+function repliesWith(scopes: readonly string[]) {
+  const key = {
+    id: Type.Integer(),
+    name: Type.String({ examples: ['shop'] }),
+    start: Type.String({ description: 'The first characters', examples: ['plk_test_A1b2'] }),
+    scopes: Type.Array(Type.String({ examples: scopes.slice(0, 1) })),
+    allowedCidrs: Type.Array(Type.String({ examples: ['192.0.2.0/24'] })),
+    createdBy: Type.String({ examples: ['admin'] }),
+    createdAt: moment(),
+    expiresAt: moment(),
+    lastUsedAt: orNull(moment()),
+    lastUsedAddress: orNull(Type.String({ examples: ['192.0.2.7'] })),
+    revokedAt: orNull(moment()),
+    replacesId: orNull(Type.Integer()),
+  }
+  const secret = Type.String({ description: 'Shown only here' })
+  return {
+    KeyReply: Type.Object(key, { title: 'ServiceKey' }),
+    IssuedReply: Type.Object({ ...key, secret }, { title: 'IssuedServiceKey' }),
+  }
 }
-
-const KeyReply = Type.Object(key, { title: 'ServiceKey' })
-
-const IssuedReply = Type.Object(
-  { ...key, secret: Type.String({ description: 'Shown only here' }) },
-  { title: 'IssuedServiceKey' },
-)
 
 /** A `Date` in code, an ISO 8601 string in JSON. */
 function moment() {
@@ -58,13 +58,14 @@ export function serviceKeyRoutes(
   ...recent: Guard[]
 ): void {
   const changing = [admin, ...recent]
+  const { KeyReply, IssuedReply } = repliesWith(keys.scopes)
   server.post('/api/service-keys', {
     onRequest: changing,
     schema: {
       operationId: 'createServiceKey',
       summary: 'Create a service key; only this reply contains its secret',
       tags,
-      body: KeyBody,
+      body: keyBody(keys.scopes),
       response: { 201: IssuedReply },
     },
     handler: async (request, reply) => {

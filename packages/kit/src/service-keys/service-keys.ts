@@ -1,10 +1,9 @@
-import type { Static } from 'typebox'
 import { type Db, isUniqueViolation } from '../database/engine.ts'
 import { inTransaction } from '../database/transaction.ts'
 import { validationFailed } from '../problems.ts'
 import { type Clock, secondsAfter } from '../runtime/clock.ts'
 import { hashOpaqueToken } from '../tokens/opaque-token.ts'
-import { type KeyBody, type MakerKey, requireWithin, rightsIn } from './key-rights.ts'
+import { type KeyRequest, type MakerKey, requireWithin, rightsIn } from './key-rights.ts'
 import { type KeyMode, newKeyText, startOfKey } from './key-text.ts'
 import { keyEnded, keyUnknown } from './problems.ts'
 import {
@@ -80,7 +79,7 @@ export type IssuedKey = { key: ServiceKey; secret: string }
 
 export async function createServiceKey(
   keys: ServiceKeys,
-  { name, lifetimeDays = DEFAULT_LIFETIME_DAYS, ...wanted }: Static<typeof KeyBody>,
+  { name, lifetimeDays = DEFAULT_LIFETIME_DAYS, ...wanted }: KeyRequest,
   { key: maker, ...by }: KeyActor,
 ): Promise<IssuedKey> {
   const rights = rightsIn(wanted, keys.scopes, maker)

@@ -109,7 +109,7 @@ export function customerOperationRoutes(server: Server, payments: Payments, guar
       tags,
       readsQuery: CustomersQuery,
       response: { 200: CustomersReply },
-      problems: [providerNotConfigured, ...CALL_PROBLEMS],
+      problems: [providerNotConfigured, providerResourceMissing, ...CALL_PROBLEMS],
     },
     onRequest: guard.operate,
     handler: ({ query }) =>

@@ -38,7 +38,15 @@ const ObjectBody = Type.Object(
   {
     title: 'ObjectSettings',
     description: 'Members that are left out, or null, keep their saved value.',
-    examples: [{ endpoint: 'https://s3.example', bucket: 'files', region: 'us-east-1' }],
+    examples: [
+      {
+        endpoint: 'https://s3.example',
+        bucket: 'files',
+        region: 'us-east-1',
+        accessKey: 'AKIAEXAMPLE',
+        secretKey: 'example-secret',
+      },
+    ],
   },
 )
 

@@ -60,7 +60,7 @@ function discoveryRoutes(server: Server, { name, version }: ActuatorOptions): vo
   })
   server.get('/actuator/info', {
     schema: {
-      operationId: 'info',
+      operationId: 'serviceInfo',
       summary: 'The name and version of the service',
       tags: ['Operations'],
       response: { 200: InfoReply },

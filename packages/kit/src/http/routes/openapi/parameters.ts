@@ -1,5 +1,5 @@
 import type { Operation } from '../operations.ts'
-import { type Components, exampleOf, type Json } from './schemas.ts'
+import { type Components, exampleOf, hasExample, type Json } from './schemas.ts'
 
 type Parameters = { properties?: Json; required?: string[] }
 
@@ -25,13 +25,14 @@ function parametersIn(place: string, given: unknown, components: Components): Js
   const { properties = {}, required = [] } = (given ?? {}) as Parameters
   return Object.entries(properties).map(([name, inner]) => {
     const { description, ...rest } = components.reference(inner)
+    const isRequired = required.includes(name)
     return {
       name,
       in: place,
       ...(description !== undefined && { description }),
-      ...(required.includes(name) && { required: true }),
+      ...(isRequired && { required: true }),
       schema: rest,
-      example: exampleOf(inner),
+      ...((isRequired || hasExample(inner)) && { example: exampleOf(inner) }),
     }
   })
 }

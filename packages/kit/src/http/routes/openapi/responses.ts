@@ -4,6 +4,7 @@ import {
   type DefinedProblem,
   databaseUnavailable,
   hostAmbiguous,
+  hostMissing,
   internalFailure,
   invalidRequest,
   malformedBody,
@@ -23,7 +24,7 @@ export type ProblemForm = (problems: DefinedProblem[], components: Components) =
 /** Responses by status. */
 export type Responses = Record<string, { description?: string; headers: Json; content?: Json }>
 
-const ALWAYS = [malformedRequest, hostAmbiguous, misdirected, internalFailure]
+const ALWAYS = [malformedRequest, hostAmbiguous, hostMissing, misdirected, internalFailure]
 const WITH_DATABASE = [databaseUnavailable]
 const WITH_BODY = [
   malformedBody,

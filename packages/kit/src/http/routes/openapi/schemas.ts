@@ -69,17 +69,29 @@ const BY_FORMAT: Record<string, string> = {
   uri: 'https://shop.example/',
 }
 
-/** A value that the schema accepts, built from the examples of its parts. */
+type Described = Json & {
+  examples?: unknown[]
+  anyOf?: Json[]
+  properties?: Json
+  required?: string[]
+}
+
+/**
+ * A value that the schema accepts, built from the examples of its parts. Optional members without an
+ * example are left out: the service has rules that the schema does not know.
+ */
 export function exampleOf(given: unknown): unknown {
-  const schema = given as Json & { examples?: unknown[]; anyOf?: Json[]; properties?: Json }
+  const schema = given as Described
   if (schema.examples?.length) return schema.examples[0]
   if (schema.const !== undefined) return schema.const
   if (Array.isArray(schema.enum)) return schema.enum[0]
   if (schema.anyOf) return exampleOf(schema.anyOf[0])
   switch (schema.type) {
     case 'object': {
-      const properties = Object.entries(schema.properties ?? {})
-      return Object.fromEntries(properties.map(([name, inner]) => [name, exampleOf(inner)]))
+      const { properties = {}, required = [] } = schema
+      const members = Object.entries(properties)
+      const shown = members.filter(([name, inner]) => required.includes(name) || hasExample(inner))
+      return Object.fromEntries(shown.map(([name, inner]) => [name, exampleOf(inner)]))
     }
     case 'array':
       return [exampleOf(schema.items)]
@@ -92,4 +104,13 @@ export function exampleOf(given: unknown): unknown {
     default:
       return schema.minimum ?? 1
   }
+}
+
+/** False for text that could be anything. */
+export function hasExample(given: unknown): boolean {
+  const { examples, anyOf, ...schema } = given as Described
+  if (examples?.length || schema.const !== undefined || schema.enum) return true
+  if (anyOf) return hasExample(anyOf[0])
+  if (schema.type === 'array') return hasExample(schema.items)
+  return schema.type !== 'string' || String(schema.format) in BY_FORMAT
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import type { TSchema } from 'typebox'
 import { listenForTest, testClock } from '../../../../testing/index.ts'
 import { defineProblem } from '../../../problems.ts'
 import { createLogger } from '../../../runtime/logging.ts'
@@ -41,6 +42,34 @@ describe('/openapi.json', () => {
       'INVALID_ACCESS_TOKEN',
     ])
     assert.equal(change.responses[204].content, undefined)
+  })
+
+  test('lists the problems that every route may answer with', async (t) => {
+    const { api } = await start(t)
+
+    const { body } = await api.get('/openapi.json')
+
+    const codes = codesOf(body, body.paths['/things'].get, 400)
+    assert.deepEqual(codes, ['MALFORMED_REQUEST', 'AMBIGUOUS_HOST', 'MISSING_HOST'])
+  })
+
+  test('leaves optional text without an example out of the examples', async (t) => {
+    const text = Type.Optional(Type.String())
+    const Body = Type.Object({
+      name: Type.String(),
+      url: text,
+      tags: Type.Optional(Type.Array(Type.String())),
+      color: Type.Optional(Type.String({ examples: ['red'] })),
+      count: Type.Optional(Type.Integer()),
+    })
+    const { api } = await start(t, {}, Body as never, Type.Object({ after: text, size: text }))
+
+    const { paths } = (await api.get('/openapi.json')).body
+
+    const { example } = paths['/things/{id}'].put.requestBody.content['application/json']
+    assert.deepEqual(example, { name: 'text', color: 'red', count: 1 })
+    for (const parameter of paths['/things/{id}'].put.parameters)
+      assert.equal('example' in parameter, parameter.in === 'path', parameter.name)
   })
 
   test('is revalidated by its ETag', async (t) => {
@@ -124,7 +153,12 @@ function codesOf(document: any, { responses }: { responses: Replies }, status: n
   return Object.keys(found['application/problem+json'].examples)
 }
 
-async function start(t: TestContext, options: Partial<ServerOptions> = {}, Body = Thing) {
+async function start(
+  t: TestContext,
+  options: Partial<ServerOptions> = {},
+  Body = Thing,
+  readsQuery?: TSchema,
+) {
   const server = createServer({
     log: createLogger('test', 'silent'),
     clock: testClock(),
@@ -157,6 +191,7 @@ async function start(t: TestContext, options: Partial<ServerOptions> = {}, Body 
       ...things,
       operationId: 'changeThing',
       body: Body,
+      readsQuery,
       response: { 204: noContent },
       problems: [thingUnknown],
     },
