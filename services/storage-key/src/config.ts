@@ -45,18 +45,18 @@ function keyDatabase(settings: Settings, { dataFolder }: ServiceSettings): strin
 
 function apiKey(settings: Settings, service: ServiceSettings): string {
   const name = 'STORAGE_KEY_API_KEY'
+  const refuse = (expected: string) => settings.fault(name, expected, '$(openssl rand -base64 24)')
   const given = settings.raw(name)?.trim()
-  if (given === '') settings.fault(name, 'Expected a key that is not blank, or no setting at all.')
+  if (given === '') refuse('Expected a key that is not blank, or no setting at all.')
   else if (/[^\x20-\x7e]/.test(given ?? ''))
-    settings.fault(name, 'Expected printable ASCII: anything else cannot be sent in a header.')
+    refuse('Expected printable ASCII: anything else cannot be sent in a header.')
   else settings.secret(name, { fewest: FEWEST_KEY_CHARACTERS })
   const key = given ?? DEVELOPMENT_KEY
   if (key !== DEVELOPMENT_KEY) return key
-  if (!settings.convenience('STORAGE_KEY_DEVELOPMENT_KEY', service))
-    settings.fault(
-      name,
+  const instead = `Or set ${name} to a key of your own.`
+  if (!settings.convenience('STORAGE_KEY_DEVELOPMENT_KEY', service, instead))
+    refuse(
       'Expected a key of your own. STORAGE_KEY_DEVELOPMENT_KEY=true accepts the development key.',
-      '$(openssl rand -base64 24)',
     )
   return key
 }

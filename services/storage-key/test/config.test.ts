@@ -31,6 +31,35 @@ describe('the settings', () => {
       assert.throws(() => loadConfig({ STORAGE_KEY_API_KEY: key }), refused('STORAGE_KEY_API_KEY'))
     })
 
+  for (const [what, env, name] of [
+    ['a blank key', { STORAGE_KEY_API_KEY: ' ' }, 'STORAGE_KEY_API_KEY'],
+    ['a key that no header can hold', { STORAGE_KEY_API_KEY: 'schlüssel' }, 'STORAGE_KEY_API_KEY'],
+    [
+      'an unreadable file',
+      { NODE_ENV: 'production', STORAGE_KEY_API_KEY_FILE: '/nonexistent' },
+      'STORAGE_KEY_API_KEY_FILE',
+    ],
+    [
+      'the development key where others can reach it',
+      { STORAGE_KEY_HOST: '0.0.0.0' },
+      'STORAGE_KEY_DEVELOPMENT_KEY',
+    ],
+  ] as const)
+    test(`report ${what} once, with an example and the setting to change`, () => {
+      assert.throws(
+        () => loadConfig(env),
+        (error: SettingsError) => {
+          assert.deepEqual(
+            error.faults.map((fault) => fault.name),
+            [name],
+          )
+          assert.match(error.message, new RegExp(`For example: ${name}=`))
+          assert.match(error.message, /STORAGE_KEY_API_KEY/)
+          return true
+        },
+      )
+    })
+
   test('refuse the development key in production, even when it is set explicitly', () => {
     const production = { NODE_ENV: 'production' }
 

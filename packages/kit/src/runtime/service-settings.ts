@@ -80,7 +80,11 @@ function tracingSettings(settings: Settings): TracingSettings | undefined {
   if (base === undefined || off) return undefined
   const protocol = settings.text('OTEL_EXPORTER_OTLP_PROTOCOL', 'http/json')
   if (protocol !== 'http/json')
-    settings.fault('OTEL_EXPORTER_OTLP_PROTOCOL', 'Expected http/json: others are not supported.')
+    settings.fault(
+      'OTEL_EXPORTER_OTLP_PROTOCOL',
+      'Expected http/json: others are not supported.',
+      'http/json',
+    )
   return {
     endpoint: `${settings.url('OTEL_EXPORTER_OTLP_ENDPOINT', base)}/v1/traces`,
     headers: Object.fromEntries(pairs(settings, 'OTEL_EXPORTER_OTLP_HEADERS')),

@@ -60,6 +60,27 @@ describe('settings', () => {
     assert.throws(missing, /KEY_FILE/)
   })
 
+  test('report a file that cannot be read once, and nothing else about its setting', () => {
+    const env = { NODE_ENV: 'production', KEY_FILE: '/nowhere', OTHER: 'short' }
+    const read = () =>
+      readSettings(env, (settings) => {
+        settings.secret('KEY', { fewest: 20 })
+        settings.text('KEY')
+        settings.secret('OTHER', { fewest: 20 })
+      })
+
+    assert.throws(read, (error: SettingsError) => {
+      assert.deepEqual(
+        error.faults.map(({ name, found, example }) => [name, found, example]),
+        [
+          ['KEY_FILE', '/nowhere', '/run/secrets/key'],
+          ['OTHER', '(set)', '$(openssl rand -base64 24)'],
+        ],
+      )
+      return /^2 settings need attention/.test(error.message)
+    })
+  })
+
   test('generate a key once, but not in production or where others can reach the service', (t) => {
     const file = join(folderFor(t), 'deep', 'master.key')
     const read = (env: Record<string, string>, host = 'localhost') =>

@@ -64,10 +64,17 @@ export class Settings {
 
   /** Records a fault and continues, so that the others are found too. The value is never shown. */
   fault(name: string, expected: string, example?: string): void {
-    // A setting that is read twice is reported once.
-    if (this.faults.some((fault) => fault.name === name && fault.expected === expected)) return
     const found = this.raw(name) === undefined ? '(not set)' : '(set)'
-    this.faults.push({ name, found, expected, example })
+    this.#record({ name, found, expected, example })
+  }
+
+  /** A setting that is read twice is reported once, and one whose file cannot be read only as that. */
+  #record(fault: SettingFault): void {
+    const isKnown = this.faults.some(
+      ({ name, expected }) =>
+        name === `${fault.name}_FILE` || (name === fault.name && expected === fault.expected),
+    )
+    if (!isKnown) this.faults.push(fault)
   }
 
   /** The value as given, or the content of the file that `X_FILE` names. */
@@ -77,10 +84,11 @@ export class Settings {
     try {
       return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
     } catch {
-      this.faults.push({
+      this.#record({
         name: `${name}_FILE`,
         found: file,
         expected: 'Expected a readable file that holds the value.',
+        example: `/run/secrets/${name.toLowerCase()}`,
       })
       return undefined
     }
@@ -117,11 +125,12 @@ export class Settings {
 
   /**
    * On by default in development; production must turn it on explicitly. Where others can reach the
-   * service, development must set it explicitly too.
+   * service, development must set it explicitly too; `instead` says what else would do.
    */
-  convenience(name: string, { host }: { host: string }): boolean {
+  convenience(name: string, { host }: { host: string }, instead?: string): boolean {
+    const expected = `Expected true or false: it is for development, and ${REACHED_BY_OTHERS}.`
     if (!this.production && !isLoopback(host) && this.optional(name) === undefined)
-      this.fault(name, `Expected true or false: it is for development, and ${REACHED_BY_OTHERS}.`)
+      this.fault(name, instead === undefined ? expected : `${expected} ${instead}`, 'false')
     return this.flag(name, !this.production)
   }
 
@@ -182,7 +191,11 @@ export class Settings {
     const named = this.list('SUITE_PLAIN_HTTP_HOSTS', [])
     const { protocol, hostname } = new URL(url)
     if (protocol === 'http:' && !isLoopback(hostname) && !named.includes(hostname))
-      this.fault(name, 'Expected https://, or its host among SUITE_PLAIN_HTTP_HOSTS.')
+      this.fault(
+        name,
+        'Expected https://, or its host among SUITE_PLAIN_HTTP_HOSTS.',
+        'https://app.example',
+      )
     return url
   }
 
