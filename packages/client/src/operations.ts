@@ -30,7 +30,7 @@ export type ResourceMetadata = {
   bearer_methods_supported: string[]
 }
 
-export type ProtectedResourceCalls = {
+export type ProtectedResourceCalls = OperationsCalls & {
   /** RFC 9728; for a service that accepts the tokens of an issuer. */
   protectedResourceMetadata(): Promise<ResourceMetadata>
 }
@@ -49,6 +49,7 @@ export function operationsCalls(send: Send): OperationsCalls {
 
 export function protectedResourceCalls(send: Send): ProtectedResourceCalls {
   return {
+    ...operationsCalls(send),
     protectedResourceMetadata: () => jsonOf(send('GET', '/.well-known/oauth-protected-resource')),
   }
 }

@@ -3,8 +3,6 @@ import { type ClientOptions, jsonOf, nothingOf, sender } from './http/request.ts
 import {
   type EventCalls,
   eventCalls,
-  type OperationsCalls,
-  operationsCalls,
   type ProtectedResourceCalls,
   protectedResourceCalls,
   type ServiceKeyCalls,
@@ -181,7 +179,6 @@ export type PaymentsClient = PaymentCalls &
   PaymentOperationsCalls &
   ServiceKeyCalls &
   EventCalls &
-  OperationsCalls &
   ProtectedResourceCalls
 
 /** `accessToken` is needed only if the service requires one. */
@@ -191,7 +188,6 @@ export function paymentsClient(baseUrl: string, options: ClientOptions = {}): Pa
   return {
     ...serviceKeyCalls(send),
     ...eventCalls(send),
-    ...operationsCalls(send),
     ...protectedResourceCalls(send),
     configuration: () => jsonOf(send('GET', '/api/configuration')),
     createCustomer: (json, idempotencyKey) => {

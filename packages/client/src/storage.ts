@@ -13,8 +13,6 @@ import { type UploadOptions, uploadOf } from './http/upload.ts'
 import {
   type EventCalls,
   eventCalls,
-  type OperationsCalls,
-  operationsCalls,
   type ProtectedResourceCalls,
   protectedResourceCalls,
   type ServiceKeyCalls,
@@ -190,7 +188,6 @@ export type StorageClient = AccountCalls &
   StorageAdministrationCalls &
   ServiceKeyCalls &
   EventCalls &
-  OperationsCalls &
   ProtectedResourceCalls
 
 export function storageClient(baseUrl: string, options: AccountsOptions = {}): StorageClient {
@@ -201,7 +198,6 @@ export function storageClient(baseUrl: string, options: AccountsOptions = {}): S
     ...administrationCalls(opened.calling),
     ...serviceKeyCalls(opened.calling),
     ...eventCalls(opened.calling),
-    ...operationsCalls(opened.send),
     ...protectedResourceCalls(opened.send),
   }
 }

@@ -9,8 +9,6 @@ import { type Call, jsonOf, nothingOf } from '../http/request.ts'
 import {
   type EventCalls,
   eventCalls,
-  type OperationsCalls,
-  operationsCalls,
   type ProtectedResourceCalls,
   protectedResourceCalls,
   type ServiceKeyCalls,
@@ -83,7 +81,6 @@ export type IdentityClient = AccountCalls &
   OAuthCalls &
   ServiceKeyCalls &
   EventCalls &
-  OperationsCalls &
   ProtectedResourceCalls
 
 export function identityClient(baseUrl: string, options: AccountsOptions = {}): IdentityClient {
@@ -97,7 +94,6 @@ export function identityClient(baseUrl: string, options: AccountsOptions = {}): 
     ...lifecycleCalls(opened),
     ...serviceKeyCalls(opened.calling),
     ...eventCalls(opened.calling),
-    ...operationsCalls(opened.send),
     ...protectedResourceCalls(opened.send),
   }
 }
