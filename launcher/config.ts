@@ -93,7 +93,7 @@ export function loadManagement(env: Env = process.env) {
       settings.fault('METRICS_TOKEN', `Expected at least ${SHORTEST_TOKEN} characters.`)
     const portSetting = 'SUITE_MANAGEMENT_PORT'
     const level = logLevel(settings, 'SUITE_')
-    return { host, port, portSetting, token, logLevel: level, backups: loadBackups(env) }
+    return { host, port, portSetting, token, logLevel: level, backups: backupSettings(settings) }
   })
 }
 
@@ -108,33 +108,35 @@ export type BackupConfig = ReturnType<typeof loadBackups>
 
 /** Where backups are stored, how many are kept, and when the suite makes one. */
 export function loadBackups(env: Env = process.env) {
-  return readSettings(env, (settings) => {
-    const dataFolder = resolve(settings.text('SUITE_DATA', 'data'))
-    const at = settings.optional('BACKUP_AT')
-    if (at !== undefined && !TIME_OF_DAY.test(at))
-      settings.fault('BACKUP_AT', 'Expected a time of day in UTC.', '02:00')
-    const pingUrl = settings.optional('BACKUP_PING_URL')
-    if (pingUrl !== undefined && !/^https?:/.test(URL.parse(pingUrl)?.protocol ?? ''))
-      settings.fault('BACKUP_PING_URL', 'Expected an address.', 'https://hc-ping.example/1f0c…')
-    const passphrase = settings.optional('BACKUP_PASSPHRASE')
-    if (passphrase !== undefined && passphrase.length < SHORTEST_PASSPHRASE)
-      settings.fault(
-        'BACKUP_PASSPHRASE',
-        'Expected 20 characters or more.',
-        '$(openssl rand -base64 32)',
-      )
-    return {
-      dataFolder,
-      at,
-      pingUrl,
-      passphrase,
-      verify: settings.flag('BACKUP_VERIFY', true),
-      folder: resolve(settings.text('BACKUP_DIR', join(dataFolder, 'backups'))),
-      keep: settings.integer('BACKUP_KEEP', 14, { min: 1 }),
-      weeks: settings.integer('BACKUP_KEEP_WEEKS', 0, { max: 520 }),
-      record: join(dataFolder, 'last-backup.json'),
-    }
-  })
+  return readSettings(env, backupSettings)
+}
+
+function backupSettings(settings: Settings) {
+  const dataFolder = resolve(settings.text('SUITE_DATA', 'data'))
+  const at = settings.optional('BACKUP_AT')
+  if (at !== undefined && !TIME_OF_DAY.test(at))
+    settings.fault('BACKUP_AT', 'Expected a time of day in UTC.', '02:00')
+  const pingUrl = settings.optional('BACKUP_PING_URL')
+  if (pingUrl !== undefined && !/^https?:/.test(URL.parse(pingUrl)?.protocol ?? ''))
+    settings.fault('BACKUP_PING_URL', 'Expected an address.', 'https://hc-ping.example/1f0c…')
+  const passphrase = settings.optional('BACKUP_PASSPHRASE')
+  if (passphrase !== undefined && passphrase.length < SHORTEST_PASSPHRASE)
+    settings.fault(
+      'BACKUP_PASSPHRASE',
+      'Expected 20 characters or more.',
+      '$(openssl rand -base64 32)',
+    )
+  return {
+    dataFolder,
+    at,
+    pingUrl,
+    passphrase,
+    verify: settings.flag('BACKUP_VERIFY', true),
+    folder: resolve(settings.text('BACKUP_DIR', join(dataFolder, 'backups'))),
+    keep: settings.integer('BACKUP_KEEP', 14, { min: 1 }),
+    weeks: settings.integer('BACKUP_KEEP_WEEKS', 0, { max: 520 }),
+    record: join(dataFolder, 'last-backup.json'),
+  }
 }
 
 const SHORTEST_PASSPHRASE = 20

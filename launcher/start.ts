@@ -2,10 +2,11 @@
 import cluster from 'node:cluster'
 import { isatty } from 'node:tty'
 import { closeOnSignals, type Env, exitWith, run } from '@plinth/kit'
-import { loadManagement, loadWorkerCount, withSuiteAddress } from './config.ts'
+import { withSuiteAddress } from './config.ts'
 import type { ServiceEntry } from './services.ts'
 import { type Measured, metricsOf, startManagement, watch } from './stack/management.ts'
 import { panelOf, startedLine } from './stack/panel.ts'
+import { prepareProcess } from './stack/prepare.ts'
 import { startStack } from './stack/stack.ts'
 import { answerWithMetrics } from './workers/metrics.ts'
 import { followPrimary, reportListening, runWorkers } from './workers/workers.ts'
@@ -30,15 +31,15 @@ const NO_SCHEDULE =
 
 async function runService(entry: ServiceEntry, env: Env): Promise<void> {
   const { name, portSetting } = entry
-  const workers = loadWorkerCount(env)
-  const management = loadManagement(env)
+  const prepare = async () => entry.prepare(withSuiteAddress(env))
+  const { workers, management } = await prepareProcess(env, prepare)
   if (workers > 1 && cluster.isPrimary) return runWorkers(workers, management)
   const closeOn = cluster.worker ? followPrimary(cluster.worker) : closeOnSignals
   const measured: Measured[] = []
   let operators: { close(): Promise<void> } | undefined
   await run(
     async () => {
-      const { config, create } = await entry.prepare(withSuiteAddress(env))
+      const { config, create } = await prepare()
       const server = await create()
       measured.push({ name, server })
       if (env.BACKUP_AT && (cluster.worker?.id ?? 1) === 1) server.log.warn(NO_SCHEDULE)

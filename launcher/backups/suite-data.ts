@@ -7,13 +7,14 @@ import { type ServiceEntry, services } from '../services.ts'
 import { type Prepared, prepareStack } from '../stack/prepare.ts'
 
 export async function suiteData(env: Env, only?: ServiceEntry[]): Promise<ServiceData[]> {
-  const { prepared } = await prepareStack(anyWorkers(env), only)
+  const { prepared } = await prepareStack(dataSettings(env), only)
   return prepared.map(({ service }) => service.data)
 }
 
-/** The data does not depend on the number of worker processes. */
-function anyWorkers(env: Env): Env {
-  return { ...env, WORKERS: undefined, WORKERS_FILE: undefined }
+/** The data depends neither on the number of worker processes nor on the management listener. */
+function dataSettings(env: Env): Env {
+  const ignored = ['WORKERS', 'SUITE_MANAGEMENT_PORT'].flatMap((name) => [name, `${name}_FILE`])
+  return { ...env, ...Object.fromEntries(ignored.map((name) => [name, undefined])) }
 }
 
 /**
@@ -65,7 +66,7 @@ function isElsewhere({ database, root }: ServiceData, dataFolder: string): boole
 /** Prepares only the services in the archive, so that the others need no valid settings. */
 async function prepareNamed(env: Env, names: string[]): Promise<Prepared[]> {
   const only = services.filter(({ name }) => names.includes(name))
-  return only.length === 0 ? [] : (await prepareStack(anyWorkers(env), only)).prepared
+  return only.length === 0 ? [] : (await prepareStack(dataSettings(env), only)).prepared
 }
 
 const ANSWER_MS = 1_000

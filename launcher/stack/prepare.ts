@@ -1,8 +1,10 @@
-import { type Env, SettingsError, StartError } from '@plinth/kit'
+import { type Env, SettingsError } from '@plinth/kit'
 import {
   loadBackups,
   loadConfig,
+  loadManagement,
   loadWorkerCount,
+  type ManagementConfig,
   type SuiteConfig,
   withSuiteAddress,
   withSuiteHost,
@@ -13,30 +15,55 @@ import { withSandboxKeys } from './sandbox-keys.ts'
 
 export type Prepared = { entry: ServiceEntry; service: PreparedService; atSuite: boolean }
 
+type PreparedStack = {
+  config: SuiteConfig
+  management: ManagementConfig | undefined
+  workers: number
+  prepared: Prepared[]
+}
+
 /** Reads all settings before anything starts, and reports the faults of all services together. */
-export async function prepareStack(
-  given: Env,
-  only: ServiceEntry[] = [],
-): Promise<{ config: SuiteConfig; prepared: Prepared[] }> {
+export async function prepareStack(given: Env, only: ServiceEntry[] = []): Promise<PreparedStack> {
   const faults: SettingsError['faults'] = []
   const env = (await collectFaults(faults, async () => withSuiteHost(given))) ?? given
   const config = await collectFaults(faults, async () => loadConfig(env))
   await collectFaults(faults, async () => loadBackups(env))
+  const { management, workers = 1 } = await processSettings(env, faults)
   const chosen = only.length > 0 ? only : services
-  const plan = config ? planFor(env, config, chosen) : { env, entries: chosen }
+  const planned = config && (await collectFaults(faults, async () => planFor(env, config, chosen)))
+  const plan = planned ?? { env, entries: withoutSandbox(chosen) }
   const prepared = await Promise.all(
     plan.entries.map((entry) => collectFaults(faults, () => entry.prepare(plan.env))),
   )
   if (!config || faults.length > 0) throw new SettingsError(distinct(faults))
-  if (loadWorkerCount(env) > 1)
-    throw new StartError('WORKERS is for one service: WORKERS=4 npm start -- identity')
   return {
     config,
+    management,
+    workers,
     prepared: plan.entries.map((entry, index) => ({
       entry,
       service: prepared[index] as PreparedService,
       atSuite: isAtSuite(env, entry),
     })),
+  }
+}
+
+/** How one service runs. If that is invalid, `prepare` adds the faults of the service itself. */
+export async function prepareProcess(
+  env: Env,
+  prepare: () => Promise<PreparedService>,
+): Promise<Pick<PreparedStack, 'management' | 'workers'>> {
+  const faults: SettingsError['faults'] = []
+  const { management, workers = 1 } = await processSettings(env, faults)
+  if (faults.length === 0) return { management, workers }
+  await collectFaults(faults, prepare)
+  throw new SettingsError(distinct(faults))
+}
+
+async function processSettings(env: Env, faults: SettingsError['faults']) {
+  return {
+    management: await collectFaults(faults, async () => loadManagement(env)),
+    workers: await collectFaults(faults, async () => loadWorkerCount(env)),
   }
 }
 
@@ -46,11 +73,14 @@ function planFor(given: Env, config: SuiteConfig, entries: ServiceEntry[]): Plan
   const addressed = withPasskeyOrigins(withSuiteAddress(given), config)
   const hasIdentity = entries.some(({ name }) => name === 'identity')
   const env = hasIdentity ? withIssuerKey(withIdentityTokens(addressed, config), config) : addressed
-  if (!config.sandbox)
-    return { env, entries: entries.filter(({ name }) => name !== 'provider-sandbox') }
+  if (!config.sandbox) return { env, entries: withoutSandbox(entries) }
   const connected = withSandboxKeys(env, config)
   // In production the operator had to set SUITE_SANDBOX=on, so do not ask for a second permission.
   return { env: { ...connected, SANDBOX_ALLOW_PRODUCTION: 'true' }, entries }
+}
+
+function withoutSandbox(entries: ServiceEntry[]): ServiceEntry[] {
+  return entries.filter(({ name }) => name !== 'provider-sandbox')
 }
 
 async function collectFaults<T>(

@@ -5,10 +5,11 @@ import {
   isLoopback,
   listen,
   type Server,
+  StartError,
   systemClock,
 } from '@plinth/kit'
 import { measureBackups } from '../backups/health.ts'
-import { type BackupConfig, loadBackups, loadManagement, type SuiteConfig } from '../config.ts'
+import { type BackupConfig, loadBackups, type SuiteConfig } from '../config.ts'
 import type { RunningService, ServiceEntry } from '../services.ts'
 import { keepHistory } from './health/history.ts'
 import { createLanding } from './landing.ts'
@@ -28,8 +29,9 @@ type Choice = { env?: Env; only?: ServiceEntry[] }
 
 /** Starts all services (or only some) and the landing page in this process; if one fails, none is left running. */
 export async function startStack({ env = process.env, only }: Choice = {}): Promise<Stack> {
-  const { config, prepared } = await prepareStack(env, only)
-  const management = loadManagement(env)
+  const { config, management, workers, prepared } = await prepareStack(env, only)
+  if (workers > 1)
+    throw new StartError('WORKERS is for one service: WORKERS=4 npm start -- identity')
   const backups = loadBackups(env)
   /** Drain time in seconds, by server. */
   const opened = new Map<Server, number>()

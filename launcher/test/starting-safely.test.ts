@@ -109,6 +109,42 @@ describe('beyond this machine', () => {
   })
 })
 
+describe('faults are reported together', () => {
+  const OF_THE_PROCESS = { SUITE_MANAGEMENT_PORT: 'x', METRICS_TOKEN: 'short', WORKERS: '0' }
+
+  test('those of services, of the management listener, of backups and of WORKERS', async (t) => {
+    const faults = { ...OF_THE_PROCESS, BACKUP_AT: 'daily', IDENTITY_PUBLIC_URL: 'app.example' }
+    const names = await refused(t, { ...faults, STORAGE_FULL_MAX_FILE_SIZE: 'huge' })
+
+    assert.deepEqual(names.toSorted(), [
+      'BACKUP_AT',
+      'IDENTITY_PUBLIC_URL',
+      'METRICS_TOKEN',
+      'STORAGE_FULL_MAX_FILE_SIZE',
+      'SUITE_MANAGEMENT_PORT',
+      'WORKERS',
+    ])
+  })
+
+  test('of a service that is started alone as well', async (t) => {
+    const { env, folder } = await testEnv(t, { ...OF_THE_PROCESS, IDENTITY_PORT: 'abc' })
+
+    const { exitCode, errors } = await failureOf(launch(t, { env, folder, args: ['identity'] }))
+
+    assert.equal(exitCode, 78)
+    assert.match(errors, /4 settings need attention/)
+    for (const name of [...Object.keys(OF_THE_PROCESS), 'IDENTITY_PORT'])
+      assert.match(errors, new RegExp(`^  ${name}  \\(set\\)$`, 'm'))
+  })
+
+  test('an invalid setting of the suite does not add one of a sandbox that would not run', async (t) => {
+    const names = await refused(t, { NODE_ENV: 'production', SUITE_PORT: 'x' })
+
+    assert.ok(names.includes('SUITE_PORT'))
+    assert.ok(!names.includes('SANDBOX_ALLOW_PRODUCTION'), names.join(' '))
+  })
+})
+
 describe('secrets that can be guessed', () => {
   const webhookOf = (secret: string) => ({
     PROVIDER_SECRET_KEY: 'sk_test_of_the_tests',
