@@ -27,6 +27,12 @@ export class CommandError extends Error {
   }
 }
 
+export function cannotRead(file: string, error: unknown): CommandError {
+  const { code, message } = error as NodeJS.ErrnoException
+  const why = code === 'ENOENT' ? 'there is no such file' : (code ?? message)
+  return new CommandError(EXIT.noInput, `${file} cannot be read: ${why}.`, { cause: error })
+}
+
 /** A command and its line in `plinth --help`. */
 export type Command = {
   /** One word, or two, as in `user create`. */

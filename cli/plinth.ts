@@ -131,11 +131,22 @@ function givenOf(
 ): Given {
   const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined)
   const list = (name: string) => (Array.isArray(values[name]) ? values[name].map(String) : [])
-  readEnvFile(text('settings'), env)
+  readSettingsFile(text('settings'), env)
   const data = text('data')
   if (data !== undefined) env.SUITE_DATA = data
   if (values['no-color']) env.NO_COLOR = '1'
   return { operands, flag: (name) => values[name] === true, text, texts: list, env, progress }
+}
+
+function readSettingsFile(file: string | undefined, env: Env): void {
+  try {
+    readEnvFile(file, env)
+  } catch (error) {
+    if (file === undefined) throw error
+    throw new CommandError(EXIT.noInput, `--settings ${(error as Error).message}.`, {
+      cause: error,
+    })
+  }
 }
 
 async function refusalOf(error: unknown): Promise<Answer> {

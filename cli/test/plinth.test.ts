@@ -76,11 +76,18 @@ describe('plinth', () => {
     )
   })
 
-  test('a missing settings file exits 78', async () => {
-    const { code, stderr } = await plinth(['user', 'list', '--settings', '/nowhere/.env'])
+  test('a file that cannot be read exits 66', async (t) => {
+    const cwd = temporaryFolder(t)
+    const words = ['user', 'create', 'ada', 'ada@localhost', '--password-file', 'none']
 
-    assert.equal(code, 78)
-    assert.match(stderr, /--settings {2}\/nowhere\/\.env/)
+    const missing = await plinth(['user', 'list', '--settings', '/nowhere/.env'])
+    const folder = await plinthHere(['user', 'list', '--settings', cwd])
+    const password = await plinthHere(words, { cwd })
+
+    assert.deepEqual([missing.code, folder.code, password.code], [66, 66, 66])
+    assert.match(missing.stderr, /^--settings \/nowhere\/\.env cannot be read: ENOENT\.$/m)
+    assert.match(folder.stderr, /^--settings \S+ cannot be read: EISDIR\.$/m)
+    assert.match(password.stderr, /^--password-file none cannot be read: there is no such file\.$/m)
   })
 
   for (const shell of ['bash', 'zsh', 'fish'])

@@ -4,6 +4,7 @@ import { withSuiteAddress } from '../../../launcher/config.ts'
 import {
   type Command,
   CommandError,
+  cannotRead,
   EXIT,
   type Given,
   type Outcome,
@@ -167,7 +168,7 @@ function passwordOf(file: string | undefined): string | undefined {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8').replace(/\r?\n$/, '')
   } catch (error) {
-    throw new CommandError(EXIT.usage, `--password-file ${file}: ${(error as Error).message}`)
+    throw cannotRead(`--password-file ${file}`, error)
   }
 }
 

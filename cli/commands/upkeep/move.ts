@@ -3,6 +3,7 @@ import { armFailPoint } from '@plinth/kit/runtime'
 import {
   type Command,
   CommandError,
+  cannotRead,
   EXIT,
   type Given,
   type Outcome,
@@ -64,9 +65,7 @@ function readAddress(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8').trim()
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const why = code === 'ENOENT' ? 'there is no such file' : (code ?? message)
-    throw new CommandError(EXIT.noInput, `${file} cannot be read: ${why}.`, { cause: error })
+    throw cannotRead(file, error)
   }
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { databaseUrl, serviceSettings } from './service-settings.ts'
-import { type Env, readSettings, SettingsError } from './settings.ts'
+import { type Env, readEnvFile, readSettings, SettingsError } from './settings.ts'
 
 function folderFor(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-settings-'))
@@ -79,6 +79,16 @@ describe('settings', () => {
       )
       return /^2 settings need attention/.test(error.message)
     })
+  })
+
+  test('read every line of a file that begins with a byte order mark', (t) => {
+    const file = join(folderFor(t), '.env')
+    writeFileSync(file, '\uFEFFFIRST=1\nSECOND=2\n')
+    const env: Env = { SECOND: 'set before' }
+
+    readEnvFile(file, env)
+
+    assert.deepEqual(env, { FIRST: '1', SECOND: 'set before' })
   })
 
   test('generate a key once, but not in production or where others can reach the service', (t) => {

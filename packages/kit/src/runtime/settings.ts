@@ -214,19 +214,17 @@ export class Settings {
 }
 
 /** Loads settings from `.env` in the working directory, or from `file`; variables already set win. */
-export function readEnvFile(file?: string, env?: Env): void {
-  if (file !== undefined && !existsSync(file))
-    throw new SettingsError([{ name: '--settings', found: file, expected: 'Expected a file.' }])
-  const path = file ?? '.env'
-  if (!existsSync(path)) return
-  if (env === undefined) process.loadEnvFile(path)
-  else Object.assign(env, { ...parseEnv(readText(path)), ...env })
+export function readEnvFile(file?: string, env: Env = process.env): void {
+  if (file === undefined && !existsSync('.env')) return
+  Object.assign(env, { ...parseEnv(readText(file ?? '.env')), ...env })
 }
+
+const BYTE_ORDER_MARK = /^\uFEFF/
 
 /** Node's own error does not name the path when it is a folder. */
 function readText(path: string): string {
   try {
-    return readFileSync(path, 'utf8')
+    return readFileSync(path, 'utf8').replace(BYTE_ORDER_MARK, '')
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     throw new Error(`${path} cannot be read: ${code ?? message}`, { cause: error })
