@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmodSync, chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, createServer as createListener } from 'node:net'
 import { join } from 'node:path'
@@ -53,6 +53,13 @@ const FAULTS: Record<string, Fault> = {
     seen: /^STORAGE_FULL_MAX_FILE_SIZE \(set\)$/,
     fix: /^STORAGE_FULL_MAX_FILE_SIZE=10MB in \.env/,
   },
+  'an invalid value for the management listener': {
+    env: { SUITE_MANAGEMENT_PORT: 'x' },
+    check: 'settings',
+    status: 'fail',
+    seen: /^SUITE_MANAGEMENT_PORT \(set\)$/,
+    fix: /^SUITE_MANAGEMENT_PORT=9464 in \.env/,
+  },
   'production without secrets': {
     env: { NODE_ENV: 'production' },
     check: 'settings',
@@ -80,6 +87,15 @@ const FAULTS: Record<string, Fault> = {
     status: 'warn',
     seen: /^\.env has mode 644$/,
     fix: /^chmod 600 \.env$/,
+  },
+  'a secret file that others can read': {
+    env: { METRICS_TOKEN_FILE: 'token' },
+    prepare: (folder) =>
+      writeFileSync(join(folder, 'token'), 'twenty characters or more', { mode: 0o644 }),
+    check: 'secrets',
+    status: 'warn',
+    seen: /^token has mode 644$/,
+    fix: /^chmod 600 token$/,
   },
   'a data folder that is a file': {
     env: { SUITE_DATA: 'settings.txt' },
@@ -129,15 +145,28 @@ const FAULTS: Record<string, Fault> = {
     fix: /^remove http:\/\/localhost:3000 /,
   },
   'a port in use by another program': {
-    prepare: async (_folder, t, { PAYMENTS_PORT = '' }) => {
-      const other = createListener().listen(Number(PAYMENTS_PORT), 'localhost')
-      t.after(() => other.close())
-      await once(other, 'listening')
-    },
+    prepare: (_folder, t, { PAYMENTS_PORT }) => occupy(t, PAYMENTS_PORT),
     check: 'ports',
     status: 'fail',
     seen: /^port \d+ of payments is in use by another program$/,
     fix: /^PAYMENTS_PORT=\d+ in \.env/,
+  },
+  'the port of the landing page in use by another program': {
+    prepare: (_folder, t, { SUITE_PORT }) => occupy(t, SUITE_PORT),
+    check: 'ports',
+    status: 'fail',
+    seen: /^port \d+ of landing is in use by another program$/,
+    fix: /^SUITE_PORT=\d+ in \.env/,
+  },
+  'the management port in use by another program': {
+    prepare: async (_folder, t, env) => {
+      env.SUITE_MANAGEMENT_PORT = String((await freePorts(1))[0])
+      await occupy(t, env.SUITE_MANAGEMENT_PORT, '127.0.0.1')
+    },
+    check: 'ports',
+    status: 'fail',
+    seen: /^port \d+ of the management listener is in use by another program$/,
+    fix: /^SUITE_MANAGEMENT_PORT=\d+ in \.env/,
   },
   'a PostgreSQL server that is not running': {
     env: { IDENTITY_DATABASE_URL: 'postgres://plinth:secret@127.0.0.1:1/plinth' },
@@ -222,6 +251,13 @@ const FAULTS: Record<string, Fault> = {
     status: 'warn',
     seen: /backups is on the same disk as the data$/,
     fix: /^BACKUP_DIR=/,
+  },
+  'that a backup is still to come': {
+    env: { ...PRODUCTION, BACKUP_AT: '02:00' },
+    check: 'backup',
+    status: 'warn',
+    seen: /^no backup in /,
+    fix: /^wait a minute: with BACKUP_AT/,
   },
   'a backup that was not verified': {
     env: PRODUCTION,
@@ -490,6 +526,67 @@ test('plinth doctor changes nothing, and --fix changes only folders and modes', 
   // A file that root keeps for the service's group stays readable by it.
   assert.deepEqual([modeOf('.env'), modeOf('key')], [0o600, isRoot ? 0o640 : 0o600])
 })
+
+test('plinth doctor checks the file of --settings', async (t) => {
+  const cwd = temporaryFolder(t)
+  writeFileSync(join(cwd, 'prod.env'), 'LOG_LEVEL=info\n', { mode: 0o644 })
+  const env = await freePortSettings()
+  const words = ['doctor', '--json', '--settings', 'prod.env']
+
+  const { found } = read(await plinthHere(words, { cwd, env }))
+  await plinthHere([...words, '--fix'], { cwd, env })
+
+  const secrets = found.find(({ check }) => check === 'secrets')
+  assert.equal(secrets?.seen, 'prod.env has mode 644')
+  assert.equal(statSync(join(cwd, 'prod.env')).mode & 0o777, 0o600)
+})
+
+for (const [name, SUITE_DATA] of Object.entries({ 'an empty': 'data', 'no named': '' }))
+  test(`plinth doctor leaves nothing in ${name} data folder`, async (t) => {
+    const cwd = temporaryFolder(t)
+    mkdirSync(join(cwd, 'data'), { mode: 0o700 })
+    chmodSync(cwd, 0o755)
+    const env = { ...(await freePortSettings()), SUITE_DATA }
+
+    const first = read(await plinthHere(['doctor', '--json'], { cwd, env }))
+    await plinthHere(['doctor', '--fix'], { cwd, env })
+
+    assert.deepEqual([readdirSync(cwd), readdirSync(join(cwd, 'data'))], [['data'], []])
+    assert.equal(statSync(cwd).mode & 0o777, 0o755)
+    const seen = first.found.filter(({ check }) => check === 'database').map((each) => each.seen)
+    const file = join(cwd, 'data/identity.db')
+    assert.ok(seen.includes(`identity: ${file} does not exist yet: the first start creates it`))
+  })
+
+test('plinth doctor examines everything with WORKERS, which is for a service started alone', async (t) => {
+  const env = { ...(await freePortSettings()), WORKERS: '2' }
+
+  const { code, found } = read(
+    await plinthHere(['doctor', '--json'], { cwd: temporaryFolder(t), env }),
+  )
+
+  assert.equal(code, 0)
+  const checks = new Set(found.map(({ check }) => check))
+  for (const check of ['settings', 'database', 'payments', 'mail']) assert.ok(checks.has(check))
+})
+
+test('plinth doctor skips what it cannot check while settings are invalid', async (t) => {
+  const env = { ...(await freePortSettings()), ...PRODUCTION, WORKERS: '0' }
+
+  const { found } = read(await plinthHere(['doctor', '--json'], { cwd: temporaryFolder(t), env }))
+
+  const statusOf = (name: string) => found.find(({ check }) => check === name)?.status
+  assert.deepEqual(
+    ['settings', 'ports', 'origins', 'keys'].map((name) => `${name} ${statusOf(name)}`),
+    ['settings fail', 'ports skip', 'origins skip', 'keys skip'],
+  )
+})
+
+async function occupy(t: TestContext, port = '', host = 'localhost'): Promise<void> {
+  const other = createListener((socket) => socket.destroy()).listen(Number(port), host)
+  t.after(() => other.close())
+  await once(other, 'listening')
+}
 
 function read({ code, stdout, stderr }: Ended): { code: number | null; found: Finding[] } {
   assert.ok(stdout.startsWith('['), stderr)

@@ -10,14 +10,14 @@ const WHY = 'if the disk fails, everything since the last backup is lost'
 /** Whether there is a recent backup, whether it was verified, and whether it would survive the data disk. */
 const backup: Check = async ({ production, env, dataFolder }) => {
   if (!production) return [skip('backup', 'for production')]
-  const { folder, record, verify } = loadBackups(env)
+  const { folder, record, verify, at } = loadBackups(env)
   const { listBackups, readRecord } = await import('@plinth/backup')
   const { failed, succeeded } = await readRecord(record)
   const backups = await listBackups(folder)
   const findings: Finding[] = [
     ...(failed && !(succeeded && succeeded.at > failed.at)
       ? [failure(failed.reason)]
-      : ageFindings(folder, backups[0]?.createdAt)),
+      : ageFindings(folder, backups[0]?.createdAt, at)),
     ...(succeeded && !succeeded.verified && verify ? [UNVERIFIED] : []),
     ...diskFindings(folder, dataFolder),
   ]
@@ -35,7 +35,11 @@ function failure(reason: string): Finding {
   }
 }
 
-function ageFindings(folder: string, newest: string | undefined): Finding[] {
+function ageFindings(
+  folder: string,
+  newest: string | undefined,
+  at: string | undefined,
+): Finding[] {
   const age = systemClock().getTime() - Date.parse(newest ?? '')
   if (age <= OLDEST_MS) return []
   const old = `the last backup is ${Math.round(age / DAY_MS)} days old`
@@ -46,7 +50,10 @@ function ageFindings(folder: string, newest: string | undefined): Finding[] {
       seen: newest === undefined ? `no backup in ${folder}` : old,
       expected: 'a backup from the last 26 hours',
       why: WHY,
-      fix: 'BACKUP_AT=02:00 in .env, or plinth backup create every night',
+      fix:
+        at === undefined
+          ? 'BACKUP_AT=02:00 in .env, or plinth backup create every night'
+          : 'wait a minute: with BACKUP_AT, plinth start soon makes a missing backup; or plinth backup create',
     },
   ]
 }

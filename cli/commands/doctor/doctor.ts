@@ -24,7 +24,7 @@ export const doctor: Command = {
   },
 }
 
-async function runChecks({ env, flag, progress }: Given): Promise<Finding[]> {
+async function runChecks({ env, flag, text, progress }: Given): Promise<Finding[]> {
   const { settingsChecks, readInstallation, secretFiles } = await import('./settings.ts')
   const { machineChecks, repair } = await import('./machine.ts')
   const { databaseChecks } = await import('./stores/database.ts')
@@ -34,12 +34,12 @@ async function runChecks({ env, flag, progress }: Given): Promise<Finding[]> {
   const { outsideChecks } = await import('./outside.ts')
   const { addressChecks } = await import('./addresses.ts')
   const { originChecks } = await import('./origins.ts')
-  const dataFolder = resolve(env.SUITE_DATA ?? 'data')
-  if (flag('fix')) repair(dataFolder, secretFiles(env))
-  const { installation, findings } = await readInstallation(env, {
-    dataFolder,
-    hasData: existsSync(dataFolder),
-  })
+  const { Settings } = await import('@plinth/kit')
+  const dataFolder = resolve(new Settings(env).text('SUITE_DATA', 'data'))
+  const settingsFile = text('settings') ?? '.env'
+  if (flag('fix')) repair(dataFolder, await secretFiles(env, settingsFile))
+  const place = { settingsFile, dataFolder, hasData: existsSync(dataFolder) }
+  const { installation, findings } = await readInstallation(env, place)
   const checks = [
     ...[...settingsChecks, ...machineChecks, ...databaseChecks, ...keyChecks, ...backupChecks],
     ...[...outsideChecks, ...bucketChecks, ...addressChecks, ...originChecks],

@@ -1,5 +1,5 @@
-import { type Env, type ServiceSettings, systemClock } from '@plinth/kit'
-import type { SuiteConfig } from '../../../launcher/config.ts'
+import { type Env, hostUrl, type ServiceSettings, systemClock } from '@plinth/kit'
+import type { ManagementConfig, SuiteConfig } from '../../../launcher/config.ts'
 import type { Prepared } from '../../../launcher/stack/prepare.ts'
 
 /** The result of one check: what was seen, what was expected, why it matters and how to fix it. */
@@ -11,13 +11,15 @@ export type Finding = { check: string; seen: string } & (
 /** What the checks examine. `suite` is undefined and `prepared` empty if the settings cannot be read. */
 export type Installation = {
   env: Env
+  settingsFile: string
   dataFolder: string
   hasData: boolean
   production: boolean
   suite: SuiteConfig | undefined
+  management: ManagementConfig | undefined
   prepared: Prepared[]
   /** The health of each service that answers at its own address. */
-  running: Map<string, { status: string; reason?: string }>
+  running: Map<string, Health>
 }
 
 export type Check = (installation: Installation) => Promise<Finding[]>
@@ -49,6 +51,24 @@ export function ok(check: string, seen: string): Finding {
 
 export function skip(check: string, seen: string): Finding {
   return { check, status: 'skip', seen }
+}
+
+/** For a check that cannot say anything without valid settings. */
+export function unknown(check: string): Finding {
+  return skip(check, 'not checked: the settings are invalid')
+}
+
+type Health = { status: string; reason?: string }
+
+const ANSWER_MS = 3_000
+
+/** What a listener of Plinth reports; undefined if nothing answers, or another program does. */
+export async function healthAt(host: string, port: number): Promise<Health | undefined> {
+  const reply = await fetch(`${hostUrl(host, port)}/actuator/health`, {
+    signal: AbortSignal.timeout(ANSWER_MS),
+  }).catch(() => undefined)
+  const body = (await reply?.json().catch(() => undefined)) as Partial<Health> | undefined
+  return body?.status === undefined ? undefined : { ...body, status: body.status }
 }
 
 /** Tokens and signatures contain times, so the clocks must agree. */

@@ -18,10 +18,11 @@ import {
   type Check,
   configOf,
   type Finding,
-  type Installation,
+  healthAt,
   ok,
   secretMode,
   skip,
+  unknown,
 } from './finding.ts'
 
 const GIGABYTE = 2 ** 30
@@ -173,20 +174,22 @@ function diskFindings(folder: string, production: boolean): Finding[] {
   return findings
 }
 
+type Listener = { name: string; host: string; port: number; portSetting: string }
+
 /** Each port must be free, or in use by the service itself. */
-const ports: Check = async (installation) => {
-  const checked = installation.prepared.map((each) => portFinding(installation, each))
-  const findings = (await Promise.all(checked)).flat()
+const ports: Check = async ({ suite, management, prepared }) => {
+  if (!suite) return [unknown('ports')]
+  const listeners: Listener[] = [
+    { name: 'landing', ...suite },
+    ...prepared.map((each) => ({ name: each.entry.name, ...configOf(each) })),
+    ...(management ? [{ name: 'the management listener', ...management }] : []),
+  ]
+  const findings = (await Promise.all(listeners.map(portFinding))).flat()
   return findings.length > 0 ? findings : [ok('ports', 'free, or in use by the services')]
 }
 
-async function portFinding(
-  { running }: Installation,
-  prepared: Installation['prepared'][number],
-): Promise<Finding[]> {
-  const { host, port } = configOf(prepared)
-  const { name, portSetting } = prepared.entry
-  if (running.has(name) || (await isFree(host, port))) return []
+async function portFinding({ name, host, port, portSetting }: Listener): Promise<Finding[]> {
+  if ((await isFree(host, port)) || (await healthAt(host, port))) return []
   return [
     {
       check: 'ports',

@@ -1,11 +1,20 @@
 import type { IdentityConfig } from '@plinth/identity'
 import { isLoopback } from '@plinth/kit'
 import type { Prepared } from '../../../launcher/stack/prepare.ts'
-import { type Check, configOf, type Finding, type Installation, ok, prefixOf } from './finding.ts'
+import {
+  type Check,
+  configOf,
+  type Finding,
+  type Installation,
+  ok,
+  prefixOf,
+  unknown,
+} from './finding.ts'
 
 /** The issuer that signs tokens and the one that services trust must be spelt exactly alike. */
 const origins: Check = async (installation) => {
-  const { prepared } = installation
+  const { prepared, suite } = installation
+  if (!suite) return [unknown('origins')]
   const identity = prepared.find(({ entry }) => entry.name === 'identity')
   const issuer = identity && configOf(identity).accounts?.issuer
   const wrong = prepared.flatMap((each): Finding[] => {

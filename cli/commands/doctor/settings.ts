@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Env, hostUrl, SettingsError, StartError } from '@plinth/kit'
+import { type Env, SettingsError, StartError, withoutSavingKeys } from '@plinth/kit'
 import {
   loadBackups,
   loadManagement,
@@ -15,6 +15,7 @@ import {
   type Check,
   configOf,
   type Finding,
+  healthAt,
   type Installation,
   ok,
   secretMode,
@@ -22,26 +23,26 @@ import {
 } from './finding.ts'
 
 const OURS = /^(IDENTITY|STORAGE_FULL|STORAGE_KEY|PAYMENTS|PROVIDER|SANDBOX|SUITE|BACKUP)_/
-const ANSWER_MS = 3_000
 
-type Place = { dataFolder: string; hasData: boolean }
+type Place = Pick<Installation, 'settingsFile' | 'dataFolder' | 'hasData'>
 
-/** Reads all settings as a start does. If there is no data folder it uses a scratch folder: reading may create keys. */
+/** Reads all settings as a start does, but creates no keys. */
 export async function readInstallation(
   env: Env,
-  { dataFolder, hasData }: Place,
+  place: Place,
 ): Promise<{ installation: Installation; findings: Finding[] }> {
-  const scratch = hasData ? undefined : mkdtempSync(join(tmpdir(), 'plinth-doctor-'))
-  const production = env.NODE_ENV === 'production'
   const installation: Installation = {
-    ...{ env, dataFolder, hasData, production },
+    ...{ env, ...place, production: env.NODE_ENV === 'production' },
     suite: undefined,
+    management: undefined,
     prepared: [],
     running: new Map(),
   }
   try {
-    const { config, prepared } = await prepareStack({ ...env, SUITE_DATA: scratch ?? dataFolder })
-    Object.assign(installation, { suite: config, prepared, running: await answering(prepared) })
+    const { result } = await withoutSavingKeys(() => prepareStack(env))
+    const { config: suite, management, prepared } = result
+    const running = await answering(prepared)
+    Object.assign(installation, { suite, management, prepared, running })
     const valid = ok('settings', `valid for ${prepared.length} services`)
     return { installation, findings: [valid] }
   } catch (error) {
@@ -49,8 +50,6 @@ export async function readInstallation(
       return { installation, findings: error.faults.map(faultFinding) }
     if (!(error instanceof StartError)) throw error
     return { installation, findings: [startFinding(error.message)] }
-  } finally {
-    if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true })
   }
 }
 
@@ -84,16 +83,11 @@ function faultFinding({
 async function answering(prepared: Installation['prepared']): Promise<Installation['running']> {
   const asked = prepared.map(async (each) => {
     const { host, port } = configOf(each)
-    const reply = await fetch(`${hostUrl(host, port)}/actuator/health`, {
-      signal: AbortSignal.timeout(ANSWER_MS),
-    }).catch(() => undefined)
-    const body = (await reply?.json().catch(() => undefined)) as Health | undefined
-    return body?.status ? [[each.entry.name, body] as const] : []
+    const found = await healthAt(host, port)
+    return found ? [[each.entry.name, found] as const] : []
   })
   return new Map((await Promise.all(asked)).flat())
 }
-
-type Health = { status: string; reason?: string }
 
 /** What running services report about their database, disk or bucket. */
 const health: Check = async ({ running }) => {
@@ -175,14 +169,18 @@ function recordingEnv(names: Set<string>, folder: string, value: string | undefi
   )
 }
 
-export function secretFiles(env: Env): string[] {
-  const named = Object.entries(env).filter(([name]) => OURS.test(name) && name.endsWith('_FILE'))
-  return [...new Set(['.env', ...named.flatMap(([, file]) => file ?? [])])]
+/** The settings file, and the files with values of settings. */
+export async function secretFiles(env: Env, settingsFile: string): Promise<string[]> {
+  const known = await knownSettings()
+  const named = Object.entries(env).filter(
+    ([name]) => name.endsWith('_FILE') && known.has(name.replace(/_FILE$/, '')),
+  )
+  return [...new Set([settingsFile, ...named.flatMap(([, file]) => file || [])])]
 }
 
 /** Files with secrets that other users of the machine can read. */
-const secrets: Check = async ({ env }) => {
-  const open = secretFiles(env).filter((file) => {
+const secrets: Check = async ({ env, settingsFile }) => {
+  const open = (await secretFiles(env, settingsFile)).filter((file) => {
     const found = statSync(file, { throwIfNoEntry: false })
     const isOpen = found?.isFile() && (found.mode & 0o777 & ~secretMode(found)) !== 0
     return isOpen && process.platform !== 'win32'

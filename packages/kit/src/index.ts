@@ -150,7 +150,7 @@ export {
 } from './problems.ts'
 export { type Clock, secondsAfter, systemClock } from './runtime/clock.ts'
 export { coalesce } from './runtime/coalesce.ts'
-export { generatedKey, makeDataFolder } from './runtime/data-folder.ts'
+export { generatedKey, makeDataFolder, withoutSavingKeys } from './runtime/data-folder.ts'
 export { armFailPoint, failPoint } from './runtime/fail-point.ts'
 export { createFairQueue } from './runtime/fair-queue.ts'
 export { createLogger, type Logger } from './runtime/logging.ts'

@@ -39,7 +39,7 @@ async function databaseFindings(
   const setting = `${prefixOf(prepared)}DATABASE_URL`
   const url = config.databaseUrl ?? ''
   const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
-  if (file !== undefined && (!installation.hasData || !existsSync(file)))
+  if (file !== undefined && !existsSync(file))
     return [skip('database', `${name}: ${file} does not exist yet: the first start creates it`)]
   let reading: Reading
   try {

@@ -7,6 +7,7 @@ import {
   ok,
   prefixOf,
   skip,
+  unknown,
 } from '../finding.ts'
 import type { Reading } from './read-database.ts'
 
@@ -96,8 +97,9 @@ async function expiryFindings({ entry: { name } }: Prepared, reading: Reading): 
 }
 
 /** Development conveniences that are switched on in production. */
-const conveniences: Check = async ({ production, prepared }) => {
+const conveniences: Check = async ({ production, prepared, suite }) => {
   if (!production) return [skip('keys', 'well-known secrets are allowed: this is not production')]
+  if (!suite) return [unknown('keys')]
   const found = prepared.flatMap((each): Finding[] =>
     each.service.conveniences.named.map((named) => ({
       check: 'keys',

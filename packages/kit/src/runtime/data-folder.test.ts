@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { openSqlite } from '../database/sqlite/file.ts'
 import { StartError } from '../problems.ts'
-import { generatedKey } from './data-folder.ts'
+import { generatedKey, withoutSavingKeys } from './data-folder.ts'
 
 const users: Record<string, (file: string) => unknown> = {
   'a SQLite file': (file) => openSqlite(file).close(),
@@ -47,6 +55,22 @@ for (const [name, use] of Object.entries(users))
       assert.throws(() => withoutPrivileges(() => use(join(folder, 'x'))), isAboutSuiteData)
     })
   })
+
+test('without saving keys, a missing key is generated once and no file is created', async (t) => {
+  const folder = folderFor(t)
+  const saved = generatedKey(join(folder, 'saved.key'))
+  const files = ['saved.key', 'new.key', 'new.key', 'deep/new.key']
+
+  const { result, unsaved } = await withoutSavingKeys(async () =>
+    files.map((file) => generatedKey(join(folder, file))),
+  )
+
+  const [known, first, second, other] = result
+  assert.deepEqual(known, saved)
+  assert.deepEqual(first, second)
+  assert.deepEqual(unsaved, [first, other])
+  assert.deepEqual(readdirSync(folder), ['saved.key'])
+})
 
 function folderFor(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-data-'))

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -14,8 +15,14 @@ export function makeDataFolder(folder: string, setting: string): void {
 
 /** Like `makeDataFolder`, then runs `work`. If the folder is unusable, the error names it and its setting. */
 export function inDataFolder<T>(folder: string, setting: string, work: () => T): T {
-  try {
+  return namingFolder(folder, setting, () => {
     makeFolders(resolve(folder))
+    return work()
+  })
+}
+
+function namingFolder<T>(folder: string, setting: string, work: () => T): T {
+  try {
     return work()
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
@@ -47,7 +54,27 @@ function isFolder(path: string): boolean {
  * the same key: a link cannot replace an existing file, so the first one wins and both read its file.
  */
 export function generatedKey(file: string): Buffer {
-  return inDataFolder(dirname(file), 'SUITE_DATA', () => readKey(file) ?? createKey(file))
+  const unsaved = unsavedKeys.getStore()
+  return unsaved
+    ? namingFolder(dirname(file), 'SUITE_DATA', () => readKey(file) ?? unsavedKey(file, unsaved))
+    : inDataFolder(dirname(file), 'SUITE_DATA', () => readKey(file) ?? createKey(file))
+}
+
+const unsavedKeys = new AsyncLocalStorage<Map<string, Buffer>>()
+
+/** For reading settings where nothing may be created: keys generated meanwhile are returned, but not saved. */
+export async function withoutSavingKeys<T>(
+  work: () => Promise<T>,
+): Promise<{ result: T; unsaved: Buffer[] }> {
+  const keys = new Map<string, Buffer>()
+  const result = await unsavedKeys.run(keys, work)
+  return { result, unsaved: [...keys.values()] }
+}
+
+function unsavedKey(file: string, keys: Map<string, Buffer>): Buffer {
+  const key = keys.get(file) ?? randomBytes(32)
+  keys.set(file, key)
+  return key
 }
 
 function createKey(file: string): Buffer {
