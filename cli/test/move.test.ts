@@ -130,11 +130,17 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
     for (const address of [...addresses, 'a:sec#ret@h/d'])
       refused.push(await plinthHere(['move', 'identity', '--to', `postgres://${address}`], { env }))
     const absent = await plinthHere(['move', 'identity', '--to-file', join(folder, 'no')], { env })
+    writeFileSync(join(folder, 'socket'), 'postgres://plinth:secret@/identity?host=/run&port=5433')
+    const socket = await plinthHere(['move', 'identity', '--to-file', join(folder, 'socket')], {
+      env,
+    })
 
-    assert.deepEqual([running.code, /running on this data/.test(running.stderr)], [1, true])
+    assert.deepEqual([running.code, /running on this data/.test(running.stderr)], [69, true])
     for (const { code, stderr } of refused)
       assert.deepEqual([code, /sec|ret/.test(stderr)], [64, false])
     assert.equal(absent.code, 66)
+    assert.deepEqual([socket.code, /secret/.test(socket.stderr)], [64, false])
+    assert.match(socket.stderr, /postgres:\/\/user:password@%2Frun%2Fpostgresql:5432\/database/)
     assert.match(absent.stderr, /^\S+no cannot be read: there is no such file\.\n$/)
   })
 })

@@ -74,9 +74,9 @@ const PASSWORD = /password/i
 /** For display. An ambiguous address is refused, because part of a password might be shown. */
 function withoutPassword(text: string): string {
   if (text.startsWith('sqlite:')) return text
-  // A local socket: the driver accepts an address without a host, but URL does not.
-  const socket = /^\w+:\/\/[^@/]*@\//.test(text)
-  const url = URL.parse(socket ? text.replace('@/', '@socket/') : text)
+  // The driver accepts it, but no service accepts it as a setting.
+  if (/^\w+:\/\/[^@/]*@\//.test(text)) throw new CommandError(EXIT.usage, SOCKET)
+  const url = URL.parse(text)
   if (!url || `${url.pathname}${url.search}${url.hash}`.includes('@'))
     throw new CommandError(
       EXIT.usage,
@@ -86,5 +86,8 @@ function withoutPassword(text: string): string {
   if (url.password === '' && parameters.length === 0) return text
   if (url.password !== '') url.password = '***'
   for (const name of parameters) url.searchParams.set(name, '***')
-  return socket ? url.href.replace('@socket/', '@/') : url.href
+  return url.href
 }
+
+const SOCKET =
+  'The address of the target has no host. Write the folder of a local socket as its host: postgres://user:password@%2Frun%2Fpostgresql:5432/database'

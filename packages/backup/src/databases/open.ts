@@ -39,7 +39,7 @@ export async function isInUse(url: string): Promise<boolean> {
 export async function requireUnused(name: string, url: string): Promise<void> {
   if (!(await isInUse(url))) return
   const pooler = fileOf(url) === undefined ? ' Connections that a pooler keeps count as well.' : ''
-  throw new BackupError('refused', `${name} is running on this data: stop it first.${pooler}`)
+  throw new BackupError('unavailable', `${name} is running on this data: stop it first.${pooler}`)
 }
 
 /** Names a database that does not answer in the error, without the password in its URL. */
