@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import {
   createReadStream,
   createWriteStream,
+  existsSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -233,6 +234,9 @@ describe('unusable input or output is refused in one line, and nothing changes',
       assert.match(await restore(import.meta.filename), DAMAGED)
       assert.match(await restore(archive, OTHER_KEY), WRONG_KEY)
       assert.match(await restore(later), LATER)
+      const fresh = { SUITE_DATA: join(folder, 'fresh') }
+      assert.match(await restore(archive, fresh), /^1 The archive needs .*, and none is given\.$/)
+      assert.equal(existsSync(fresh.SUITE_DATA), false)
       assert.match(await restore(join(folder, 'absent')), ABSENT)
       assert.match(await restore(folder), /^66 .* cannot be read: it is a folder\.$/)
       assert.match(await restore(archive, { FAIL_POINT: 'restore:file=ENOSPC' }), NO_ROOM)
@@ -271,19 +275,22 @@ for (const engine of engines)
 
     await t.test('keys export and migrate --plan ignore the settings of the others', async () => {
       const of = (...words: string[]) =>
-        plinthHere([...words, '--json'], { env: { ...two, STORAGE_KEY_PORT: 'none' } })
+        plinthHere([...words, '--json'], { env: { ...two, STORAGE_FULL_PORT: 'none' } })
       const keys = join(folder, 'keys.env')
 
       const exported = await of('keys', 'export', keys, 'identity')
       const plan = await of('migrate', '--plan', 'identity', 'payments')
       const misspelt = await of('migrate', '--plan', 'identiti')
       const all = await of('migrate', '--plan')
+      const none = await of('keys', 'export', `${keys}.none`, 'storage-key')
 
       assert.equal(exported.code, 0, exported.stderr)
       assert.deepEqual(JSON.parse(exported.stdout).settings, ['IDENTITY_MASTER_KEY'])
       assert.match(readFileSync(keys, 'utf8'), /^IDENTITY_MASTER_KEY=\S{44}\n$/)
       assert.deepEqual([plan.code, plan.stdout], [0, '[]\n'])
       assert.deepEqual([misspelt.code, all.code], [64, 78])
+      assert.deepEqual([none.code, existsSync(`${keys}.none`)], [1, false])
+      assert.match(none.stderr, /nothing to export: no master key belongs to storage-key\.$/m)
     })
 
     await t.test('must name them if another service is expected to have data', async () => {

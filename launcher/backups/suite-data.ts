@@ -1,7 +1,14 @@
 /** The data of the configured services, for a backup, a restore and a move. */
 import { relative, resolve } from 'node:path'
 import { BackupError, hasData, readRecord, type Scratch, type ServiceData } from '@plinth/backup'
-import { closeGracefully, type Env, hostUrl, listen, StartError } from '@plinth/kit'
+import {
+  closeGracefully,
+  type Env,
+  hostUrl,
+  listen,
+  StartError,
+  withoutSavingKeys,
+} from '@plinth/kit'
 import { loadBackups } from '../config.ts'
 import { type ServiceEntry, services } from '../services.ts'
 import { type Prepared, prepareStack } from '../stack/prepare.ts'
@@ -63,22 +70,33 @@ function isElsewhere({ database, root }: ServiceData, dataFolder: string): boole
   return root !== undefined && !isBelow(root)
 }
 
-/** Prepares only the services in the archive, so that the others need no valid settings. */
-async function prepareNamed(env: Env, names: string[]): Promise<Prepared[]> {
+/**
+ * Prepares only the services in the archive, so that the others need no valid settings. Creates no keys: an archive
+ * needs those it was made with, and a new one would only look as if it had been given.
+ */
+async function prepareNamed(env: Env, names: string[]) {
   const only = services.filter(({ name }) => names.includes(name))
-  return only.length === 0 ? [] : (await prepareStack(dataSettings(env), only)).prepared
+  const { result: prepared, unsaved } = await withoutSavingKeys(
+    async (): Promise<Prepared[]> =>
+      only.length === 0 ? [] : (await prepareStack(dataSettings(env), only)).prepared,
+  )
+  const withGivenKeys = (data: ServiceData): ServiceData => {
+    const given = Object.entries(data.keys).filter(([, key]) => !unsaved.includes(key))
+    return { ...data, keys: Object.fromEntries(given) }
+  }
+  return { prepared, withGivenKeys }
 }
 
 const ANSWER_MS = 1_000
 
 /** For a restore. A folder of files has no lock, so ask each service over HTTP whether it is running. */
 export async function dataOfStopped(env: Env, names: string[]): Promise<ServiceData[]> {
-  const prepared = await prepareNamed(env, names)
+  const { prepared, withGivenKeys } = await prepareNamed(env, names)
   const answers = await Promise.all(prepared.map(isAnswering))
   const running = prepared.filter((_, index) => answers[index]).map(({ entry }) => entry.name)
   if (running.length > 0)
     throw new StartError(`Running here: ${running.join(', ')}. Stop what runs, and try again.`)
-  return prepared.map(({ service }) => service.data)
+  return prepared.map(({ service }) => withGivenKeys(service.data))
 }
 
 async function isAnswering({ service: { config } }: Prepared): Promise<boolean> {
@@ -94,10 +112,10 @@ async function isAnswering({ service: { config } }: Prepared): Promise<boolean> 
  * nothing: that is up to the services in use.
  */
 export async function scratchIn(env: Env, folder: string, names: string[]): Promise<Scratch> {
-  const prepared = await prepareNamed(env, names)
+  const { prepared, withGivenKeys } = await prepareNamed(env, names)
   const scratch = prepared.map(({ entry, service }) => ({ entry, ...service.inScratch(folder) }))
   return {
-    services: scratch.map(({ data }) => data),
+    services: scratch.map(({ data }) => withGivenKeys(data)),
     start: async () => {
       // The sandbox provider is not verified: it stands in for a provider, which keeps its own data.
       const started = scratch.filter(({ entry: { name } }) => name !== 'provider-sandbox')

@@ -38,6 +38,11 @@ export const keyCommands: Command[] = [
       expires: { type: 'string', value: '30d', help: 'its lifetime; 365d by default' },
     },
     async (keys, code, { operands: [name = ''], texts, text }) => {
+      if (texts('scope').length === 0)
+        throw new CommandError(
+          EXIT.usage,
+          `Choose what it may do, with --scope once or more: ${keys.scopes.join(', ')}.`,
+        )
       const request = { name, scopes: texts('scope'), lifetimeDays: daysOf(text('expires')) }
       // The same rules and messages as `POST /api/service-keys`.
       const faults = code.faultsOf(code.keyBody(keys.scopes), request)
@@ -83,6 +88,11 @@ async function exportMasterKeys(given: Given): Promise<Outcome> {
   const { suiteData } = await import('../../../launcher/backups/suite-data.ts')
   const services = await suiteData(given.env, names.map(serviceOf))
   const keys = services.flatMap((service) => Object.entries(service.keys))
+  if (keys.length === 0)
+    throw new CommandError(
+      EXIT.failed,
+      `There is nothing to export: no master key belongs to ${services.map(({ name }) => name).join(', ')}.`,
+    )
   const lines = keys.map(([setting, key]) => `${setting}=${key.toString('base64')}\n`)
   try {
     await writeFile(file, lines.join(''), { flag: 'wx', mode: 0o600, flush: true })
