@@ -50,8 +50,11 @@ type Asked =
   | { help: string }
   | { help?: undefined; command: Command; operands: string[]; values: Values }
 
+const SHORT: Record<string, string> = { '-h': '--help', '-v': '--version' }
+
 function readArguments(given: string[]): Asked {
-  const args = given.map((word) => (word === '-h' ? '--help' : word))
+  const args = given.map((word) => SHORT[word] ?? word)
+  if (args[0] === '--version') args[0] = 'version'
   const { tokens } = parseArgs({
     args,
     options: GLOBAL,
@@ -60,10 +63,12 @@ function readArguments(given: string[]): Asked {
     tokens: true,
   })
   const words = tokens.filter((token) => token.kind === 'positional')
-  const wantsHelp = tokens.some((token) => token.kind === 'option' && token.name === 'help')
+  const options = tokens.filter((token) => token.kind === 'option')
+  const wantsHelp = options.some(({ name }) => name === 'help')
   const command = commandOf(words.map(({ value }) => value))
   if (command === undefined) {
     const topic = words[0]?.value ?? ''
+    if (topic === '' && !wantsHelp) requireGlobal(options)
     if (wantsHelp || topic === '') return { help: helpOf(commands, topic) }
     throw new CommandError(EXIT.usage, unknownWord(words.map(({ value }) => value)))
   }
@@ -71,6 +76,17 @@ function readArguments(given: string[]): Asked {
   const names = words.slice(0, command.name.split(' ').length).map(({ index }) => index)
   const rest = args.filter((_, index) => !names.includes(index))
   return { command, ...parse(command, rest) }
+}
+
+/** Without a command, only these options mean anything. */
+function requireGlobal(options: { name: string; rawName: string }[]): void {
+  const unknown = options.find(({ name }) => !(name in GLOBAL))
+  if (unknown === undefined) return
+  const { name, rawName } = unknown
+  const hint = rawName.startsWith('--')
+    ? unknownOption(name, Object.keys(GLOBAL))
+    : `There is no option ${rawName}.`
+  throw new CommandError(EXIT.usage, `${hint} "plinth --help" lists the commands.`)
 }
 
 /** The command with the longest matching name. */

@@ -42,6 +42,26 @@ describe('plinth', () => {
     assert.match(foreign.stderr, /no command "plinth user add"\. Expected one of list, create, /)
   })
 
+  test('--version and -v print the version, and an unknown option exits 64', async () => {
+    const version = await plinthHere(['version'])
+
+    for (const words of [['--version'], ['-v']]) assert.deepEqual(await plinthHere(words), version)
+    for (const words of [['--nonsense'], ['-x']]) {
+      const { code, stdout, stderr } = await plinthHere(words)
+      assert.deepEqual([code, stdout], [64, ''])
+      assert.match(stderr, new RegExp(`^There is no option ${words[0]}\\. `))
+    }
+  })
+
+  test('keys create names the scopes when none is given', async (t) => {
+    const words = ['keys', 'create', 'shop', '--service', 'payments']
+
+    const { code, stderr } = await plinthHere(words, { cwd: temporaryFolder(t) })
+
+    assert.equal(code, 64)
+    assert.match(stderr, /--scope once or more: payments:read, payments:write, /)
+  })
+
   test('version --json is one JSON value with the version of each service', async () => {
     const { code, stdout } = await plinth(['--json', 'version'])
 
