@@ -32,7 +32,7 @@ export const fileCommands: Command[] = [
         help: `how many to list; ${DEFAULT_LIMIT} by default`,
       },
       page: { type: 'string', value: 'N', help: 'the page to list, starting at 0' },
-      owner: { type: 'string', value: 'ID', help: 'only the files of this user' },
+      owner: { type: 'string', value: 'ID', help: 'only the files of the user with this ownerId' },
     },
     list,
   ),
@@ -75,13 +75,18 @@ async function list(storage: Storage, code: Code, given: Given): Promise<Outcome
   if (size < 1 || size > MOST_LISTED)
     throw new CommandError(EXIT.usage, `--limit: expected 1 to ${MOST_LISTED}.`)
   const asked = { page, size, offset: page * size, sort: [] }
-  const { files, total } = await code.pageOfFiles(storage, given.text('owner'), asked)
+  const ownerId = given.text('owner')
+  const { files, total } = await code.pageOfFiles(storage, ownerId, asked)
   const described = files.map(code.describeFile)
-  const rows = described.map(({ id, owner, size, provider, createdAt, originalFilename }) => ({
-    ...{ id, owner, size, provider, createdAt, originalFilename },
-  }))
-  const text = `${tableOf(rows)}\n\n${files.length} of ${total} files.`
-  return { text, json: { total, files: described } }
+  const rows = described.map(
+    ({ id, owner, ownerId, size, provider, createdAt, originalFilename }) => ({
+      ...{ id, owner, ownerId, size, provider, createdAt, originalFilename },
+    }),
+  )
+  const count = `${files.length} of ${total} files.`
+  const isUnknown = ownerId !== undefined && total === 0
+  const hint = isUnknown ? ` None has the ownerId ${ownerId}: "plinth files ls" shows the ids.` : ''
+  return { text: `${tableOf(rows)}\n\n${count}${hint}`, json: { total, files: described } }
 }
 
 function numberOf({ text }: Given, name: string, byDefault: number): number {

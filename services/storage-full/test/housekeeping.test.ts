@@ -91,6 +91,8 @@ describe('the command line', () => {
     const { api, user, env, root } = await startStorage(t)
     const stored = [await upload(api, user), await upload(api, user), await upload(api, user)]
     const listed = await run(env, 'files', 'ls', '--limit', '2', '--json')
+    const shown = await run(env, 'files', 'ls')
+    const byName = await run(env, 'files', 'ls', '--owner', 'user')
     const sound = await run(env, 'files', 'verify')
     const names = await readdir(join(root, 'files'), { recursive: true })
     const pathOf = (index: number) => {
@@ -105,6 +107,12 @@ describe('the command line', () => {
 
     const { total, files } = JSON.parse(listed.stdout)
     assert.deepEqual([total, files.map(({ id }: { id: number }) => id)], [3, [3, 2]])
+    const { ownerId } = files[0]
+    assert.match(shown.stdout, new RegExp(`^3\\tuser\\t${ownerId}\\t`, 'm'))
+    assert.match(
+      byName.stdout,
+      /^0 of 0 files\. None has the ownerId user: "plinth files ls" shows/m,
+    )
     assert.deepEqual([sound.code, sound.stdout], [0, '3 files are sound, 0 differences.\n'])
     assert.equal(found.code, 1)
     assert.match(
