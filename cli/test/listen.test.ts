@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { chownSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -11,9 +11,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { verifyWebhook } from '@plinth/client'
 import { startReceiver } from '@plinth/events/testing'
 import { createPayments, loadConfig } from '@plinth/payments'
+import { freePorts } from '../../test/servers/free-ports.ts'
 import { until } from '../../test/until.ts'
 import { readStream } from '../commands/events/read-stream.ts'
-import { plinth, temporaryFolder } from './run-plinth.ts'
+import { plinth, plinthHere, temporaryFolder } from './run-plinth.ts'
 
 const MAIN = join(import.meta.dirname, '../main.js')
 const SILENCE_MS = 1_000
@@ -218,15 +219,61 @@ describe('plinth listen and plinth trigger', () => {
     assert.match(stderr, /refuses the key that was just created/)
   })
 
+  test('a replay says why it has no event', async (t) => {
+    const env = await startService(t)
+    const keyFile = join(temporaryFolder(t), 'key')
+    const scope = ['--service', 'payments', '--scope', 'payments:read', '--json']
+    const made = await plinthHere(['keys', 'create', 'till', ...scope], { env })
+    writeFileSync(keyFile, JSON.parse(made.stdout).secret)
+    const replay = (more: string[]) =>
+      plinthHere(['listen', '--forward-to', 'http://localhost:9', '--replay', 'evt_1', ...more], {
+        env,
+      })
+    const [unused] = await freePorts(1)
+
+    const absent = await replay([])
+    const forbidden = await replay(['--key-file', keyFile])
+    const stopped = await replay(['--url', `http://localhost:${unused}`])
+
+    assert.deepEqual([absent.code, forbidden.code, stopped.code], [1, 1, 69])
+    assert.match(absent.stderr, /^There is no event evt_1 at http:\/\/localhost:\d+\.$/m)
+    assert.match(forbidden.stderr, /^http:\/\/localhost:\d+ refuses: .*events:read/)
+    assert.match(stopped.stderr, /^http:\/\/localhost:\d+ cannot be reached: ECONNREFUSED\.$/m)
+  })
+
+  test('what root keeps belongs to the owner of the data folder, which only that owner can enter', {
+    skip: process.getuid?.() !== 0 && 'needs root',
+  }, async (t) => {
+    const env = await startService(t)
+    const fresh = join(temporaryFolder(t), 'data')
+    chownSync(env.SUITE_DATA, 12345, 12346)
+    const words = ['listen', '--forward-to', 'http://localhost:9', '--replay', 'evt_1']
+
+    await plinthHere(words, { env: { ...env, XDG_STATE_HOME: '/dev/null' } })
+    await plinthHere(['listen', '--print-secret'], { env: { ...env, SUITE_DATA: fresh } })
+
+    for (const name of ['listen.json', 'listen-secret.json']) {
+      const { uid, gid, mode } = statSync(join(env.SUITE_DATA, name))
+      assert.deepEqual([uid, gid, mode & 0o777], [12345, 12346, 0o600])
+    }
+    assert.equal(statSync(fresh).mode & 0o777, 0o700)
+  })
+
   test('report wrong arguments', async (t) => {
     const env = foldersOf(t)
-    const [unknown, production, target] = await Promise.all([
+    const to = ['--forward-to', 'http://localhost:9']
+    const [unknown, production, target, url, key] = await Promise.all([
       plinth(['trigger', 'payment.lost'], { env }),
       plinth(['trigger', 'payment.paid'], { env: { ...env, NODE_ENV: 'production' } }),
       plinth(['listen', '--forward-to', 'localhost:3000'], { env }),
+      plinth(['listen', ...to, '--url', 'foo'], { env }),
+      plinth(['listen', ...to, '--key-file', '/nowhere'], { env }),
     ])
 
     assert.deepEqual([unknown.code, production.code, target.code], [64, 1, 64])
+    assert.deepEqual([url.code, key.code], [64, 66])
+    assert.match(url.stderr, /^--url foo: expected an address such as https:/)
+    assert.match(key.stderr, /^--key-file \/nowhere cannot be read: there is no such file\.$/m)
     assert.match(unknown.stderr, /payment\.lost: payments has payment\.created, payment\.paid/)
     assert.match(production.stderr, /look like a real one/)
     assert.match(target.stderr, /--forward-to http:\/\/localhost/)

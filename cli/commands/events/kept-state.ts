@@ -1,8 +1,19 @@
 import { createHash } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fchownSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
-import type { Env } from '@plinth/kit/runtime'
+import { dirname, join } from 'node:path'
+import { type Env, makeDataFolder } from '@plinth/kit/runtime'
 import { CommandError, EXIT } from '../../command.ts'
 
 /** Service keys by the address of the service. Earlier versions also kept the secret here. */
@@ -20,7 +31,7 @@ export type KeptState = {
 
 /** The state that `plinth listen` keeps. Each listener has its own file for its cursor. */
 export async function openState(folder: string, env: Env): Promise<KeptState> {
-  mkdirSync(folder, { recursive: true })
+  makeDataFolder(folder, 'SUITE_DATA')
   const file = join(folder, 'listen.json')
   const read = () => readJson<Kept>(file)
   const secret = await secretIn([machineFolder(env), folder], read()?.secret)
@@ -89,8 +100,18 @@ function replace(file: string, content: object): void {
   renameSync(writeBeside(file, content), file)
 }
 
+/** Root leaves the file to the owner of the folder: doctor, and the service's user, expect one owner. */
 function writeBeside(file: string, content: object): string {
   const path = `${file}.${process.pid}`
-  writeFileSync(path, JSON.stringify(content, null, 2), { mode: 0o600 })
+  rmSync(path, { force: true })
+  // A new file, with its owner set through the handle: a symlink there must not lead root elsewhere.
+  const handle = openSync(path, 'wx', 0o600)
+  try {
+    writeFileSync(handle, JSON.stringify(content, null, 2))
+    const { uid, gid } = statSync(dirname(path))
+    if (process.getuid?.() === 0) fchownSync(handle, uid, gid)
+  } finally {
+    closeSync(handle)
+  }
   return path
 }

@@ -1,15 +1,13 @@
-import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { hostUrl, readSettings } from '@plinth/kit/runtime'
-import { type Command, CommandError, EXIT, type Given, serviceOf } from '../../command.ts'
+import { type Command, CommandError, EXIT } from '../../command.ts'
 import { BY, openService } from '../access/keys.ts'
-import { type KeptState, openState } from './kept-state.ts'
-import { type Message, RefusedError, RetryLaterError, readStream } from './read-stream.ts'
+import { forward, forwardUntilAnswered } from './forward.ts'
+import { headersOf, type Listener, listenerOf, nameOf, stateOf } from './listener.ts'
+import { RefusedError, RetryLaterError, readStream, refusalOf } from './read-stream.ts'
 
 const ANSWER_MS = 15_000
 const RETRY_MS = 1_000
 const KEY_DAYS = 30
-const MOST_ERROR = 200
 
 export const listen: Command = {
   name: 'listen',
@@ -33,50 +31,18 @@ export const listen: Command = {
     'print-secret': { type: 'boolean', help: 'prints the secret that events are signed with' },
   },
   run: async (given) => {
-    const folder = readSettings(given.env, (settings) => settings.text('SUITE_DATA', 'data'))
-    const state = await openState(folder, given.env)
-    const { secret } = state
-    if (given.flag('print-secret')) return { text: secret, json: { secret } }
-    const listener = { given, state, ...sourceOf(given), forwardTo: targetOf(given) }
+    if (given.flag('print-secret')) {
+      const { secret } = await stateOf(given)
+      return { text: secret, json: { secret } }
+    }
+    const listener = await listenerOf(given)
     const id = given.text('replay')
     if (id !== undefined) return replayOf(listener, id)
     console.error(
-      `Forwarding events from ${listener.url} to ${listener.forwardTo}, signed with ${secret}`,
+      `Forwarding events from ${listener.url} to ${listener.forwardTo}, signed with ${listener.state.secret}`,
     )
     return follow(listener)
   },
-}
-
-type Listener = {
-  given: Given
-  state: KeptState
-  /** Undefined if only an address was given. */
-  service: string | undefined
-  url: string
-  forwardTo: string
-}
-
-function sourceOf({ text, env }: Given): Pick<Listener, 'service' | 'url'> {
-  const url = text('url')
-  if (url !== undefined) return { service: undefined, url: url.replace(/\/+$/, '') }
-  const service = text('service') ?? 'payments'
-  const { portSetting, port } = serviceOf(service)
-  return readSettings(env, (settings) => ({
-    service,
-    url: hostUrl(
-      settings.text(portSetting.replace(/PORT$/, 'HOST'), 'localhost'),
-      settings.integer(portSetting, port, { max: 65535 }),
-    ),
-  }))
-}
-
-function targetOf({ text }: Given): string {
-  const target = text('forward-to') ?? ''
-  if (/^https?:/.test(target) && URL.canParse(target)) return target
-  throw new CommandError(
-    EXIT.usage,
-    'Choose where events go: --forward-to http://localhost:3000/hooks',
-  )
 }
 
 /** Runs until the process is ended. */
@@ -118,24 +84,13 @@ async function forwardStream(listener: Listener, progress: Following): Promise<v
   }
 }
 
-/** Listeners with different types or targets have separate cursors. */
-function nameOf({ url, forwardTo, given }: Listener): string[] {
-  return [url, forwardTo, given.text('types') ?? '']
-}
-
-function headersOf({ given, state, url }: Listener): Record<string, string> {
-  const file = given.text('key-file')
-  const key = file === undefined ? state.keyOf(url) : readFileSync(file, 'utf8').trim()
-  return key === undefined ? {} : { authorization: `Bearer ${key}` }
-}
-
 /** For a service on this machine the operator may create a key; elsewhere one has to be given. */
 async function renewKey(
-  { given, state, service, url }: Listener,
+  { given, state, service, url, key }: Listener,
   refusal: RefusedError,
   progress: Pick<Following, 'hasNewKey'> = { hasNewKey: false },
 ) {
-  const canRenew = refusal.status === 401 && service !== undefined && !given.text('key-file')
+  const canRenew = refusal.status === 401 && service !== undefined && key === undefined
   if (!canRenew) throw new CommandError(EXIT.failed, `${url} refuses: ${refusal.message}`)
   if (progress.hasNewKey) throw new CommandError(EXIT.failed, `${url} ${OTHER_DATABASE}`)
   progress.hasNewKey = true
@@ -151,96 +106,33 @@ const OTHER_DATABASE =
   'refuses the key that was just created: does it use another database? See --key-file.'
 
 async function replayOf(listener: Listener, id: string) {
-  const address = `${listener.url}/api/events/${encodeURIComponent(id)}`
-  const read = () => fetch(address, { headers: headersOf(listener) })
-  let reply = await read()
+  let reply = await readEvent(listener, id)
   if (reply.status === 401) {
     await renewKey(listener, new RefusedError(reply.status, 'it asks for a service key'))
-    reply = await read()
+    reply = await readEvent(listener, id)
   }
-  if (!reply.ok) throw new CommandError(EXIT.failed, `There is no event ${id} at ${listener.url}.`)
+  if (reply.status === 404)
+    throw new CommandError(EXIT.failed, `There is no event ${id} at ${listener.url}.`)
+  if (!reply.ok) {
+    const { message } = await refusalOf(reply)
+    throw new CommandError(EXIT.failed, `${listener.url} refuses: ${message}`)
+  }
   const { event } = (await reply.json()) as { event: { type: string } }
   const status = await forward(listener, { id, type: event.type, body: JSON.stringify(event) })
   const isTaken = status !== undefined && status < 300
   return { text: '', json: { id, status: status ?? null }, code: isTaken ? EXIT.done : EXIT.failed }
 }
 
-/** Retries until the receiver answers, so that it misses nothing while it restarts. */
-async function forwardUntilAnswered(listener: Listener, message: Message): Promise<void> {
-  const markRead = () => listener.state.saveCursor(nameOf(listener), message.id)
-  while ((await forward(listener, message, markRead)) === undefined) await pause(RETRY_MS)
-}
-
-/** Returns the status of the answer, or undefined without one. Calls `answered` before printing the answer. */
-async function forward(
-  listener: Listener,
-  message: Message,
-  answered = () => {},
-): Promise<number | undefined> {
-  const { id, type } = message
-  const print = listener.given.flag('json')
-    ? (line: object) => console.log(JSON.stringify(line))
-    : (line: object) => console.log(textOf(line as Line))
-  print({ id, type })
-  const outcome = await post(listener, message)
-  if (outcome.status !== undefined) answered()
-  await report(listener, id, outcome)
-  print({ id, ...outcome })
-  return outcome.status
-}
-
-type Outcome = { durationMs: number; status?: number; error?: string }
-
-async function post({ state, forwardTo }: Listener, { id, body }: Message): Promise<Outcome> {
-  const { signedHeaders } = await import('@plinth/events')
-  const began = performance.now()
-  const durationMs = () => Math.round(performance.now() - began)
+async function readEvent(listener: Listener, id: string): Promise<Response> {
+  const address = `${listener.url}/api/events/${encodeURIComponent(id)}`
   try {
-    const reply = await fetch(forwardTo, {
-      method: 'POST',
-      redirect: 'manual',
-      signal: AbortSignal.timeout(ANSWER_MS),
-      headers: {
-        'content-type': 'application/json',
-        ...signedHeaders([state.secret], { id, body, at: new Date() }),
-      },
-      body,
-    })
-    await reply.body?.cancel()
-    return { durationMs: durationMs(), status: reply.status }
+    const signal = AbortSignal.timeout(ANSWER_MS)
+    return await fetch(address, { headers: headersOf(listener), signal })
   } catch (error) {
     const { cause, message } = error as Error & { cause?: { code?: string } }
-    return { durationMs: durationMs(), error: cause?.code ?? message }
+    const sentence = `${listener.url} cannot be reached: ${cause?.code ?? message}.`
+    throw new CommandError(EXIT.unavailable, sentence, { cause: error })
   }
-}
-
-/** For the console, which shows it beside the deliveries. A report that cannot be sent is dropped. */
-async function report(listener: Listener, id: string, outcome: Outcome): Promise<void> {
-  const { status = null, error = null, durationMs } = outcome
-  const { origin, pathname } = new URL(listener.forwardTo)
-  await fetch(`${listener.url}/api/events/${encodeURIComponent(id)}/forwards`, {
-    method: 'POST',
-    signal: AbortSignal.timeout(ANSWER_MS),
-    headers: { 'content-type': 'application/json', ...headersOf(listener) },
-    body: JSON.stringify({
-      url: `${origin}${pathname}`,
-      durationMs,
-      status,
-      error: error?.slice(0, MOST_ERROR) ?? null,
-    }),
-  }).then(
-    (reply) => reply.body?.cancel(),
-    () => {},
-  )
-}
-
-type Line = { id: string; type?: string; status?: number; durationMs?: number; error?: string }
-
-function textOf({ id, type, status, durationMs, error }: Line): string {
-  if (type !== undefined) return `→ ${type} ${id}`
-  if (error !== undefined) return `← ${error}`
-  const hint = status === 400 ? ' (does it verify with the secret shown above?)' : ''
-  return `← ${status} ${durationMs} ms${hint}`
 }
 
 const UNIT_SECONDS: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 }

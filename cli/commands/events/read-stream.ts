@@ -81,7 +81,8 @@ function messageOf(block: string): Message | Place | 'gap' | undefined {
   return id && type && body ? { id, type, body } : undefined
 }
 
-async function refusalOf(reply: Response): Promise<Error> {
+/** The problem in a reply that is not a success. */
+export async function refusalOf(reply: Response): Promise<RefusedError | RetryLaterError> {
   const problem = (await reply.json().catch(() => ({}))) as { detail?: string }
   const message = problem.detail ?? `HTTP ${reply.status}`
   if (reply.status !== 429 && reply.status < 500) return new RefusedError(reply.status, message)
