@@ -214,9 +214,11 @@ export class Settings {
 }
 
 /** Loads settings from `.env` in the working directory, or from `file`; variables already set win. */
-export function readEnvFile(file?: string, env: Env = process.env): void {
+export function readEnvFile(file?: string, env?: Env): void {
   if (file === undefined && !existsSync('.env')) return
-  Object.assign(env, { ...parseEnv(readText(file ?? '.env')), ...env })
+  const path = file ?? '.env'
+  if (env === undefined) process.loadEnvFile(path)
+  else Object.assign(env, { ...parseEnv(readText(path)), ...env })
 }
 
 const BYTE_ORDER_MARK = /^\uFEFF/
