@@ -76,7 +76,7 @@ export {
   parseJsonBodies,
 } from './http/hooks/bodies.ts'
 export { countReplies } from './http/hooks/measure.ts'
-export { pageOf, pageQuery, pageReply, pageRequest } from './http/page.ts'
+export { pageOf, pageQuery, pageReply, pageRequest, textIn } from './http/page.ts'
 export { handleProblems, renderProblem } from './http/problem-handler.ts'
 export { consoleRoutes } from './http/routes/console-pages.ts'
 export { challengeFile } from './http/routes/doctor-challenge.ts'
@@ -114,6 +114,7 @@ export {
   emptyBody,
   faultsOf,
   IdPath,
+  lookUpText,
   oneOf,
   optionalText,
   orNull,

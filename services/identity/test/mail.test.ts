@@ -345,6 +345,7 @@ for (const engine of engines) {
       assert.equal((await retry()).status, 409)
       const unknown = await api.post('/api/mail/unknown/retry', undefined, { token })
       assert.deepEqual([unknown.status, unknown.body.code], [404, 'MAIL_NOT_FOUND'])
+      assert.equal((await api.post('/api/mail/%00/retry', undefined, { token })).status, 400)
       const { body } = await api.get('/api/audit?event=MAIL_RETRIED', { token })
       const rows = body.content as { actor: string; subject: string }[]
       assert.deepEqual(

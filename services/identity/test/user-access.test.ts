@@ -86,7 +86,7 @@ for (const engine of engines) {
       const [{ id: passkeyId }] = await list('passkeys')
 
       for (const path of ['sessions', `sessions/${sessionId}`, 'passkeys', `passkeys/${passkeyId}`])
-        for (const body of [undefined, {}, { reason: ' ' }]) {
+        for (const body of [undefined, {}, { reason: ' ' }, { reason: 'a\u0000b' }]) {
           const reply = await api.deleteWith(`/api/users/${userId}/${path}`, body, { token: admin })
           assert.deepEqual([reply.status, reply.body.code], [400, 'VALIDATION_ERROR'])
           assert.match(reply.body.errors[0], /^reason: /)

@@ -121,6 +121,7 @@ for (const engine of engines)
       assert.deepEqual(await list('size=2'), [[ids[0], ids[1]], ids[1]])
       assert.deepEqual((await list('size=2000'))[1], null)
       assert.deepEqual(await list('email=nobody%40localhost'), [[], null])
+      assert.equal((await api.get('/api/customers?after=cus_unknown')).status, 404)
     })
 
     test('is 404 for a list after a customer the provider does not know', async () => {

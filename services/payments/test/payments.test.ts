@@ -188,17 +188,23 @@ for (const engine of engines)
       }
     })
 
-    test('find nothing for a filter that contains NUL', async (t) => {
+    test('refuse a filter that contains NUL or is given twice', async (t) => {
       const { api, paid } = await startLoop(t, { databaseUrl: await engine.freshUrl(t) })
       await paid()
 
-      for (const query of [
-        'payments?businessReference=%00',
-        'webhook-events?status=%00',
-        'webhook-events?type=a%00b',
-      ]) {
+      for (const [query, fault] of [
+        ['payments?businessReference=%00', 'businessReference: must not contain NUL'],
+        ['webhook-events?status=%00', 'status: must not contain NUL'],
+        ['webhook-events?type=a%00b', 'type: must not contain NUL'],
+        [
+          'payments?businessReference=a&businessReference=b',
+          'businessReference: must be given only once',
+        ],
+        ['webhook-events?status=FAILED&status=', 'status: must be given only once'],
+        ['customers?email=a%40b&email=c%40d', 'email: must be given only once'],
+      ] as const) {
         const { status, body } = await api.get(`/api/${query}`)
-        assert.deepEqual([status, body.totalElements, body.content], [200, 0, []], query)
+        assert.deepEqual([status, body.errors], [400, [fault]], query)
       }
       assert.equal((await api.post('/api/webhook-events/%00/retry')).status, 404)
     })

@@ -101,8 +101,22 @@ for (const engine of engines)
       const { api, user } = await start(t)
       await upload(api, user)
 
-      for (const query of ['page=-1', 'size=abc', 'size=0', 'page=1e9&x=1', 'page=0&sort=x,asc'])
+      for (const query of ['page=-1', 'size=abc', 'size=0', 'page=1e9&x=1', 'sort='])
         assert.equal((await api.get(`/file/list?${query}`, { token: user })).status, 200, query)
+    })
+
+    test('the lists refuse an owner that contains NUL or is given twice, and any order', async (t) => {
+      const { api, admin } = await start(t)
+
+      for (const list of ['/file/list?', '/file/list?page=0&', '/file/deleted?'])
+        for (const [query, fault] of [
+          ['ownerId=%00', 'ownerId: must not contain NUL'],
+          ['ownerId=1&ownerId=2', 'ownerId: must be given only once'],
+          ['sort=size,asc', 'sort: this list cannot be sorted'],
+        ]) {
+          const { status, body } = await api.get(list + query, { token: admin })
+          assert.deepEqual([status, body.errors], [400, [fault]], list + query)
+        }
     })
 
     test('DELETE /file/{id} removes object, thumbnail and metadata', async (t) => {

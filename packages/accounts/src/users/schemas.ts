@@ -41,7 +41,9 @@ export const passwordChangeBody = (passwordMinLength: number) =>
   )
 
 /** Why an administrator does it; stored in the audit. */
-export const reason = requiredText({
+export const reason = Type.String({
+  pattern: '^(?!\\s*$)[^\\u0000\\p{Cs}]*$',
+  message: 'must not be blank or contain NUL or a lone surrogate',
   maxLength: 500,
   examples: ['Asked for by phone, ticket 4711'],
 })

@@ -1,4 +1,5 @@
 import {
+  lookUpText,
   nameInAudit,
   noContent,
   oneOf,
@@ -29,12 +30,18 @@ import {
 } from './endpoints.ts'
 
 const EndpointParams = Type.Object({
-  id: Type.String({ maxLength: 40, examples: ['ep_2f1c7a9b8e6d5f4c3a2b1908'] }),
+  id: lookUpText({
+    maxLength: 40,
+    description: 'The id of an endpoint',
+    examples: ['ep_2f1c7a9b8e6d5f4c3a2b1908'],
+  }),
 })
 
 const url = Type.String({
   minLength: 1,
   maxLength: 2048,
+  pattern: '^[^\\p{Cc}\\p{Cs}]*$',
+  message: 'must not contain control characters',
   examples: ['https://shop.example/webhooks'],
 })
 const description = Type.String({ maxLength: 200, pattern: '^[^\\p{Cc}\\p{Cs}]*$' })

@@ -228,4 +228,21 @@ for (const engine of engines)
       ] as const)
         assert.equal((await api.request(method, path)).status, 404, path)
     })
+
+    test('an id or address that contains NUL is refused', async (t) => {
+      const { api } = await start(t)
+      const since = '2030-01-01T00:00:00Z'
+
+      const replies = await Promise.all([
+        api.get(`${PATH}/%00`),
+        api.delete(`${PATH}/%00`),
+        api.patch(`${PATH}/%00`, { state: 'paused' }),
+        api.post(`${PATH}/%00/test`),
+        api.post(`${PATH}/%00/recover`, { since }),
+        api.post(PATH, { url: 'http://127.0.0.1:1/\0' }),
+      ])
+
+      for (const { status, body } of replies)
+        assert.deepEqual([status, body.code], [400, 'VALIDATION_ERROR'])
+    })
   })

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import {
   bareReply,
   type Guard,
+  lookUpText,
   noContent,
   oneOf,
   orNull,
@@ -25,7 +26,9 @@ import type { Streams } from './stream.ts'
 
 const EventParams = Type.Object({ id: eventId })
 
-const EndpointParams = Type.Object({ id: Type.String({ maxLength: 40 }) })
+const EndpointParams = Type.Object({
+  id: lookUpText({ maxLength: 40, description: 'The id of an endpoint' }),
+})
 
 const moment = Type.String({
   format: 'date-time',
@@ -36,8 +39,8 @@ const moment = Type.String({
 
 const StreamQuery = Type.Object({
   after: Type.Optional(eventId),
-  types: Type.Optional(Type.String({ maxLength: 2000, description: 'Separated by commas' })),
-  subject: Type.Optional(Type.String({ maxLength: 255, pattern: '^[^\\u0000]*$' })),
+  types: Type.Optional(lookUpText({ maxLength: 2000, description: 'Separated by commas' })),
+  subject: Type.Optional(lookUpText({ maxLength: 255, description: 'What the events are about' })),
   since: Type.Optional(moment),
 })
 

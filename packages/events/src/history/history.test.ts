@@ -175,6 +175,20 @@ for (const engine of engines)
         assert.equal((await api.get(`/api/events?since=${time}`)).status, 400, time)
     })
 
+    test('an event id or filter that contains NUL is refused', async (t) => {
+      const { api } = await start(t)
+
+      for (const path of [
+        '?after=%00',
+        '?types=a,%00',
+        '?subject=%00',
+        '/stream?after=%00',
+        '/%00',
+      ])
+        assert.equal((await api.get(`/api/events${path}`)).status, 400, path)
+      assert.equal((await api.post('/api/events/%00/replay', {})).status, 400)
+    })
+
     test('an event is deleted after 30 days, and its cursor is answered with 410', async (t) => {
       const { api, publish, deliver, clock, db, endpoint } = await start(t)
       const receiver = await startReceiver(t)

@@ -1,7 +1,8 @@
-import { oneOf, orNull, Type, timestamp } from '@plinth/kit'
+import { lookUpText, oneOf, orNull, Type, timestamp } from '@plinth/kit'
 
-export const eventId = Type.String({
+export const eventId = lookUpText({
   maxLength: 40,
+  description: 'The id of an event',
   examples: ['evt_0190163d8694739bd3b5f2c61e4a'],
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { Problem } from '../problems.ts'
-import { pageOf, pageRequest } from './page.ts'
+import { pageOf, pageRequest, textIn } from './page.ts'
 
 const SORTABLE = ['username', 'createdAt']
 
@@ -40,6 +40,13 @@ describe('pagination', () => {
     assert.throws(sortByPassword, (error) => error instanceof Problem && error.status === 400)
   })
 
+  test('says of a list with a fixed order that it cannot be sorted', () => {
+    assert.throws(() => pageRequest({ sort: 'id,asc' }, []), {
+      extra: { errors: ['sort: this list cannot be sorted'] },
+    })
+    assert.deepEqual(pageRequest({ sort: '' }, []).sort, [])
+  })
+
   test('never throws for any page and size', () => {
     const anything = fc.option(fc.oneof(fc.string(), fc.array(fc.string())), { nil: undefined })
     fc.assert(
@@ -48,6 +55,14 @@ describe('pagination', () => {
         assert.ok(request.size >= 1 && request.size <= 2000 && Number.isSafeInteger(request.offset))
       }),
     )
+  })
+
+  test('has a filter that is given once, without NUL; blank counts as absent', () => {
+    assert.equal(textIn({ name: 'a b' }, 'name'), 'a b')
+    for (const query of [undefined, {}, { name: '' }])
+      assert.equal(textIn(query, 'name'), undefined)
+    for (const name of [['a', 'b'], ['', ''], 'a\0'])
+      assert.throws(() => textIn({ name }, 'name'), { code: 'VALIDATION_ERROR' })
   })
 
   test('describes the position of the page within the whole list', () => {

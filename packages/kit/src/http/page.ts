@@ -22,6 +22,17 @@ export function pageRequest(query: unknown, sortable: readonly string[]): PageRe
   return { page, size, offset: page * size, sort: sorts.map((sort) => sortOf(sort, sortable)) }
 }
 
+/**
+ * A filter of a list; blank counts as absent. One that is given twice is refused: ignoring it would list
+ * everything. So is NUL, which no stored text contains and PostgreSQL does not accept in a query.
+ */
+export function textIn(query: unknown, name: string): string | undefined {
+  const value = ((query ?? {}) as Record<string, string | string[] | undefined>)[name]
+  if (Array.isArray(value)) throw validationFailed([`${name}: must be given only once`])
+  if (value?.includes('\0')) throw validationFailed([`${name}: must not contain NUL`])
+  return value || undefined
+}
+
 /** The parameters that `pageRequest` reads, for the API document. */
 export function pageQuery<T extends Record<string, TSchema>>(
   sortable: readonly string[],
@@ -49,6 +60,7 @@ function wholeNumber(given: string | string[] | undefined, minimum: number): num
 
 function sortOf(text: string, sortable: readonly string[]): Sort {
   const [property = '', direction = 'asc'] = text.split(',').map((part) => part.trim())
+  if (sortable.length === 0) throw validationFailed(['sort: this list cannot be sorted'])
   if (!sortable.includes(property))
     throw validationFailed([`sort: must be one of ${sortable.join(', ')}`])
   return { property, direction: direction.toLowerCase() === 'desc' ? 'desc' : 'asc' }

@@ -25,6 +25,11 @@ export function optionalText(limits: TextLimits = {}): TOptional<TUnion<[TString
   return Type.Optional(Type.Union([Type.String(limits), Type.Null()]))
 }
 
+/** For a look-up. No stored text contains NUL, and PostgreSQL refuses it. */
+export function lookUpText(limits: TextLimits = {}): TString {
+  return Type.String({ pattern: '^[^\\u0000]*$', message: 'must not contain NUL', ...limits })
+}
+
 export function emailText(maxLength = 254): TString {
   return Type.String({
     pattern: EMAIL,

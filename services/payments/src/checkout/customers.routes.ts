@@ -1,12 +1,6 @@
-import { emailText, orNull, pageRequest, type Server, Type } from '@plinth/kit'
+import { emailText, orNull, pageRequest, type Server, Type, textIn } from '@plinth/kit'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
-import {
-  metadata,
-  optionalPlainText,
-  ProviderIdParams,
-  textIn,
-  textOrNull,
-} from '../payment/fields.ts'
+import { metadata, optionalPlainText, ProviderIdParams, textOrNull } from '../payment/fields.ts'
 import { providerNotConfigured } from '../payment/problems.ts'
 import { CALL_PROBLEMS, providerResourceMissing } from '../provider/problems.ts'
 import { createCustomer, pageOfCustomers, readCustomer } from './customers.ts'
@@ -114,8 +108,8 @@ export function customerOperationRoutes(server: Server, payments: Payments, guar
     onRequest: guard.operate,
     handler: ({ query }) =>
       pageOfCustomers(payments, {
-        email: textIn(query, 'email') || undefined,
-        after: textIn(query, 'after') || undefined,
+        email: textIn(query, 'email'),
+        after: textIn(query, 'after'),
         size: Math.min(pageRequest(query, []).size, MOST_CUSTOMERS),
       }),
   })

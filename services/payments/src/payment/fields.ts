@@ -75,9 +75,3 @@ export const PaymentParams = Type.Object({
 export function textOrNull(value: string | null | undefined): string | null {
   return value?.trim() ? value : null
 }
-
-/** A filter in the query; blank counts as absent. */
-export function textIn(query: unknown, name: string): string | undefined {
-  const value = (query as Record<string, unknown>)[name]
-  return typeof value === 'string' && value !== '' ? value : undefined
-}

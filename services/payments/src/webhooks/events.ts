@@ -1,7 +1,6 @@
 import { type PageRequest, pageOf } from '@plinth/kit'
 import type { Payments } from '../payment/context.ts'
 import { eventMissing } from '../payment/problems.ts'
-import { matchesNothing } from '../payment/reads/payments.ts'
 import { isName, isObject, readEvent } from '../provider/objects.ts'
 import { findEvent, type InboxEvent, listEvents, listEventsToRetry } from './events.repository.ts'
 import { type Acknowledgement, receiveEvent } from './receive.ts'
@@ -13,7 +12,6 @@ export async function pageOfEvents(
   filter: { status?: string; type?: string },
   page: PageRequest,
 ) {
-  if (matchesNothing(filter)) return pageOf([], 0, page)
   const { events, total } = await listEvents(db, filter, page)
   return pageOf(events.map(eventReply), total, page)
 }

@@ -9,11 +9,11 @@ import {
   type Request,
   type Server,
   Type,
+  textIn,
   timestamp,
   verifyPayload,
 } from '@plinth/kit'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
-import { textIn } from '../payment/fields.ts'
 import {
   deliveryIncompatible,
   eventFailed,

@@ -17,6 +17,7 @@ import {
   type Server,
   sendFile,
   Type,
+  textIn,
   UPLOAD_PROBLEMS,
   type Upload,
   uploadTooLarge,
@@ -151,14 +152,15 @@ function bytesRoutes(server: Server, storage: Storage, read: Guard): void {
 }
 
 async function sendList(request: Request, reply: Reply, storage: Storage) {
-  const { page: number, size, ownerId } = (request.query ?? {}) as Record<string, unknown>
-  const asked = typeof ownerId === 'string' && ownerId !== '' ? ownerId : undefined
+  const { query } = request
+  const { page: number, size } = query as Record<string, unknown>
+  const page = pageRequest(query, [])
+  const asked = textIn(query, 'ownerId')
   const owner = ownerSeenBy(request.caller, asked)
   if (number === undefined && size === undefined) {
     reply.type('application/json; charset=utf-8')
     return reply.send(Readable.from(jsonArray(allFiles(storage, owner))))
   }
-  const page = pageRequest({ page: number, size }, [])
   const { files, total } = await pageOfFiles(storage, owner, page)
   reply
     .header('x-total-count', total)

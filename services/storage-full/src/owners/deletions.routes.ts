@@ -10,6 +10,7 @@ import {
   pathId,
   type Server,
   Type,
+  textIn,
   timestamp,
 } from '@plinth/kit'
 import { FileReply } from '../files/files.ts'
@@ -78,9 +79,8 @@ export function deletionRoutes(
       problems: [fileOfAnotherUser],
     },
     handler: ({ caller, query }) => {
-      const { ownerId } = (query ?? {}) as Record<string, unknown>
-      const asked = typeof ownerId === 'string' && ownerId !== '' ? ownerId : undefined
-      return pageOfRestorable(storage, caller, { ownerId: asked, page: pageRequest(query, []) })
+      const ownerId = textIn(query, 'ownerId')
+      return pageOfRestorable(storage, caller, { ownerId, page: pageRequest(query, []) })
     },
   })
 

@@ -9,10 +9,11 @@ import {
   pageRequest,
   type Server,
   Type,
+  textIn,
   timestamp,
 } from '@plinth/kit'
 import type { PaymentGuard, Payments } from '../context.ts'
-import { PaymentParams, textIn } from '../fields.ts'
+import { PaymentParams } from '../fields.ts'
 import { paymentMissing } from '../problems.ts'
 import { PAYMENT_STATUSES } from '../state.ts'
 import {

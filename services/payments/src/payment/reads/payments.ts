@@ -31,7 +31,6 @@ export async function pageOfPayments(
   filter: { businessReference?: string },
   page: PageRequest,
 ) {
-  if (matchesNothing(filter)) return pageOf([], 0, page)
   const { payments, total } = await listPayments(db, filter, page)
   const replies = payments.map((one) => ({ ...paymentReply(one), anomalies: one.anomalies }))
   return pageOf(replies, total, page)
@@ -58,11 +57,6 @@ export async function recordDenial(
     if (await isFirstWithin(transaction, name, DENIAL_SECONDS))
       await insertAuditEvent(transaction, { at, event: 'ACCESS_DENIED', ...denied })
   })
-}
-
-/** No stored text contains NUL, and PostgreSQL rejects it in a query. */
-export function matchesNothing(filter: Record<string, string | undefined>): boolean {
-  return Object.values(filter).some((value) => value?.includes('\u0000'))
 }
 
 function paymentReply(payment: Payment) {
