@@ -162,16 +162,25 @@ for (const engine of engines)
       assert.equal(second.body.code, 'MOVE_UNDER_WAY')
     })
 
-    test('a move that is cancelled stops and leaves every file readable', async (t) => {
+    test('a move that is cancelled stops, is in the audit, and leaves every file readable', async (t) => {
       const service = await start(t)
       const { api, user, admin } = service
+      const gate = await startGate(t, s3.settings)
+      await api.put('/api/storage/config/object', gate.settings, { token: admin })
       for (let count = 0; count < 5; count++) await upload(api, user)
+      const { promise: ended, resolve: end } = Promise.withResolvers<boolean>()
+      gate.let(({ method }) => method !== 'PUT' || ended)
       const { body } = await api.post('/api/storage/moves', { to: 'OBJECT' }, { token: admin })
 
       const cancelled = await api.delete(`/api/storage/moves/${body.id}`, { token: admin })
+      end(true)
 
-      assert.equal(cancelled.status, 200)
-      assert.ok(['CANCELLED', 'DONE'].includes(cancelled.body.state))
+      assert.deepEqual([cancelled.status, cancelled.body.state], [200, 'CANCELLED'])
+      const { body: audit } = await api.get('/api/audit?event=MOVE_CANCELLED', { token: admin })
+      assert.deepEqual(
+        audit.content.map(({ actor, subject }: Record<string, string>) => [actor, subject]),
+        [['admin', `move ${body.id}`]],
+      )
       for (let id = 1; id <= 5; id++) {
         const reply = await api.get(`/file/download/${id}`, { token: user })
         assert.ok(reply.bytes.equals(sampleFiles.png))

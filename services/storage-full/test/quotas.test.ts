@@ -86,6 +86,20 @@ for (const engine of engines)
       assert.deepEqual([status, body.code], [413, 'FILE_TOO_LARGE'])
     })
 
+    test('a file above the size limit is FILE_TOO_LARGE even if the quota leaves less room, or none', async (t) => {
+      const quota = { STORAGE_FULL_USER_BYTES: '2MB', STORAGE_FULL_MAX_FILE_SIZE: '3MB' }
+      const { api, baseUrl, user } = await start(t, quota)
+
+      const above = await announce(baseUrl, user, 2 ** 22)
+      const within = await announce(baseUrl, user, 3 * 2 ** 20)
+      await upload(api, user, textOf(2 * 2 ** 20))
+      const full = await announce(baseUrl, user, 2 ** 22)
+
+      assert.deepEqual([above.status, above.body.code], [413, 'FILE_TOO_LARGE'])
+      assert.deepEqual([within.status, within.body.code], [413, 'QUOTA_EXCEEDED'])
+      assert.deepEqual([full.status, full.body.code], [413, 'FILE_TOO_LARGE'])
+    })
+
     for (const [what, quota] of [
       ['file quota', { STORAGE_FULL_USER_FILES: '10' }],
       ['byte quota', { STORAGE_FULL_USER_BYTES: String(10 * SIZE + SIZE - 1) }],

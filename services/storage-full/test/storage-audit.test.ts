@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { engines, startStorage, type TestStorage, upload } from './start-storage.ts'
+import { engines, moveAll, startStorage, type TestStorage, upload } from './start-storage.ts'
 
 const BUCKET = {
   endpoint: 'http://127.0.0.1:9',
@@ -51,15 +51,13 @@ for (const engine of engines)
       const { api, admin, user } = service
       const [{ body: first }, { body: second }] = [await upload(api, user), await upload(api, user)]
 
-      const { body: move } = await api.post('/api/storage/moves', { to: 'LOCAL' }, { token: admin })
-      await api.delete(`/api/storage/moves/${move.id}`, { token: admin })
+      await moveAll(service, 'LOCAL')
       await api.delete(`/file/${first.id}`, { token: admin })
       await api.delete(`/file/${second.id}`, { token: user })
 
       assert.deepEqual(await eventsOf(service), [
         ['STORAGE_TESTED', 'admin', 'LOCAL files', 'SUCCESS'],
         ['MOVE_STARTED', 'admin', '0 files to LOCAL', 'SUCCESS'],
-        ['MOVE_CANCELLED', 'admin', `move ${move.id}`, 'SUCCESS'],
         ['FILE_DELETED', 'admin', 'user', 'SUCCESS'],
       ])
       const { body: found } = await api.get('/api/audit?user=user&event=FILE_DELETED', {
@@ -68,6 +66,21 @@ for (const engine of engines)
       assert.deepEqual(
         found.content.map(({ actor, reason }: Record<string, string>) => [actor, reason]),
         [['admin', `file ${first.id}`]],
+      )
+    })
+
+    test('cancelling a move that has ended changes nothing and is not recorded', async (t) => {
+      const service = await start(t)
+      const { api, admin } = service
+      const done = await moveAll(service, 'LOCAL')
+
+      const cancelled = await api.delete(`/api/storage/moves/${done.id}`, { token: admin })
+
+      assert.equal(done.state, 'DONE')
+      assert.deepEqual([cancelled.status, cancelled.body], [200, done])
+      assert.deepEqual(
+        (await eventsOf(service)).map(([event]) => event),
+        ['STORAGE_TESTED', 'MOVE_STARTED'],
       )
     })
 

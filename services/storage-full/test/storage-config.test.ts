@@ -122,6 +122,15 @@ for (const engine of engines)
       assert.deepEqual([reply.status, reply.body.local.path], [200, 'uploads/files'])
     })
 
+    test('PUT /api/storage/config/object answers 413 to a body over 16 KiB', async () => {
+      const { api, admin } = service()
+      const body = { endpoint: 'http://x', padding: 'x'.repeat(16 * 1024) }
+
+      const reply = await api.put('/api/storage/config/object', body, { token: admin })
+
+      assert.deepEqual([reply.status, reply.body.code], [413, 'BODY_TOO_LARGE'])
+    })
+
     test('PUT /api/storage/config/object refuses endpoints that cannot be an object store', async () => {
       const { api, admin } = service()
       const good = { bucket: 'files', region: 'r', accessKey: 'a', secretKey: 's' }

@@ -83,9 +83,7 @@ export function uploadRoute(server: Server, storage: Storage, write: Guard): voi
 
 /** A full or missing spool folder is a storage fault, not a bug. */
 async function receive(request: Request, reply: Reply, storage: Storage): Promise<Upload> {
-  const length = request.headers['content-length']
-  const bodyBytes = length === undefined ? Number.POSITIVE_INFINITY : Number(length)
-  const room = await requireRoom(storage, request.caller, bodyBytes)
+  const room = await roomFor(request, storage)
   try {
     return await receiveUpload(request.raw, reply.raw, uploadLimits(storage, room))
   } catch (error) {
@@ -93,6 +91,15 @@ async function receive(request: Request, reply: Reply, storage: Storage): Promis
       throw overQuota(storage.limits.quota)
     throw asStorageFault(error)
   }
+}
+
+/** A body too large for anyone has any room: it is then refused for its size, and not for the quota. */
+async function roomFor({ caller, headers }: Request, storage: Storage): Promise<number> {
+  const length = headers['content-length']
+  if (length === undefined) return requireRoom(storage, caller, Number.POSITIVE_INFINITY)
+  const { maxRequestBytes } = uploadLimits(storage, Number.POSITIVE_INFINITY)
+  if (Number(length) > maxRequestBytes) return Number.POSITIVE_INFINITY
+  return requireRoom(storage, caller, Number(length))
 }
 
 export function fileRoutes(server: Server, storage: Storage, read: Guard): void {

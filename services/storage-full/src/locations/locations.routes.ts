@@ -1,5 +1,13 @@
 import { byCaller } from '@plinth/accounts'
-import { type Guard, optionalText, orNull, type Server, Type, validationFailed } from '@plinth/kit'
+import {
+  CREDENTIALS_BODY_BYTES,
+  type Guard,
+  optionalText,
+  orNull,
+  type Server,
+  Type,
+  validationFailed,
+} from '@plinth/kit'
 import { describeConfig, saveLocalConfig, saveObjectConfig } from './configure.ts'
 import { type LocationContext, ProviderField } from './locations.ts'
 import {
@@ -196,6 +204,7 @@ function configurationRoutes(
 
   server.put('/api/storage/config/object', {
     onRequest,
+    bodyLimit: CREDENTIALS_BODY_BYTES,
     schema: {
       operationId: 'configureObject',
       summary: 'Save an object store, encrypted; nothing is activated',

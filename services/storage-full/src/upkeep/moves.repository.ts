@@ -110,17 +110,18 @@ export async function updateMoveError(
   await db.updateTable('file_moves').set(change).where('id', '=', moveId).execute()
 }
 
-/** Changes nothing when the move has ended already. */
+/** Returns false, and changes nothing, when the move has ended already. */
 export async function endMove(
   db: StorageDb,
   moveId: number,
   state: 'DONE' | 'CANCELLED',
   now: Date,
-): Promise<void> {
-  await db
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
     .updateTable('file_moves')
     .set({ state, updated_at: now.toISOString() })
     .where('id', '=', moveId)
     .where('state', '=', 'RUNNING')
-    .execute()
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }

@@ -79,11 +79,11 @@ export function recentMoves({ db }: Storage): Promise<Move[]> {
   return listMoves(db)
 }
 
-/** Files already moved stay where they are. */
+/** Files already moved stay where they are. A move that has ended stays as it is. */
 export async function cancelMove(storage: Storage, by: By, id: number): Promise<Move> {
   await requireMove(storage, id)
   await inTransaction(storage.db, async (db) => {
-    await endMove(db, id, 'CANCELLED', storage.clock())
+    if (!(await endMove(db, id, 'CANCELLED', storage.clock()))) return
     const event = { event: 'MOVE_CANCELLED', actor: by.actor, subject: `move ${id}` }
     await recordEvent({ ...storage, db }, event, by.origin)
   })
@@ -123,7 +123,7 @@ async function moveAll(storage: Storage, move: Move, target: Location, signal: A
   let afterId = move.cursorId
   while (!signal.aborted) {
     const files = await listFilesAfter(db, { ...filter, afterId })
-    if (files.length === 0) return endMove(db, move.id, 'DONE', clock())
+    if (files.length === 0) return void (await endMove(db, move.id, 'DONE', clock()))
     for (const file of files) {
       if (signal.aborted) return
       const progress = await moveOne(storage, file, target)
