@@ -13,6 +13,7 @@ import {
   temporaryFolder,
   upload,
 } from './start-storage.ts'
+import { startGate } from './store-gate.ts'
 
 const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
@@ -46,6 +47,48 @@ for (const engine of engines)
 
         assert.deepEqual(replies.map(({ status }) => status).sort(), [204, 404])
       }
+    })
+
+    test('a delete and a restore at once: the delete is 204 and the file is gone', async () => {
+      const { api, user } = await newcomer()
+      for (let round = 0; round < 10; round++) {
+        const { body } = await upload(api, user)
+        await api.delete(`/file/${body.id}?restorable=true`, { token: user })
+
+        const [restored, deleted] = await Promise.all([
+          api.post(`/file/${body.id}/restore`, undefined, { token: user }),
+          api.delete(`/file/${body.id}`, { token: user }),
+        ])
+
+        const { status } = await api.get(`/file/info/${body.id}`, { token: user })
+        assert.deepEqual([deleted.status, status], [204, 404], `restored: ${restored.status}`)
+      }
+    })
+
+    test('a delete removes a file that is restored between its steps', {
+      skip: noS3,
+    }, async (t) => {
+      const service = await start(t)
+      const { api, user } = service
+      const gate = await startGate(t, s3.settings)
+      await activateObject(service, gate.settings)
+      const { body } = await upload(api, user)
+      await api.delete(`/file/${body.id}?restorable=true`, { token: user })
+      let restored: Promise<number> | undefined
+      // The delete asks the store about the restorable file before it claims it.
+      gate.let(async ({ method }) => {
+        if (method === 'HEAD') restored ??= restore()
+        await restored
+        return true
+      })
+      const restore = async () =>
+        (await api.post(`/file/${body.id}/restore`, undefined, { token: user })).status
+
+      const deleted = await api.delete(`/file/${body.id}`, { token: user })
+
+      assert.equal(await restored, 200)
+      assert.equal(deleted.status, 204)
+      assert.equal((await api.get(`/file/info/${body.id}`, { token: user })).status, 404)
     })
 
     test('a link while its file is deleted: 200 or 404', async () => {

@@ -47,12 +47,17 @@ export async function deleteFile(
   caller: Caller,
   asked: FileRequest,
 ): Promise<void> {
-  const marked = await hideFor(storage, caller, asked).catch(async (error) => {
-    const claimed = fileNotFound.is(error) && (await claimFor(storage, caller, asked))
-    if (!claimed) throw error
-    return claimed
-  })
-  await finishDeletion(storage, marked)
+  await finishDeletion(storage, await markFor(storage, caller, asked))
+}
+
+async function markFor(storage: Storage, caller: Caller, asked: FileRequest): Promise<StoredFile> {
+  try {
+    return await hideFor(storage, caller, asked)
+  } catch (error) {
+    if (!fileNotFound.is(error)) throw error
+  }
+  // A file that is restored meanwhile can be hidden after all.
+  return (await claimFor(storage, caller, asked)) ?? hideFor(storage, caller, asked)
 }
 
 /** Only the first of these steps; the others follow when the file can no longer be restored. */
