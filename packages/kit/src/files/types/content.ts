@@ -33,22 +33,49 @@ async function beginningOf(bytes: FileBytes): Promise<string> {
   return (await bytes.read(0, SCAN_BYTES)).toString().replace(/^\uFEFF/, '')
 }
 
-const PROLOG = [
-  ['<?', '?>'],
-  ['<!--', '-->'],
-  ['<!DOCTYPE', '>'],
-] as const
-
 /** Strips the XML declaration, comments and document type before the root element. */
 function withoutProlog(text: string): string {
   let rest = text.trimStart()
   for (;;) {
-    const part = PROLOG.find(([opening]) => rest.startsWith(opening))
-    if (!part) return rest
-    const end = rest.indexOf(part[1])
+    const [opening] = /^(<\?|<!--|<!DOCTYPE)/.exec(rest) ?? []
+    if (opening === undefined) return rest
+    const end = opening === '<!DOCTYPE' ? endOfDoctype(rest) : endOfPart(rest, opening)
     if (end < 0) return ''
-    rest = rest.slice(end + part[1].length).trimStart()
+    rest = rest.slice(end).trimStart()
   }
+}
+
+const CLOSINGS = new Map([
+  ['<?', '?>'],
+  ['<!--', '-->'],
+  ['"', '"'],
+  ["'", "'"],
+])
+
+/** The end of a part that contains everything up to its closing; -1 without one. */
+function endOfPart(text: string, opening: string, start = 0): number {
+  const closing = CLOSINGS.get(opening) ?? ''
+  const at = text.indexOf(closing, start + opening.length)
+  return at < 0 ? -1 : at + closing.length
+}
+
+/**
+ * Drawing programs declare entities in brackets inside the document type. Nothing here expands them: an SVG
+ * is stored and sent, but never parsed.
+ */
+function endOfDoctype(text: string): number {
+  const marks = /<\?|<!--|["'[\]>]/g
+  let isInBrackets = false
+  for (let mark = marks.exec(text); mark; mark = marks.exec(text)) {
+    const [found] = mark
+    if (found === '>' && !isInBrackets) return marks.lastIndex
+    if (found === '[' || found === ']') isInBrackets = found === '['
+    if (!CLOSINGS.has(found)) continue
+    const end = endOfPart(text, found, mark.index)
+    if (end < 0) return -1
+    marks.lastIndex = end
+  }
+  return -1
 }
 
 /** A ZIP archive with the parts of a Word or Excel document, and without macros. */

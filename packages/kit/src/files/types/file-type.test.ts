@@ -203,6 +203,10 @@ describe('types that only a setting adds are checked by content too', () => {
       '',
       '\uFEFF',
       '<?xml version="1.0"?>\n<!-- a --><!-- <b> -->\n<!DOCTYPE svg>',
+      `<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" 'http://x/?a>b' [
+        <!-- it's > ]> --><!ENTITY ns_svg "http://www.w3.org/2000/svg">
+        <!ENTITY gt ']>'><?note ]> ?>
+      ] >\n`,
     ])
       assert.equal(await accepted('svg', prolog + drawing), true, prolog)
     for (const other of [
@@ -210,10 +214,14 @@ describe('types that only a setting adds are checked by content too', () => {
       'words',
       '<svgx/>',
       '<!-- <svg/>',
+      `<!DOCTYPE svg [ <!ENTITY a "> ${drawing}`,
+      `<!DOCTYPE svg [ <!ENTITY a "b"> ${drawing}`,
+      `<!DOCTYPE svg [ <!ENTITY a "b"> ]><html>${drawing}</html>`,
       `${drawing}\0`,
     ])
       assert.equal(await accepted('svg', other), false, other)
     assert.equal(await accepted('svg', '<!---->'.repeat(10_000)), false)
+    assert.equal(await accepted('svg', `<!DOCTYPE svg [${'<!---->'.repeat(10_000)}`), false)
   })
 
   test('JSON begins with a value', async () => {
