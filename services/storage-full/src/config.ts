@@ -84,13 +84,9 @@ function trustedIssuer(settings: Settings) {
   }
 }
 
-/** Without trailing slashes, because endpoints are saved and compared without them. */
 function objectEndpoints(settings: Settings) {
   const named = settings.list('STORAGE_FULL_OBJECT_ENDPOINTS', [])
-  return {
-    named: named.map((endpoint) => endpoint.replace(/\/+$/, '')),
-    production: settings.production,
-  }
+  return { named, production: settings.production }
 }
 
 /** 0 means no limit. */

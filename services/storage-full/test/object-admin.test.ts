@@ -1,11 +1,29 @@
 import assert from 'node:assert/strict'
 import { after, describe, type TestContext, test } from 'node:test'
+import { createLogger } from '@plinth/kit'
 import { sampleFiles } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
-import { activateObject, engines, startStorage, upload } from './start-storage.ts'
+import { openStorage } from '../src/app.ts'
+import { saveSettings } from '../src/locations/locations.ts'
+import { activateObject, engines, startStorage, type TestStorage, upload } from './start-storage.ts'
 
 const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
+
+type Located = { location: { provider: string } }
+
+/** Opens the storage of a running service, to save what an earlier version would have saved. */
+async function openBeside(t: TestContext, { config, clock }: TestStorage) {
+  const { storage, database } = await openStorage(config, {
+    clock,
+    log: createLogger('beside', 'silent'),
+  })
+  t.after(async () => {
+    storage.providers.close()
+    await database.close()
+  })
+  return { storage }
+}
 
 for (const engine of engines)
   describe(`administration of an object store, on ${engine.name}`, {
@@ -93,6 +111,62 @@ for (const engine of engines)
       const status = await api.get('/api/storage/status', { token: admin })
       assert.equal(status.body.activeProvider, 'LOCAL')
       assert.equal((await upload(api, user)).body.provider, 'LOCAL')
+    })
+
+    test('unusable settings of an earlier version are not available, and the test names the fault', async (t) => {
+      const service = await start(t)
+      const { api, admin } = service
+      const { storage } = await openBeside(t, service)
+      const token = { token: admin }
+      for (const [change, fault] of [
+        [{ region: 'us_east' }, /^region: .* Correct it and save/],
+        [{ region: 'us-east-1-fips' }, /^region: /],
+        [{ accessKey: 'a\nb' }, /^accessKey: /],
+      ] as const) {
+        const object = { ...s3.settings, ...change }
+        await saveSettings(storage, { provider: 'OBJECT', object })
+
+        const status = await api.get('/api/storage/status', token)
+        const tested = await api.post('/api/storage/test/object', undefined, token)
+
+        const { OBJECT } = status.body.providers
+        assert.deepEqual([status.status, OBJECT.configured, OBJECT.available], [200, true, false])
+        const [step] = tested.body.steps
+        assert.deepEqual([tested.status, step.name, step.passed], [503, 'settings', false])
+        assert.match(step.message, fault)
+      }
+    })
+
+    test('a bucket is one location, even if its endpoint was once saved in another spelling', async (t) => {
+      const service = await start(t)
+      const { api, admin, user } = service
+      const { storage } = await openBeside(t, service)
+      await activateObject(service, s3.settings)
+      const { body: file } = await upload(api, user)
+      const endpoint = s3.settings.endpoint.replace('http:', 'HTTP:')
+      const object = { ...s3.settings, endpoint }
+      const old = {
+        place: `${endpoint} ${object.bucket}`,
+        sealed_settings: storage.providers.seal({ provider: 'OBJECT', object }),
+      }
+      await storage.db
+        .updateTable('storage_locations')
+        .set(old)
+        .where('provider', '=', 'OBJECT')
+        .execute()
+      const objects = async () => {
+        const { body } = await api.get('/api/storage/locations', { token: admin })
+        return body.filter(({ location }: Located) => location.provider === 'OBJECT')
+      }
+      const [before] = await objects()
+
+      await activateObject(service, { ...s3.settings, endpoint: `${endpoint}/` })
+
+      const { accessKey, secretKey, ...known } = s3.settings
+      assert.equal(before.location.endpoint, endpoint)
+      assert.deepEqual(await objects(), [{ ...before, location: { provider: 'OBJECT', ...known } }])
+      const reply = await api.get(`/file/download/${file.id}`, { token: user })
+      assert.ok(reply.bytes.equals(sampleFiles.png))
     })
 
     test('files stay where they were stored, whichever provider is active', async (t) => {

@@ -96,7 +96,8 @@ for (const engine of engines)
         assert.deepEqual([status, body.errors?.length], [400, 1], endpoint)
         assert.match(body.errors[0], /^endpoint: leads to this machine or its network/)
       }
-      assert.equal((await allowing.save({ endpoint: named, ...BUCKET })).status, 200)
+      for (const endpoint of [named, named.toUpperCase(), 'http://2130706433:9001'])
+        assert.equal((await allowing.save({ endpoint, ...BUCKET })).status, 200, endpoint)
       assert.equal((await allowing.save({ endpoint: 'https://a.example', ...BUCKET })).status, 400)
     })
 

@@ -142,7 +142,15 @@ for (const engine of engines)
         'http://[::ffff:169.254.169.254]',
         'http://u:p@x',
       ]
-      for (const endpoint of [...endpoints, 'http://x/?a=b', undefined]) {
+      const unclear = [
+        ' http://x',
+        'http://x/a b',
+        'ht\ntp://x',
+        'http://x\0',
+        'http:x',
+        'http://x?',
+      ]
+      for (const endpoint of [...endpoints, ...unclear, 'http://x#', 'http://x/?a=b', undefined]) {
         const reply = await api.put(
           '/api/storage/config/object',
           { ...good, endpoint },
@@ -160,5 +168,38 @@ for (const engine of engines)
         'accessKey: must not be blank',
         'secretKey: must not be blank',
       ])
+    })
+
+    test('PUT /api/storage/config/object saves one spelling of an endpoint', async () => {
+      const { api, admin } = service()
+      const good = { bucket: 'files', region: 'r', accessKey: 'a', secretKey: 's' }
+      for (const [endpoint, saved] of [
+        ['HTTP://Store.Example:80//', 'http://store.example'],
+        ['http://2130706433:9000/', 'http://127.0.0.1:9000'],
+        ['https://store.example:443/a/../b/', 'https://store.example/b'],
+      ]) {
+        const body = { ...good, endpoint }
+        const reply = await api.put('/api/storage/config/object', body, { token: admin })
+
+        assert.deepEqual([reply.status, reply.body.object?.endpoint], [200, saved])
+      }
+    })
+
+    test('PUT /api/storage/config/object refuses what no request can be signed with', async () => {
+      const { api, admin } = service()
+      const good = { endpoint: 'http://x', bucket: 'files', accessKey: 'a', secretKey: 's' }
+      const regions = ['us_east', '-', 'r-', 'us-east-1-fips', 'fips-us-east-1', 'x'.repeat(64)]
+      for (const [change, fault] of [
+        ...regions.map((region) => [{ region }, 'region: must be a region such as us-east-1']),
+        ...['a\nb', '\0', 'ключ'].map((accessKey) => [
+          { accessKey },
+          'accessKey: must consist of printable ASCII characters',
+        ]),
+      ]) {
+        const body = { ...good, ...(change as object) }
+        const reply = await api.put('/api/storage/config/object', body, { token: admin })
+
+        assert.deepEqual([reply.status, reply.body.errors], [400, [fault]])
+      }
     })
   })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { By } from '@plinth/accounts'
 import { validationFailed } from '@plinth/kit'
-import { faultOfEndpoint, resolvesToForbidden } from './endpoints.ts'
+import { faultOfEndpoint, normalEndpoint, resolvesToForbidden } from './endpoints.ts'
 import {
   changeSettings,
   describeLocation,
@@ -12,6 +12,7 @@ import {
   type LocationContext,
   requireActiveLocation,
 } from './locations.ts'
+import { unusableSettings } from './providers/object-client.ts'
 import type { ObjectSettings, ProviderSettings } from './providers/provider.ts'
 
 /** The saved settings of both providers, and those in use. Shows only whether credentials are set. */
@@ -96,15 +97,12 @@ function refuseImpossible(error: NodeJS.ErrnoException): never {
  * Creates a folder when it is chosen, not when it is tested: once it is in use, a missing folder means
  * that its disk is not mounted. If it cannot be created, the test will say why.
  */
-async function prepareNew(
-  { db, log, providers }: LocationContext,
-  settings: ProviderSettings,
-): Promise<void> {
-  if (await findLocationFor(db, settings)) return
-  await providers
+async function prepareNew(context: LocationContext, settings: ProviderSettings): Promise<void> {
+  if (await findLocationFor(context, settings)) return
+  await context.providers
     .trial(settings)
     .prepare()
-    .catch((error) => log.warn({ err: error }, 'the chosen folder could not be created'))
+    .catch((error) => context.log.warn({ err: error }, 'the chosen folder could not be created'))
 }
 
 const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
@@ -121,11 +119,12 @@ export async function saveObjectConfig(
   given: GivenObjectConfig,
   by: By,
 ): Promise<StorageConfig> {
-  const endpoint = given.endpoint?.replace(/\/+$/, '')
-  const endpointFault = endpoint === undefined ? undefined : await faultAt(context, endpoint)
+  const endpointFault = given.endpoint == null ? undefined : await faultAt(context, given.endpoint)
+  const endpoint = given.endpoint == null ? undefined : normalEndpoint(given.endpoint)
   await changeSettings(context, by, 'OBJECT', (saved) => {
     const before: GivenObjectConfig = saved?.provider === 'OBJECT' ? saved.object : {}
-    const isMoved = endpoint !== undefined && (before.endpoint ?? endpoint) !== endpoint
+    const isMoved =
+      endpoint !== undefined && normalEndpoint(before.endpoint ?? endpoint) !== endpoint
     const object = mergedObjectConfig(
       isMoved ? { ...before, accessKey: '', secretKey: '' } : before,
       { ...given, endpoint },
@@ -166,8 +165,7 @@ function objectConfigFaults(object: ObjectSettings, { endpointFault, isMoved }: 
   if (endpointFault) faults.push(`endpoint: ${endpointFault}`)
   else if (object.endpoint === '') faults.push('endpoint: must not be blank')
   if (!BUCKET_NAME.test(object.bucket)) faults.push('bucket: must be a bucket name')
-  if (!/^[\w-]{1,64}$/.test(object.region))
-    faults.push('region: must be a region such as us-east-1')
+  faults.push(...unusableSettings(object))
   if (object.accessKey === '') faults.push(`accessKey: ${missing}`)
   if (object.secretKey === '') faults.push(`secretKey: ${missing}`)
   return faults

@@ -34,18 +34,30 @@ const isInternal = networkMatcher(INTERNAL)
  * service call anything it can reach. An endpoint that the operator has named may resolve to any.
  */
 export function forbiddenFor(endpoint: string, { named, production }: EndpointRules): IsForbidden {
-  if (named.includes(endpoint)) return () => false
+  if (isNamed(endpoint, named)) return () => false
   return production ? isInternal : isMetadata
 }
 
 export function faultOfEndpoint(endpoint: string, rules: EndpointRules): string | undefined {
-  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
-  if (!url || !/^https?:$/.test(url.protocol)) return 'must start with http:// or https://'
-  if (url.username || url.password || url.search || url.hash)
+  if (!/^https?:\/\//i.test(endpoint)) return 'must start with http:// or https://'
+  if (!URL.canParse(endpoint) || /[\s\p{Cc}\p{Cs}]/u.test(endpoint)) return 'must be an address'
+  const { username, password } = new URL(endpoint)
+  if (username || password || /[?#]/.test(endpoint))
     return 'must be an address without user, query or fragment'
-  if (rules.named.length > 0 && !rules.named.includes(endpoint))
+  if (rules.named.length > 0 && !isNamed(endpoint, rules.named))
     return 'is not one of the allowed stores'
   return undefined
+}
+
+/** One spelling for each address, because a location is found by its endpoint. */
+export function normalEndpoint(endpoint: string): string {
+  if (!URL.canParse(endpoint)) return endpoint
+  const { origin, pathname } = new URL(endpoint)
+  return origin + pathname.replace(/\/+$/, '')
+}
+
+function isNamed(endpoint: string, named: string[]): boolean {
+  return named.map(normalEndpoint).includes(normalEndpoint(endpoint))
 }
 
 /** False for a host name that does not resolve: the test of the settings reports that. */
@@ -53,7 +65,7 @@ export async function resolvesToForbidden(
   endpoint: string,
   rules: EndpointRules,
 ): Promise<boolean> {
-  if (rules.named.includes(endpoint)) return false
+  if (isNamed(endpoint, rules.named)) return false
   const isForbidden = forbiddenFor(endpoint, rules)
   const found = await lookUp(hostOf(endpoint), { all: true }).catch(() => [])
   return found.some(({ address }) => isForbidden(address))

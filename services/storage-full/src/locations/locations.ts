@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type By, recordEvent } from '@plinth/accounts'
 import { type Clock, inTransaction, type Logger, Type } from '@plinth/kit'
 import { PROVIDER_NAMES, type ProviderName, type StorageDb } from '../database/tables.ts'
-import type { EndpointRules } from './endpoints.ts'
+import { type EndpointRules, normalEndpoint } from './endpoints.ts'
 import {
   findActiveLocation,
   findLocation,
@@ -16,12 +16,7 @@ import {
   upsertLocation,
 } from './locations.repository.ts'
 import { storageNotConfigured } from './problems.ts'
-import type {
-  Location,
-  ProviderSettings,
-  Providers,
-  StorageProvider,
-} from './providers/provider.ts'
+import type { Location, ProviderSettings, Providers } from './providers/provider.ts'
 
 export {
   countFilesAt,
@@ -152,20 +147,23 @@ export function nameOf(settings: ProviderSettings): string {
   }
 }
 
-/** The existing location for these settings, if there is one. */
-export function findLocationFor(
-  db: StorageDb,
+/** The existing location for these settings, if there is one, even under an old spelling of the endpoint. */
+export async function findLocationFor(
+  { db, providers }: Pick<LocationContext, 'db' | 'providers'>,
   settings: ProviderSettings,
 ): Promise<Location | undefined> {
-  return findLocationAt(db, settings.provider, placeOf(settings))
+  const place = placeOf(settings)
+  const found = await findLocationAt(db, settings.provider, place)
+  if (found || settings.provider === 'LOCAL') return found
+  const isThere = ({ provider, sealedSettings }: Location) =>
+    provider === 'OBJECT' && placeOf(providers.unseal(provider, sealedSettings)) === place
+  return (await listLocations(db)).findLast(isThere)
 }
 
 /** A provider for saved settings; if the place was in use before, it finds the files there. */
-export async function openTrial(
-  { db, providers }: LocationContext,
-  settings: ProviderSettings,
-): Promise<StorageProvider> {
-  return providers.trial(settings, (await findLocationFor(db, settings))?.prefix)
+export async function openTrial(context: LocationContext, settings: ProviderSettings) {
+  const known = await findLocationFor(context, settings)
+  return context.providers.trial(settings, known?.prefix)
 }
 
 /**
@@ -173,19 +171,21 @@ export async function openTrial(
  * that has disappeared must not come back empty.
  */
 export async function locate(
-  { db, clock, providers }: LocationContext,
+  context: LocationContext,
   settings: ProviderSettings,
 ): Promise<Location> {
-  const known = await findLocationFor(db, settings)
-  const prefix = known?.prefix ?? `files-${randomBytes(6).toString('hex')}`
-  if (!known) await providers.trial(settings, prefix).prepare()
-  return upsertLocation(db, {
-    provider: settings.provider,
-    place: placeOf(settings),
-    prefix,
-    sealedSettings: providers.seal(settings),
-    now: clock(),
-  })
+  const { db, clock, providers } = context
+  const { provider } = settings
+  const place = placeOf(settings)
+  const sealedSettings = providers.seal(settings)
+  const known = await findLocationFor(context, settings)
+  if (known) {
+    await updateLocationPlace(db, known.id, { provider, place, sealedSettings })
+    return { ...known, sealedSettings }
+  }
+  const prefix = `files-${randomBytes(6).toString('hex')}`
+  await providers.trial(settings, prefix).prepare()
+  return upsertLocation(db, { provider, place, prefix, sealedSettings, now: clock() })
 }
 
 /** `by` is absent only on the first start. */
@@ -224,7 +224,7 @@ function placeOf(settings: ProviderSettings): string {
     case 'LOCAL':
       return settings.local.path
     case 'OBJECT':
-      return `${settings.object.endpoint} ${settings.object.bucket}`
+      return `${normalEndpoint(settings.object.endpoint)} ${settings.object.bucket}`
   }
 }
 

@@ -62,6 +62,19 @@ function traceCalls(s3: S3Client): void {
   )
 }
 
+/** What the SDK refuses before it calls the store, in the words of a validation fault. */
+export function unusableSettings({ region, accessKey }: ObjectSettings): string[] {
+  const isRegion = /^[a-z\d]([a-z\d-]{0,61}[a-z\d])?$/i.test(region) && !IS_FIPS.test(region)
+  return [
+    ...(isRegion ? [] : ['region: must be a region such as us-east-1']),
+    ...(PRINTABLE.test(accessKey) ? [] : ['accessKey: must consist of printable ASCII characters']),
+  ]
+}
+
+// Such a region selects other endpoints, which the SDK does not combine with a given one.
+const IS_FIPS = /^fips-|-fips$/
+const PRINTABLE = /^[ -~]*$/
+
 type SdkError = Error & {
   Code?: string
   code?: string

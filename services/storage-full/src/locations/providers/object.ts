@@ -7,6 +7,7 @@ import {
   isStoreFault,
   type ObjectClient,
   openObjectClient,
+  unusableSettings,
 } from './object-client.ts'
 import { bucketState, objectProbe } from './object-probe.ts'
 import { abortOnStall, endOnStall, type ObjectBody } from './object-stalls.ts'
@@ -29,7 +30,10 @@ export function createObjectProvider(
   const { bucket: Bucket } = settings
   const { answerMs } = access
   let client: Promise<ObjectClient> | undefined
-  const store = () => {
+  const unusable = unusableSettings(settings)
+  const store = async () => {
+    if (unusable.length > 0)
+      throw storageUnavailable({ cause: new Error(`Unusable settings: ${unusable.join('; ')}`) })
     client ??= openObjectClient(settings, access).catch((error) => {
       client = undefined
       throw error
@@ -63,7 +67,11 @@ export function createObjectProvider(
     check: () => requireBucket(Math.min(CHECK_MS, answerMs)),
     // A store that is down must not take every node out of service at once.
     requireWritable: async () => {},
-    probe: async () => objectProbe({ settings, access, prefix, client: await store() }, provider),
+    async probe() {
+      const message = `${unusable[0]}. Correct it and save the settings again.`
+      if (unusable.length > 0) return [{ name: 'settings', passed: false, message }]
+      return objectProbe({ settings, access, prefix, client: await store() }, provider)
+    },
     examine: async () => bucketState({ settings, access, prefix, client: await store() }, provider),
     close() {
       client?.then(({ s3 }) => s3.destroy()).catch(() => {})
