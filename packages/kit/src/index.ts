@@ -86,7 +86,6 @@ export { openApiRoutes } from './http/routes/openapi/serve.ts'
 export {
   type Access,
   bareReply,
-  eitherAccess,
   noContent,
   replyWith,
 } from './http/routes/operations.ts'
@@ -99,7 +98,6 @@ export {
 } from './http/routes/standard-routes.ts'
 export {
   addressesOf,
-  asksForHelp,
   cannotListen,
   closeGracefully,
   closeOnSignals,
@@ -219,7 +217,6 @@ export {
   type SignAccessToken,
 } from './tokens/access-token.ts'
 export {
-  type ClientTokenClaims,
   type ClientTokens,
   createClientTokens,
 } from './tokens/client-token.ts'
@@ -248,6 +245,5 @@ export {
   inTrace,
   type Tracer,
   traceHeaders,
-  traceparentOf,
 } from './tracing/trace-context.ts'
 export { withSpan } from './tracing/tracer.ts'

@@ -31,6 +31,8 @@ const LocalBody = Type.Object(
   { title: 'LocalSettings', examples: [{ path: 'files' }] },
 )
 
+const PLACE = { endpoint: 'https://s3.example', bucket: 'files', region: 'us-east-1' }
+
 const ObjectBody = Type.Object(
   {
     endpoint: Text,
@@ -46,15 +48,7 @@ const ObjectBody = Type.Object(
   {
     title: 'ObjectSettings',
     description: 'Members that are left out, or null, keep their saved value.',
-    examples: [
-      {
-        endpoint: 'https://s3.example',
-        bucket: 'files',
-        region: 'us-east-1',
-        accessKey: 'AKIAEXAMPLE',
-        secretKey: 'example-secret',
-      },
-    ],
+    examples: [{ ...PLACE, accessKey: 'AKIAEXAMPLE', secretKey: 'example-secret' }],
   },
 )
 
@@ -115,10 +109,7 @@ const LocationsReply = Type.Array(
       id: Type.Integer(),
       location: ActiveLocation,
       active: Type.Boolean({ description: 'New files go there' }),
-      files: Type.Integer({
-        minimum: 0,
-        description: `Files stored or restorable there; counting stops at ${MOST_COUNTED}`,
-      }),
+      files: Type.Integer({ description: `Stored or restorable; at most ${MOST_COUNTED}` }),
     },
     { title: 'StorageLocation' },
   ),
