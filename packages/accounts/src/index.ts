@@ -26,7 +26,12 @@ export {
   recordThrottle,
   throttled,
 } from './audit/failure-limit.ts'
-export { listDueDeletions, listTombstones, renameInAudit } from './database/deletions.repository.ts'
+export {
+  listDueDeletions,
+  listTombstones,
+  renameInAudit,
+  shortenAuditToRename,
+} from './database/deletions.repository.ts'
 export { subtractFailedAttempt } from './database/failed-attempts.repository.ts'
 export { accountMigrations } from './database/migrations/index.ts'
 export { normalName } from './database/names.ts'

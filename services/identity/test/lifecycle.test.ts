@@ -418,6 +418,34 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/users/deleted?after=x', { token })).status, 400)
     })
 
+    test('is erased although one that was due earlier cannot be', async (t) => {
+      const started = await startWithAlice(t, { engine, clock: testClock() })
+      const { api, token, clock, config, userId } = started
+      const admin = await adminToken(api)
+      const { body } = await api.get('/api/users?username=user', { token: admin })
+      const stuck = body.content.find(({ username }: ApiReply['body']) => username === 'user').id
+      assert.equal((await remove(api, `/api/users/${stuck}`, admin, REASON)).status, 202)
+      clock.advance(1)
+      assert.equal((await remove(api, '/api/users/me', token)).status, 202)
+      const { db, close } = await openDatabase<IdentityTables>(
+        config.databaseUrl,
+        identityMigrations,
+      )
+      t.after(close)
+      await sql`create table others (about integer references users (id))`.execute(db)
+      await sql`insert into others values (${stuck})`.execute(db)
+      clock.advance(7 * DAY + 1)
+
+      await assert.rejects(eraseNow(started), ({ errors: [error] }: AggregateError) => {
+        assert.equal(error.message, `user ${stuck} could not be erased`)
+        return true
+      })
+
+      const statusOf = async (id: number) =>
+        (await api.get(`/api/users/${id}`, { token: await adminToken(api) })).status
+      assert.deepEqual([await statusOf(stuck), await statusOf(userId)], [200, 404])
+    })
+
     test('loses its service keys at once, and its name is removed from what it created', async (t) => {
       const started = await startWithAlice(t, { engine, clock: testClock() })
       const { api, clock, userId } = started

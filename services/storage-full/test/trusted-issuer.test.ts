@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
+import { type IncomingMessage, request } from 'node:http'
+import { json } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { openDatabase } from '@plinth/kit'
 import type { TestEngine } from '@plinth/kit/testing'
+import { sql } from 'kysely'
 import { until } from '../../../test/until.ts'
 import { loadConfig } from '../src/config.ts'
+import { storageMigrations } from '../src/database/migrations/index.ts'
+import type { StorageTables } from '../src/database/tables.ts'
 import { startIssuer } from './issuer.ts'
-import { engines, logIn, startStorage, upload } from './start-storage.ts'
+import { engines, logIn, startStorage, type TestStorage, upload } from './start-storage.ts'
 
 for (const engine of engines)
   test(`with STORAGE_FULL_TRUSTED_ISSUER its users have files of their own, on ${engine.name}`, {
@@ -288,6 +296,90 @@ for (const engine of engines)
     assert.deepEqual(deleted.after, ['2'])
   })
 
+for (const engine of engines)
+  test(`an upload that ends after its owner was disabled or erased is not stored, on ${engine.name}`, {
+    skip: engine.skip,
+  }, async (t) => {
+    const { issuer, sign, owner } = await startIssuer(t)
+    const service = await startStorage(t, {
+      STORAGE_FULL_TRUSTED_ISSUER: issuer,
+      STORAGE_FULL_TRUSTED_ISSUER_KEY: 'plk_test_x',
+      STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t),
+    })
+    const { api, clock, root } = service
+    /** Changes something after the first megabyte of an upload, and sends the rest when a minute has passed. */
+    const uploadSlowly = async (token: string, change: () => Promise<unknown> | unknown) => {
+      const slow = await beginUpload(service, token)
+      await change()
+      clock.advance(60)
+      return slow.finish()
+    }
+    const disable = async () => {
+      const token = await logIn(api, 'admin')
+      assert.equal((await api.patch('/api/users/2', { enabled: false }, { token })).status, 200)
+    }
+    const erase = () => Object.assign(owner, { status: 404, body: { code: 'USER_NOT_FOUND' } })
+    const remote = () => sign(clock(), {})
+
+    const stored = await uploadSlowly(await remote(), () => {})
+    clock.advance(60)
+    const replies = [
+      await uploadSlowly(await remote(), erase),
+      await uploadSlowly(await logIn(api, 'user'), disable),
+    ]
+
+    assert.equal(stored.status, 201)
+    for (const { status, body } of replies)
+      assert.deepEqual([status, body.code], [401, 'INVALID_ACCESS_TOKEN'])
+    const files = await api.get('/file/list', { token: await logIn(api, 'admin') })
+    assert.deepEqual(
+      files.body.map(({ id }: { id: number }) => id),
+      [stored.body.id],
+    )
+    const objects = (await readdir(root, { recursive: true })).filter((name) =>
+      /[.]txt$/.test(name),
+    )
+    assert.equal(objects.length, 1)
+  })
+
+for (const engine of engines)
+  test(`one user of the issuer who cannot be erased does not delay the others, on ${engine.name}`, {
+    skip: engine.skip,
+  }, async (t) => {
+    const { issuer, sign, deleted } = await startIssuer(t)
+    const first = await startStorage(t, {
+      STORAGE_FULL_TRUSTED_ISSUER: issuer,
+      STORAGE_FULL_TRUSTED_ISSUER_KEY: 'plk_test_x',
+      STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t),
+    })
+    const { api, clock, env } = first
+    const { body: file } = await upload(api, await sign(clock(), {}))
+    const { db, close } = await openDatabase<StorageTables>(
+      env.STORAGE_FULL_DATABASE_URL as string,
+      storageMigrations,
+    )
+    t.after(close)
+    const user = { issuer, user_id: '1', username: 'stuck' }
+    await db.insertInto('issuer_users').values(user).execute()
+    await sql`create table others (issuer text, user_id text, username text,
+      foreign key (issuer, user_id, username) references issuer_users)`.execute(db)
+    await sql`insert into others select * from issuer_users where username = 'stuck'`.execute(db)
+    const deletedAt = clock().toISOString()
+    deleted.users.push({ id: 1, deletedAt }, { id: 2, deletedAt })
+    clock.advance(1_001)
+
+    await startStorage(t, env, clock)
+
+    const names = async () =>
+      (await db.selectFrom('issuer_users').select('username').execute()).map((row) => row.username)
+    await until(names, (left) => !left.includes('remote'))
+    assert.deepEqual(await names(), ['stuck'])
+    const token = await logIn(api, 'admin')
+    assert.equal((await api.get(`/file/info/${file.id}`, { token })).status, 404)
+    const cursors = await db.selectFrom('issuer_cursors').selectAll().execute()
+    assert.deepEqual(cursors, [])
+  })
+
 test('a link that is revoked while the issuer is being asked does not open', async (t) => {
   const { issuer, sign, owner } = await startIssuer(t)
   const { api, clock } = await startStorage(t, {
@@ -337,3 +429,28 @@ test('in production a trusted issuer requires a key for introspection', () => {
   assert.throws(() => loadConfig(env), /STORAGE_FULL_TRUSTED_ISSUER_KEY.+\n.+tokens:introspect/)
   loadConfig({ ...env, STORAGE_FULL_TRUSTED_ISSUER_KEY: 'plk_live_x' })
 })
+
+/** Sends an upload except for its end, and returns when the service has begun to write what it has received. */
+async function beginUpload({ baseUrl, config }: TestStorage, token: string) {
+  const head = '--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n'
+  const type = 'content-type: text/plain\r\n\r\n'
+  const sending = request(`${baseUrl}/file`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'multipart/form-data; boundary=b',
+    },
+  })
+  sending.write(head + type + 'a'.repeat(1_000_000))
+  await until(
+    () => readdir(config.spoolFolder),
+    ({ length }) => length > 0,
+  )
+  const finish = async () => {
+    sending.end('\r\n--b--\r\n')
+    const [reply]: IncomingMessage[] = await once(sending, 'response')
+    assert(reply)
+    return { status: reply.statusCode, body: (await json(reply)) as { id: number; code: string } }
+  }
+  return { finish }
+}

@@ -29,16 +29,18 @@ export async function clearDeletion(
     .execute()
 }
 
+/** In the order of their ids, from the first one above `after`. */
 export async function listDueDeletions(
   db: Db<AccountTables>,
   now: Date,
-  most: number,
+  { after, most }: { after: number; most: number },
 ): Promise<number[]> {
   const rows = await db
     .selectFrom('users')
     .select('id')
     .where('deletes_at', '<=', now.toISOString())
-    .orderBy('deletes_at')
+    .where('id', '>', after)
+    .orderBy('id')
     .limit(most)
     .execute()
   return rows.map(({ id }) => id)
@@ -55,19 +57,65 @@ export async function renameInAudit(
   db: Db<AccountTables>,
   username: string,
   to: string,
+  lastId?: number,
 ): Promise<void> {
   if (isReservedName(username)) return
   await db
     .updateTable('audit_events')
     .set({ subject: to, actor: sql`case actor when ${username} then ${to} else actor end` })
     .where('subject', '=', username)
+    .$if(lastId !== undefined, (rows) => rows.where('id', '<=', lastId as number))
     .execute()
   await db
     .updateTable('audit_events')
     .set({ actor: to })
     .where('actor', '=', username)
     .where(sql<boolean>`actor <> subject`)
+    .$if(lastId !== undefined, (rows) => rows.where('id', '<=', lastId as number))
     .execute()
+}
+
+const RENAMED_AT_ONCE = 2_000
+
+/**
+ * Call it before the transaction that renames the rest: one statement for a million rows would exceed its time limit
+ * on PostgreSQL and stop everything else on SQLite. A shorter audit is left to that transaction.
+ */
+export async function shortenAuditToRename(
+  db: Db<AccountTables>,
+  username: string,
+  to: string,
+  signal: AbortSignal,
+): Promise<void> {
+  let after = 0
+  while (!signal.aborted) {
+    const lastId = await findEndOfBatch(db, username, after)
+    if (lastId === undefined) return
+    await renameInAudit(db, username, to, lastId)
+    after = lastId
+  }
+}
+
+/** The id up to which neither statement of `renameInAudit` changes more than a batch; undefined if none does. */
+async function findEndOfBatch(
+  db: Db<AccountTables>,
+  username: string,
+  after: number,
+): Promise<number | undefined> {
+  const later = db
+    .selectFrom('audit_events')
+    .select('id')
+    .where('id', '>', after)
+    .orderBy('id')
+    .offset(RENAMED_AT_ONCE)
+    .limit(1)
+  const ends = [
+    later.where('subject', '=', username),
+    later.where('actor', '=', username).where(sql<boolean>`actor <> subject`),
+  ]
+  const found = await Promise.all(ends.map((end) => end.executeTakeFirst()))
+  const ids = found.flatMap((row) => row?.id ?? [])
+  return ids.length === 0 ? undefined : Math.min(...ids)
 }
 
 type HeldNames = { usernameHash: string; emailHash: string }

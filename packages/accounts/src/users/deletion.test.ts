@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { engines, propertyRuns } from '@plinth/kit/testing'
 import fc from 'fast-check'
+import { sql } from 'kysely'
 import { ORIGIN, startAccounts, USER } from '../../testing/start-accounts.ts'
 import type { Accounts } from '../accounts.ts'
 import { findUserById, findUserByUsername } from '../database/users.repository.ts'
@@ -67,6 +68,19 @@ function stepsOf(accounts: Accounts): Steps {
   }
 }
 
+async function addEvents(
+  db: Accounts['db'],
+  count: number,
+  { actor, subject }: { actor: string; subject: string },
+): Promise<void> {
+  await sql`
+    with recursive counted(n) as (select 1 union all select n + 1 from counted where n < ${sql.lit(count)})
+    insert into audit_events (at, event, actor, subject, result)
+    select '2026-01-01T00:00:00.000Z', 'LOGIN', ${actor}, ${subject}, 'SUCCESS' from counted`.execute(
+    db,
+  )
+}
+
 for (const engine of engines)
   describe(`the erasure of an account on ${engine.name}`, { skip: engine.skip }, () => {
     test('matches the model for any sequence of requests', async (t) => {
@@ -96,6 +110,36 @@ for (const engine of engines)
       await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), run), {
         numRuns: propertyRuns(25),
       })
+    })
+
+    test('renames a long audit in parts, and an erasure that failed continues after them', async (t) => {
+      const { accounts, clock, db } = await startAccounts(t, engine)
+      const id = (await findUserByUsername(db, USER.username))?.id ?? 0
+      await addEvents(db, 5_000, { actor: USER.username, subject: 'other' })
+      await addEvents(db, 5_000, { actor: 'other', subject: USER.username })
+      await addEvents(db, 5_000, { actor: USER.username, subject: USER.username })
+      const countAbout = async (name: string) => {
+        const about = await db
+          .selectFrom('audit_events')
+          .select(['actor', 'subject'])
+          .where((row) => row.or([row('actor', '=', name), row('subject', '=', name)]))
+          .execute()
+        return about.length
+      }
+      await scheduleDeletion(accounts, id, { by: 'user', graceSeconds: DAY }, BY)
+      clock.advance(DAY)
+      const all = await countAbout(USER.username)
+
+      const failing = eraseAccount(accounts, id, () => Promise.reject(new Error('full')))
+      await assert.rejects(failing, /full/)
+      const left = await countAbout(USER.username)
+      assert.ok(left > 0 && left < 5_000, `${left} rows are left to the transaction`)
+      assert.ok(await eraseAccount(accounts, id, async () => {}))
+
+      assert.equal(await countAbout(USER.username), 0)
+      // The last one is the erasure itself.
+      assert.equal(await countAbout(`user ${id}`), all + 1)
+      assert.equal(await countAbout('other'), 10_000)
     })
 
     test('lets exactly one of many concurrent cancellations and erasures succeed', async (t) => {

@@ -9,11 +9,13 @@ import {
   insertTombstone,
   renameInAudit,
   saveDeletion,
+  shortenAuditToRename,
 } from '../database/deletions.repository.ts'
 import { revokeSessions } from '../database/ended-sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
 import {
   type Deletion,
+  findUserById,
   lockEnabledAdmins,
   lockUser,
   type User,
@@ -81,18 +83,23 @@ export async function cancelDeletion(
 const ORIGIN: Origin = { address: 'erasure', userAgent: null, requestId: null }
 
 /**
- * Erases an account whose deletion is due, in one transaction. What remains is its id and, for 30 days, keyed
+ * Erases an account whose deletion is due, in one transaction, except that a long audit is renamed before it. What remains is its id and, for 30 days, keyed
  * hashes of its username and address, which reserve them. Returns whether it was erased.
  */
 export async function eraseAccount(
   accounts: Accounts,
   id: number,
   eraseElsewhere: (db: Db<AccountTables>, user: User) => Promise<void>,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<boolean> {
+  const found = await findUserById(accounts.db, id)
+  if (!isDue(found, accounts.clock())) return false
+  await shortenAuditToRename(accounts.db, found.username, `user ${id}`, signal)
+  if (signal.aborted) return false
   const erased = await inTransaction(accounts.db, async (db) => {
     const user = await lockUser(db, id)
     const now = accounts.clock()
-    if (!user?.deletion || user.deletion.at > now.toISOString()) return false
+    if (!isDue(user, now)) return false
     await eraseElsewhere(db, user)
     const until = secondsAfter(now, HELD_DAYS * DAY_SECONDS)
     await insertTombstone(db, id, { ...hashesOf(accounts, user), now, until })
@@ -105,6 +112,10 @@ export async function eraseAccount(
   })
   failPoint('erasure:committed')
   return erased
+}
+
+function isDue(user: User | undefined, now: Date): user is User {
+  return user?.deletion !== undefined && user.deletion.at <= now.toISOString()
 }
 
 /** Call it after the write, in its transaction: an erasure or a change may have just freed the unique index. */

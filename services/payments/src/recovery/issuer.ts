@@ -2,6 +2,7 @@ import {
   type Authenticate,
   createIntrospection,
   createRemoteIssuer,
+  inTransaction,
   protectedResourceRoutes,
   rememberUsers,
   type Server,
@@ -42,8 +43,10 @@ export function issuerCallers(
     issuer,
     deletedUsers,
     eraseUser: async () => {},
-    forgetName: (inside: Payments['db'], username: string, userId: string) =>
-      renameActor(inside, username, { to: `user ${userId}`, now: clock() }),
+    forgetName: (username: string, userId: string) =>
+      inTransaction(db, (inside) =>
+        renameActor(inside, username, { to: `user ${userId}`, now: clock() }),
+      ),
   }
   server.onClose(startErasure(erased, { log, metrics: server.metrics }).stop)
   return async (token) => {

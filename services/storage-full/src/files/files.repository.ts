@@ -9,6 +9,15 @@ export async function findFile(db: StorageDb, id: number): Promise<StoredFile | 
   return row && fileOf(row)
 }
 
+export async function isEnabledUser(db: StorageDb, id: number): Promise<boolean> {
+  const user = await db
+    .selectFrom('users')
+    .select('enabled')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return user?.enabled === 1
+}
+
 type ListQuery = { ownerId: string | undefined; newestId: number; limit: number }
 
 /** Newest first. */

@@ -71,8 +71,9 @@ export function uploadRoute(server: Server, storage: Storage, write: Guard): voi
         problems: [...UPLOAD_PROBLEMS, storageUnavailable, quotaExceeded],
       },
       handler: async (request, reply) => {
+        const startedAt = storage.clock()
         await using upload = await receive(request, reply, storage)
-        const file = await storeFile(storage, request.caller, upload)
+        const file = await storeFile(storage, request.caller, upload, startedAt)
         countBytes({}, file.sizeBytes)
         reply.code(201).header('location', `${basePathOf(request)}/file/info/${file.id}`)
         return describeFile(file)

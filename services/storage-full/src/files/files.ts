@@ -1,10 +1,12 @@
 import { ADMIN_ROLE } from '@plinth/accounts'
 import {
+  accessTokenRejected,
   type Caller,
   databaseFault,
   failPoint,
   type PageRequest,
   requireFileType,
+  secondsAfter,
   Type,
   timestamp,
   type Upload,
@@ -12,9 +14,10 @@ import {
 } from '@plinth/kit'
 import { ProviderField } from '../locations/locations.ts'
 import { uploadEvent } from './events.ts'
-import { findFile, findIdAfter, listFiles } from './files.repository.ts'
+import { findFile, findIdAfter, isEnabledUser, listFiles } from './files.repository.ts'
 import { fileNotFound, fileOfAnotherUser, quotaExceeded } from './problems.ts'
 import {
+  isForeign,
   type NewFile,
   newObjectName,
   objectKey,
@@ -28,6 +31,8 @@ import { overQuota } from './usage/usage.ts'
 
 const MULTIPART_FRAME_BYTES = 64 * 1024
 const ROWS_AT_ONCE = 500
+/** Shorter uploads end while the erasure of a user still waits for the last requests of that user. */
+const UNCHECKED_SECONDS = 60
 
 /** `room` is what the quota leaves the caller. */
 export function uploadLimits({ spoolFolder, limits }: Storage, room: number): UploadLimits {
@@ -39,26 +44,46 @@ export function uploadLimits({ spoolFolder, limits }: Storage, room: number): Up
 /**
  * Stores an upload at the active provider, and only there. The row is inserted last: a failure before
  * that leaves at most an object without a file, which the sweeper removes. It is not removed here,
- * because a commit whose reply was lost may have inserted the row after all. After a full database or
- * an exceeded quota there is certainly no row, and the space is needed: then the object is removed.
+ * because a commit whose reply was lost may have inserted the row after all. It is removed when there is
+ * certainly no row: after a full database, an exceeded quota, or an upload whose owner was disabled or erased.
  */
 export async function storeFile(
   storage: Storage,
   caller: Caller,
   upload: Upload,
+  startedAt: Date,
 ): Promise<StoredFile> {
   const file = await describeUpload(storage, caller, upload)
   failPoint('store:checked')
   const provider = storage.providers.at(file.location)
   await provider.put(objectKey(file), { ...file, content: upload })
   failPoint('store:put')
+  const removeObject = () => provider.remove(objectKey(file)).catch(() => {})
+  await requireOwner(storage, file, startedAt).catch(async (error) => {
+    await removeObject()
+    throw error
+  })
   const stored = await insertWithinQuota(storage, file).catch(async (error) => {
-    if (databaseFault(error) === 'full' || quotaExceeded.is(error))
-      await provider.remove(objectKey(file)).catch(() => {})
+    if (databaseFault(error) === 'full' || quotaExceeded.is(error)) await removeObject()
     throw error
   })
   failPoint('store:row')
   return stored
+}
+
+/** The caller was identified before the body arrived, which may have taken hours. */
+async function requireOwner(storage: Storage, file: NewFile, startedAt: Date): Promise<void> {
+  if (storage.clock() < secondsAfter(startedAt, UNCHECKED_SECONDS)) return
+  if (!(await isOwnerEnabled(storage, file))) throw accessTokenRejected()
+}
+
+export function isOwnerEnabled(
+  storage: Storage,
+  { ownerId }: Pick<StoredFile, 'ownerId'>,
+): Promise<boolean> {
+  return isForeign(ownerId)
+    ? storage.isEnabledElsewhere(ownerId)
+    : isEnabledUser(storage.db, Number(ownerId))
 }
 
 /** If concurrent uploads exceed the quota together, the last ones are refused. */

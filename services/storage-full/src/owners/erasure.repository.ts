@@ -1,6 +1,11 @@
-import { type AccountTables, findUserByUsername, renameInAudit } from '@plinth/accounts'
+import {
+  type AccountTables,
+  findUserByUsername,
+  renameInAudit,
+  shortenAuditToRename,
+} from '@plinth/accounts'
 import { renameEndpointCreator } from '@plinth/events'
-import { type Db, endKeysMadeBy, isReservedName } from '@plinth/kit'
+import { type Db, endKeysMadeBy, inTransaction, isReservedName } from '@plinth/kit'
 import type { StorageDb } from '../database/tables.ts'
 
 /**
@@ -10,18 +15,22 @@ import type { StorageDb } from '../database/tables.ts'
 export async function renameOwner(
   db: StorageDb,
   username: string,
-  { to, now }: { to: string; now: Date },
+  { to, now, signal }: { to: string; now: Date; signal: AbortSignal },
 ): Promise<void> {
   const accounts = db as unknown as Db<AccountTables>
   if (isReservedName(username) || (await findUserByUsername(accounts, username))) return
-  await renameInAudit(accounts, username, to)
-  await endKeysMadeBy(db, username, { to, now })
-  await renameEndpointCreator(db, username, to)
-  await db
-    .updateTable('file_moves')
-    .set({ requested_by: to })
-    .where('requested_by', '=', username)
-    .execute()
+  await shortenAuditToRename(accounts, username, to, signal)
+  if (signal.aborted) return
+  await inTransaction(db, async (inside) => {
+    await renameInAudit(inside as unknown as Db<AccountTables>, username, to)
+    await endKeysMadeBy(inside, username, { to, now })
+    await renameEndpointCreator(inside, username, to)
+    await inside
+      .updateTable('file_moves')
+      .set({ requested_by: to })
+      .where('requested_by', '=', username)
+      .execute()
+  })
 }
 
 /** Files of an owner that are stored or restorable. */

@@ -23,8 +23,8 @@ export function erasedOwners(
     issuer,
     deletedUsers,
     eraseUser: (userId) => eraseFiles(storage, ownerIdOf(issuer, userId)),
-    forgetName: (inside, username, userId) =>
-      renameOwner(inside, username, { to: ownerIdOf(issuer, userId), now: clock() }),
+    forgetName: (username, userId, signal) =>
+      renameOwner(db, username, { to: ownerIdOf(issuer, userId), now: clock(), signal }),
   }
 }
 

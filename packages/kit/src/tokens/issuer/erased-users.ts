@@ -1,6 +1,5 @@
 import type { Db } from '../../database/engine.ts'
 import { type Job, startJob } from '../../database/leases/leases.ts'
-import { inTransaction } from '../../database/transaction.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 import { type Clock, secondsAfter } from '../../runtime/clock.ts'
 import { failPoint } from '../../runtime/fail-point.ts'
@@ -23,8 +22,8 @@ export type ErasedUsers<T extends IssuerTables> = {
   deletedUsers: Introspection['deletedUsers']
   /** Erases everything kept about a user. Must be idempotent. */
   eraseUser(userId: string): Promise<void>
-  /** Removes a name from records that stay but hold it as text. Runs in a transaction. */
-  forgetName(db: Db<T>, username: string, userId: string): Promise<void>
+  /** Removes a name from records that stay but hold it as text. Must be idempotent. */
+  forgetName(username: string, userId: string, signal: AbortSignal): Promise<void>
 }
 
 const EVERY_SECONDS = 60
@@ -56,42 +55,50 @@ export function startErasure<T extends IssuerTables>(
 /**
  * Works through the issuer's list of erased users. The cursor is saved once everyone before it is erased and
  * has no valid token any more: whatever a crash interrupts, or a late request adds, the next round repeats.
+ * One user who cannot be erased does not keep the others from being erased.
  */
 export async function eraseDeletedUsers<T extends IssuerTables>(
   users: ErasedUsers<T>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, clock, issuer, deletedUsers, eraseUser } = users
+  const { db, clock, issuer, deletedUsers } = users
   const cursors = db as unknown as Db<IssuerTables>
   const settled = secondsAfter(clock(), -LAST_TOKEN_SECONDS).toISOString()
   let cursor = await findCursor(cursors, issuer)
-  let isSettled = true
+  const failures: Error[] = []
+  let isComplete = true
   for (;;) {
     const { items, next } = await deletedUsers(cursor)
     for (const { id, deletedAt } of items) {
-      if (signal.aborted) return
-      await eraseUser(id)
-      failPoint('erased-user:data')
-      isSettled &&= deletedAt <= settled
-      if (isSettled) await forgetNames(users, id)
-      failPoint('erased-user:name')
+      if (signal.aborted) break
+      const isSettled = deletedAt <= settled
+      isComplete &&= isSettled
+      await eraseOne(users, id, { isSettled, signal }).catch((cause) => {
+        failures.push(new Error(`user ${id} of the issuer could not be erased`, { cause }))
+        isComplete = false
+      })
     }
-    if (items.length === 0 || next === null || next === cursor) return
+    if (signal.aborted || items.length === 0 || next === null || next === cursor) break
     cursor = next
-    if (isSettled) await saveCursor(cursors, issuer, next)
+    if (isComplete) await saveCursor(cursors, issuer, next)
   }
+  if (failures.length > 0) throw new AggregateError(failures, 'some users could not be erased')
 }
 
-async function forgetNames<T extends IssuerTables>(
-  { db, issuer, forgetName }: ErasedUsers<T>,
+async function eraseOne<T extends IssuerTables>(
+  { db, issuer, eraseUser, forgetName }: ErasedUsers<T>,
   userId: string,
+  { isSettled, signal }: { isSettled: boolean; signal: AbortSignal },
 ): Promise<void> {
-  await inTransaction(db, async (inside) => {
-    const names = inside as unknown as Db<IssuerTables>
+  await eraseUser(userId)
+  failPoint('erased-user:data')
+  if (isSettled) {
+    const names = db as unknown as Db<IssuerTables>
     for (const username of await listUsernames(names, { issuer, userId }))
-      await forgetName(inside, username, userId)
-    await deleteUsernames(names, { issuer, userId })
-  })
+      await forgetName(username, userId, signal)
+    if (!signal.aborted) await deleteUsernames(names, { issuer, userId })
+  }
+  failPoint('erased-user:name')
 }
 
 const MOST_REMEMBERED = 10_000

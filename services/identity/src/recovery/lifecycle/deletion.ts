@@ -151,22 +151,30 @@ export function startErasure(lifecycle: Lifecycle, { log, metrics }: Server): Jo
   return job
 }
 
+/** One account that cannot be erased does not keep the others from being erased. */
 export async function eraseDue(
   { accounts, outbox }: Pick<Lifecycle, 'accounts' | 'outbox'>,
   signal: AbortSignal,
 ): Promise<void> {
+  const failures: Error[] = []
+  const eraseElsewhere: Parameters<typeof eraseAccount>[2] = async (database, user) => {
+    const db = database as unknown as Db<IdentityTables>
+    await eraseUserData(db, user, accounts.clock())
+    await queueLastMail(outbox, db, user)
+  }
   let due: number[]
+  let after = 0
   do {
-    due = await listDueDeletions(accounts.db, accounts.clock(), BATCH_SIZE)
+    due = await listDueDeletions(accounts.db, accounts.clock(), { after, most: BATCH_SIZE })
     for (const id of due) {
-      if (signal.aborted) return
-      await eraseAccount(accounts, id, async (database, user) => {
-        const db = database as unknown as Db<IdentityTables>
-        await eraseUserData(db, user, accounts.clock())
-        await queueLastMail(outbox, db, user)
-      })
+      if (signal.aborted) break
+      await eraseAccount(accounts, id, eraseElsewhere, signal).catch((cause) =>
+        failures.push(new Error(`user ${id} could not be erased`, { cause })),
+      )
+      after = id
     }
-  } while (due.length === BATCH_SIZE)
+  } while (due.length === BATCH_SIZE && !signal.aborted)
+  if (failures.length > 0) throw new AggregateError(failures, 'some accounts could not be erased')
 }
 
 /** Runs after all other data of the user is erased; the outbox deletes the mail as soon as it is sent. */

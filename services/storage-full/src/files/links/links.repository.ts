@@ -40,15 +40,6 @@ export async function findLinkedFileId(
   return row?.file_id
 }
 
-export async function isEnabledUser(db: StorageDb, id: number): Promise<boolean> {
-  const user = await db
-    .selectFrom('users')
-    .select('enabled')
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return user?.enabled === 1
-}
-
 /** Counts a use; returns undefined when the link has just been revoked. */
 export async function updateOpened(db: StorageDb, tokenHash: string, now: Date) {
   const last_opened_at = now.toISOString()

@@ -7,14 +7,13 @@ import {
 } from '@plinth/kit'
 import { insertLinkEvent } from '../events.ts'
 import { findFile } from '../files.repository.ts'
-import { requireFile } from '../files.ts'
+import { isOwnerEnabled, requireFile } from '../files.ts'
 import { fileNotFound, linkNotFound } from '../problems.ts'
-import { isForeign, type Storage, type StoredFile } from '../storage.ts'
+import type { Storage, StoredFile } from '../storage.ts'
 import {
   deleteLink,
   findLinkedFileId,
   insertLink,
-  isEnabledUser,
   listLinks,
   updateOpened,
 } from './links.repository.ts'
@@ -69,12 +68,6 @@ async function countOpening({ db }: Storage, tokenHash: string, now: Date): Prom
     if (!opened) throw linkNotFound()
     await insertLinkEvent(transaction, 'link.used', opened, now)
   })
-}
-
-function isOwnerEnabled(storage: Storage, { ownerId }: StoredFile): Promise<boolean> {
-  return isForeign(ownerId)
-    ? storage.isEnabledElsewhere(ownerId)
-    : isEnabledUser(storage.db, Number(ownerId))
 }
 
 /** Caches must not keep the bytes, search engines must not list them, and scripts in them must not run. */
