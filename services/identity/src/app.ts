@@ -10,6 +10,7 @@ import {
   openAccounts,
   operatorOf,
   recordKeyEvents,
+  requireStillAdmin,
   type SecurityListener,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
@@ -217,7 +218,8 @@ function identityKeys(
   follow: SecurityListener,
 ): ServiceKeys {
   const record = recordKeyEvents<IdentityTables>(clock, NAME, follow)
-  return openServiceKeys(db, { clock, production, scopes: SCOPES, record })
+  const admit = requireStillAdmin<IdentityTables>
+  return openServiceKeys(db, { clock, production, scopes: SCOPES, record, admit })
 }
 
 type OperatorDesk = {

@@ -160,6 +160,34 @@ for (const engine of engines) {
       }
     })
 
+    test('an administrator who is disabled during a request creates nothing afterwards', async (t) => {
+      const { api, userId } = await startWithAlice(t, { engine })
+      const admin = { token: await adminToken(api) }
+      const change = (body: object) => api.patch(`/api/users/${userId}`, body, admin)
+      await change({ roles: ['ROLE_USER', 'ROLE_ADMIN'] })
+
+      for (let round = 0; round < 5; round++) {
+        const { body: pair } = await logIn(api)
+        const own = { token: pair.accessToken }
+        const name = `mallory${round}`
+        const user = { username: name, email: `${name}@example.com`, roles: ['ROLE_ADMIN'] }
+        await Promise.all([
+          api.post('/api/users', user, own),
+          api.post('/api/service-keys', { name, scopes: ['users:write'] }, own),
+          change({ enabled: false }),
+        ])
+        await change({ enabled: true })
+      }
+
+      const { body } = await api.get('/api/audit?user=alice&size=100&sort=id,asc', admin)
+      let isEnabled = true
+      for (const { event, actor } of body.content as Record<string, string>[]) {
+        if (event === 'USER_ENABLED' || event === 'USER_DISABLED') isEnabled = !isEnabled
+        const creates = actor === 'alice' && /^(USER|SERVICE_KEY)_CREATED$/.test(event ?? '')
+        assert.ok(!creates || isEnabled, `${event} by a disabled administrator`)
+      }
+    })
+
     test('a user who is disabled during a login or refresh has no valid token', async (t) => {
       const { one, two, userId } = await startNodes(t, engine)
       const token = await adminToken(one)

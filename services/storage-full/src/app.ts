@@ -8,6 +8,7 @@ import {
   recordDenials,
   recordEvent,
   recordKeyEvents,
+  requireStillAdmin,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
 import {
@@ -185,7 +186,8 @@ export async function openStorage(
   })
   const { db, withReserve } = database
   const record = recordKeyEvents<StorageTables>(clock, SOURCE)
-  const keys = openServiceKeys(db, { clock, production, scopes: SCOPES, record })
+  const admit = requireStillAdmin<StorageTables>
+  const keys = openServiceKeys(db, { clock, production, scopes: SCOPES, record, admit })
   const storage: Storage = {
     db,
     active: rememberActive(db, clock),

@@ -37,7 +37,7 @@ export async function changeUser(
 ): Promise<User> {
   return inTransaction(accounts.db, async (db) => {
     const admins = await lockEnabledAdmins(db)
-    await requireStillAdmin(db, admins, by.caller)
+    if (by.caller) await requireStillAdmin(db, by.caller, admins)
     const before = await lockUser(db, id)
     if (!before) throw userUnknown()
     if (before.deletion) throw deletionPending()
@@ -57,11 +57,18 @@ export async function changeUser(
 }
 
 /**
- * Two administrators may disable each other at the same time. Service keys, which have no session, and users
- * of another issuer, who have no account here, are not checked.
+ * Call it in the transaction that grants rights: the caller may have been disabled since the request began, or
+ * two administrators may disable each other at the same time. Service keys, which have no session, and users of
+ * another issuer, who have no account here, are not checked.
  */
-async function requireStillAdmin(db: Db<AccountTables>, admins: number[], caller?: Caller) {
-  if (!caller || caller.sessionId === '' || !/^\d+$/.test(caller.userId)) return
+export async function requireStillAdmin<T extends AccountTables>(
+  database: Db<T>,
+  caller: Caller,
+  lockedAdmins?: number[],
+): Promise<void> {
+  if (caller.sessionId === '' || !/^\d+$/.test(caller.userId)) return
+  const db = database as unknown as Db<AccountTables>
+  const admins = lockedAdmins ?? (await lockEnabledAdmins(db))
   if (!(await findCaller(db, caller))) throw accessTokenRejected()
   if (!admins.includes(Number(caller.userId))) throw accessDenied()
 }

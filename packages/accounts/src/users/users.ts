@@ -25,6 +25,7 @@ import {
   type User,
 } from '../database/users.repository.ts'
 import { emailTaken, registrationClosed, usernameTaken, userUnknown } from '../problems.ts'
+import { requireStillAdmin } from './changes.ts'
 import { refuseHeldNames } from './deletion.ts'
 import { USERNAME_RULE } from './schemas.ts'
 
@@ -41,7 +42,7 @@ export async function ownProfile(
 type Registration = { username: string; email: string; password: string }
 
 /** Who creates an account for another user, and with which roles. */
-type Registrar = { actor?: string; roles?: string[]; event?: string; reason?: string | undefined }
+type Registrar = Partial<Omit<By, 'origin'>> & { roles?: string[]; event?: string }
 
 const HOUR_SECONDS = 3600
 const LONGEST_EMAIL = 254
@@ -147,10 +148,11 @@ export function requireEmailLength(email: string, field = 'email'): void {
 async function insertOrRefuse(
   accounts: Accounts,
   newUser: NewUser,
-  { actor, origin, reason, event: name = 'REGISTER' }: By & { event?: string },
+  { actor, origin, reason, caller, event: name = 'REGISTER' }: By & { event?: string },
 ): Promise<User> {
   try {
     return await inTransaction(accounts.db, async (db) => {
+      if (caller) await requireStillAdmin(db, caller)
       const user = await insertUser(db, newUser)
       await refuseHeldNames(accounts, db, user)
       const who = { actor, reason, subject: user.username, userId: user.id }

@@ -139,5 +139,5 @@ function actorOf({ caller, ip, id }: Pick<Request, 'caller' | 'ip' | 'id'>): Key
   const origin = { address: ip, requestId: id }
   const { scopes, allowedCidrs = [] } = caller as Partial<KeyCaller>
   const by = { actor: nameInAudit(caller), origin }
-  return scopes ? { ...by, key: { scopes, allowedCidrs } } : by
+  return scopes ? { ...by, key: { scopes, allowedCidrs } } : { ...by, caller }
 }

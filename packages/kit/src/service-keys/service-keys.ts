@@ -1,5 +1,6 @@
 import { type Db, isUniqueViolation } from '../database/engine.ts'
 import { inTransaction } from '../database/transaction.ts'
+import type { Caller } from '../http/framework.ts'
 import { validationFailed } from '../problems.ts'
 import { type Clock, secondsAfter } from '../runtime/clock.ts'
 import { hashOpaqueToken } from '../tokens/opaque-token.ts'
@@ -31,6 +32,8 @@ export type ServiceKeys = {
   scopes: readonly string[]
   /** Writes the audit event, in the transaction of the change if there is one. */
   record(db: Db<ServiceKeyTables>, event: KeyEvent): Promise<void>
+  /** Throws, in the transaction that issues a key, if the user may no longer do it. */
+  admit?(db: Db<ServiceKeyTables>, caller: Caller): Promise<void>
 }
 
 export type KeyEvent = {
@@ -50,20 +53,21 @@ export type KeyEvent = {
 
 export type KeyOrigin = { address: string; requestId: string | null }
 
-/** Who changes keys, and from where; `key` is set if that is a key itself. */
-export type KeyActor = { actor: string; origin: KeyOrigin; key?: MakerKey }
+/** Who changes keys, and from where: in a request, `key` or `caller` is set. */
+export type KeyActor = { actor: string; origin: KeyOrigin; key?: MakerKey; caller?: Caller }
 
 type HostOptions<T> = {
   clock: Clock
   production: boolean
   scopes: readonly string[]
   record(db: Db<T>, event: KeyEvent): Promise<void>
+  admit?(db: Db<T>, caller: Caller): Promise<void>
 }
 
 /** The keys in a database whose schema includes `serviceKeyMigrations`. */
 export function openServiceKeys<T extends ServiceKeyTables>(
   db: Db<T>,
-  { clock, production, scopes, record }: HostOptions<T>,
+  { clock, production, scopes, record, admit }: HostOptions<T>,
 ): ServiceKeys {
   return {
     db: db as unknown as Db<ServiceKeyTables>,
@@ -71,6 +75,7 @@ export function openServiceKeys<T extends ServiceKeyTables>(
     mode: production ? 'live' : 'test',
     scopes,
     record: (keyDb, event) => record(keyDb as unknown as Db<T>, event),
+    ...(admit && { admit: (keyDb, caller) => admit(keyDb as unknown as Db<T>, caller) }),
   }
 }
 
@@ -80,10 +85,11 @@ export type IssuedKey = { key: ServiceKey; secret: string }
 export async function createServiceKey(
   keys: ServiceKeys,
   { name, lifetimeDays = DEFAULT_LIFETIME_DAYS, ...wanted }: KeyRequest,
-  { key: maker, ...by }: KeyActor,
+  { key: maker, caller, ...by }: KeyActor,
 ): Promise<IssuedKey> {
   const rights = rightsIn(wanted, keys.scopes, maker)
   return inTransaction(keys.db, async (db) => {
+    if (caller) await keys.admit?.(db, caller)
     const issued = await issue(keys, db, {
       ...rights,
       name: name.trim(),
@@ -104,7 +110,7 @@ export async function rotateServiceKey(
   change: { overlapSeconds?: number; by: KeyActor },
 ): Promise<IssuedKey> {
   const { overlapSeconds = DEFAULT_OVERLAP_SECONDS } = change
-  const { key: maker, ...by } = change.by
+  const { key: maker, caller, ...by } = change.by
   if (overlapSeconds > LONGEST_OVERLAP_SECONDS)
     throw validationFailed([`overlapSeconds: must be at most ${LONGEST_OVERLAP_SECONDS}`])
   const old = await requireServiceKey(keys, id)
@@ -114,6 +120,7 @@ export async function rotateServiceKey(
   const end = secondsAfter(now, overlapSeconds)
   try {
     return await inTransaction(keys.db, async (db) => {
+      if (caller) await keys.admit?.(db, caller)
       const expiresAt = end < old.expiresAt ? end : old.expiresAt
       if (!(await updateServiceKeyEnd(db, id, { now, expiresAt }))) throw keyEnded()
       const issued = await issue(keys, db, {
@@ -135,7 +142,7 @@ export async function rotateServiceKey(
 export async function revokeServiceKey(
   keys: ServiceKeys,
   id: number,
-  { key: _, ...by }: KeyActor,
+  { key: _, caller: __, ...by }: KeyActor,
 ): Promise<void> {
   const key = await requireServiceKey(keys, id)
   await inTransaction(keys.db, async (db) => {

@@ -13,11 +13,11 @@ type NewUser = { username: string; email: string; roles?: string[] }
 export async function inviteUser(
   { accounts, outbox }: Recovery,
   { username, email, roles }: NewUser,
-  { actor, origin, reason }: By,
+  { origin, ...by }: By,
 ) {
   requireMail(outbox)
   if (!isMailable(normalName(email))) throw validationFailed(['email: no mail can be sent to it'])
   const registration = { username, email, password: newOpaqueToken() }
-  const registrar = { actor, reason, event: 'USER_CREATED', ...(roles && { roles }) }
+  const registrar = { ...by, event: 'USER_CREATED', ...(roles && { roles }) }
   return summaryOf(await registerUser(accounts, registration, origin, registrar))
 }
