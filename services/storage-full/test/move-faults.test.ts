@@ -57,6 +57,22 @@ for (const engine of engines)
       assert.ok(refused > 1)
     })
 
+    test('a copy that cannot be read back is removed from the target', async (t) => {
+      const { service, gate, api, user } = await start(t)
+      await upload(api, user)
+      const keys = { PUT: new Set<string>(), DELETE: new Set<string>() }
+      gate.let(({ method, key }) => {
+        if (method === 'PUT' || method === 'DELETE') keys[method].add(key)
+        return method !== 'GET'
+      })
+
+      const move = await moveAll(service, 'OBJECT')
+
+      assert.deepEqual([move.state, move.moved, move.failed], ['DONE', 0, 1])
+      assert.ok(keys.PUT.size > 0)
+      assert.deepEqual([...keys.PUT.difference(keys.DELETE)], [])
+    })
+
     test('a file that the source does not return is skipped, and the others are moved', async (t) => {
       const { service, gate, api, user } = await start(t)
       await activateObject(service, gate.settings)

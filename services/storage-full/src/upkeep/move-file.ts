@@ -48,10 +48,15 @@ async function copyVerified(storage: Storage, file: StoredFile, target: ObjectAd
   failPoint('move:read')
   refuseDamaged(content.sha256, file)
   const provider = storage.providers.at(target.location)
-  await provider.put(objectKey(target), { ...file, content })
-  failPoint('move:put')
-  const arrived = await provider.open(objectKey(target))
-  refuseDamaged(arrived && (await checksumOf(arrived)), file)
+  try {
+    await provider.put(objectKey(target), { ...file, content })
+    failPoint('move:put')
+    const arrived = await provider.open(objectKey(target))
+    refuseDamaged(arrived && (await checksumOf(arrived)), file)
+  } catch (error) {
+    await removeUnused(storage, target)
+    throw error
+  }
   failPoint('move:verified')
 }
 
@@ -60,14 +65,11 @@ function refuseDamaged(checksum: string | undefined, file: StoredFile): void {
     throw new DamagedBytesError(`The bytes of file ${file.id} do not match its checksum`)
 }
 
-/**
- * If removal fails, or a backup is reading, the object is left to the sweeper: the file itself has already
- * been moved or deleted.
- */
+/** If removal fails, or a backup is reading, the object is left to the sweeper: no row names it. */
 async function removeUnused({ db, providers, log }: Storage, unused: ObjectAddress): Promise<void> {
-  if (await isLeaseHeld(db, HELD_FOR_BACKUP, HOLD_SECONDS)) return
   const provider = providers.at(unused.location)
   try {
+    if (await isLeaseHeld(db, HELD_FOR_BACKUP, HOLD_SECONDS)) return
     await provider.remove(objectKey(unused))
     failPoint('move:object')
     await provider.remove(thumbnailKey(unused))
