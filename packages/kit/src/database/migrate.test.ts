@@ -119,6 +119,15 @@ describe('the copy of PostgreSQL tables before a migration', () => {
         .execute()
     },
   }
+  const VIEW: Migration = {
+    name: 'test-0004-view',
+    up: async (db) => {
+      await sql`create view texts as select text from notes`.execute(db)
+      await sql`create view short_texts as select text from texts where length(text) < 4`.execute(
+        db,
+      )
+    },
+  }
   const versionOf = (number: number) => ({ name: `test-1${number}`, up: async () => {} })
   const schemas = async ({ db }: Database<NoteTables>) => {
     const { rows } = await sql<{ name: string }>`select nspname as name from pg_namespace
@@ -126,13 +135,13 @@ describe('the copy of PostgreSQL tables before a migration', () => {
     return rows.map(({ name }) => name)
   }
 
-  test('becomes the database again by renaming its schema, with keys, indexes and sequences', {
+  test('becomes the database again by renaming its schema, with keys, indexes, sequences and views', {
     skip: postgres.skip,
   }, async (t) => {
     const url = await postgres.freshUrl(t, [])
-    const before = [NOTES, INDEX, REPLIES]
+    const before = [NOTES, INDEX, REPLIES, VIEW]
     const dropIndex: Migration = {
-      name: 'test-0004-drop',
+      name: 'test-0005-drop',
       up: async (db) => {
         await db.schema.dropIndex('notes_copies').execute()
         await db.deleteFrom('notes').execute()
@@ -152,6 +161,10 @@ describe('the copy of PostgreSQL tables before a migration', () => {
     const notes = await again.db.selectFrom('notes').select(['id', 'text']).execute()
     assert.deepEqual(notes, [{ id: 1, text: 'one' }])
     assert.equal((await addNote(again, 'three')).id, 3)
+    await addNote(again, 'four')
+    await addNote(again, 'six')
+    const { rows: short } = await sql`select text from short_texts order by text`.execute(again.db)
+    assert.deepEqual(short, [{ text: 'one' }, { text: 'six' }])
     assert.ok(
       isUniqueViolation(await addNote(again, 'one').catch((error) => error), 'notes_text_key'),
     )

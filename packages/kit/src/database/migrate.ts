@@ -84,7 +84,7 @@ async function applyMissing(
 const COPIES = 3
 
 /**
- * Copies the tables into a schema of their own: rows, sequences, indexes and foreign keys under the same
+ * Copies the tables into a schema of their own: rows, sequences, indexes, foreign keys and views under the same
  * names, so that going back only takes renaming the schema. The two previous copies are kept as well.
  */
 async function copyTables(db: Kysely<MigrationTables>, version: string): Promise<void> {
@@ -127,7 +127,10 @@ async function rowsOf<R>(db: Kysely<MigrationTables>, query: RawBuilder<unknown>
   return (await query.execute(db)).rows as R[]
 }
 
-/** Keys, then indexes, then the foreign keys that need them. Unqualified: the search path names the schema. */
+/**
+ * Keys, then indexes, then the foreign keys that need them, then views in the order in which they were created.
+ * Unqualified: the search path names the schema.
+ */
 function definitionsIn(schema: string): RawBuilder<unknown> {
   return sql`
     select format('alter table %I add constraint %I %s', t.relname, conname, pg_get_constraintdef(c.oid, true))
@@ -139,6 +142,10 @@ function definitionsIn(schema: string): RawBuilder<unknown> {
       from pg_index join pg_class t on t.oid = indrelid
       where t.relnamespace = ${schema}::regnamespace
         and not exists (select from pg_constraint where conindid = indexrelid and contype in ('p', 'u'))
+    union all
+    select format('create view %I as %s', relname, pg_get_viewdef(oid)), 4 + row_number() over (order by oid)
+      from pg_class
+      where relnamespace = ${schema}::regnamespace and relkind = 'v'
     order by place`
 }
 
