@@ -149,7 +149,10 @@ function givenOf(
   const list = (name: string) => (Array.isArray(values[name]) ? values[name].map(String) : [])
   readSettingsFile(text('settings'), env)
   const data = text('data')
-  if (data !== undefined) env.SUITE_DATA = data
+  if (data !== undefined) {
+    env.SUITE_DATA = data
+    delete env.SUITE_DATA_FILE
+  }
   if (values['no-color']) env.NO_COLOR = '1'
   return { operands, flag: (name) => values[name] === true, text, texts: list, env, progress }
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { usageOf } from '../command.ts'
 import { commands } from '../commands/index.ts'
@@ -51,6 +53,22 @@ describe('plinth', () => {
       assert.deepEqual([code, stdout], [64, ''])
       assert.match(stderr, new RegExp(`^There is no option ${words[0]}\\. `))
     }
+  })
+
+  test('--data wins over SUITE_DATA_FILE', async (t) => {
+    const cwd = temporaryFolder(t)
+    await writeFile(join(cwd, 'place'), join(cwd, 'other'))
+    const env = { SUITE_DATA_FILE: join(cwd, 'place') }
+    const words = ['user', 'create', 'ada', 'ada@localhost', '--data', join(cwd, 'chosen')]
+
+    const { code } = await plinth([...words, '--password-file', '-'], {
+      cwd,
+      env,
+      input: 'a long passphrase\n',
+    })
+
+    assert.equal(code, 0)
+    assert.deepEqual((await readdir(cwd)).sort(), ['chosen', 'place'])
   })
 
   test('keys create names the scopes when none is given', async (t) => {

@@ -81,6 +81,16 @@ describe('settings', () => {
     })
   })
 
+  test('of the environment win over those of a file, in either form', (t) => {
+    const file = join(folderFor(t), '.env')
+    writeFileSync(file, 'A_FILE=/from/file\nB=from file\nC=from file\n')
+    const env: Env = { A: 'set', B_FILE: '/set' }
+
+    readEnvFile(file, env)
+
+    assert.deepEqual(env, { A: 'set', B_FILE: '/set', C: 'from file' })
+  })
+
   test('read every line of a file that begins with a byte order mark', (t) => {
     const file = join(folderFor(t), '.env')
     writeFileSync(file, '\uFEFFFIRST=1\nSECOND=2\n')

@@ -218,7 +218,16 @@ export function readEnvFile(file?: string, env?: Env): void {
   if (file === undefined && !existsSync('.env')) return
   const path = file ?? '.env'
   if (env === undefined) process.loadEnvFile(path)
-  else Object.assign(env, { ...parseEnv(readText(path)), ...env })
+  else Object.assign(env, notIn(env, parseEnv(readText(path))))
+}
+
+/** A setting that is given as `X` is not read from `X_FILE` in the file, nor the other way round. */
+function notIn(env: Env, given: NodeJS.Dict<string>): Env {
+  const other = (name: string) => (name.endsWith('_FILE') ? name.slice(0, -5) : `${name}_FILE`)
+  const isGiven = (name: string) => env[name] !== undefined
+  return Object.fromEntries(
+    Object.entries(given).filter(([name]) => !isGiven(name) && !isGiven(other(name))),
+  )
 }
 
 const BYTE_ORDER_MARK = /^\uFEFF/
