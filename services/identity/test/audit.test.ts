@@ -117,6 +117,8 @@ for (const engine of engines) {
       ]
       assert.deepEqual(await rows('user=Alice'), ofAlice)
       assert.deepEqual(await rows('user=alice&sort=id,asc'), ofAlice.toReversed())
+      const sorts = 'sort=id,asc&sort=at,desc'
+      assert.deepEqual(await rows(`user=alice&${sorts}`), ofAlice.toReversed())
       assert.deepEqual(await rows('user=admin'), [disabled, ['LOGIN', 'admin', 'admin', undefined]])
       assert.deepEqual(await rows('user=admin&event=USER_DISABLED'), [disabled])
       assert.equal((await rows('event=LOGIN')).length, 2)

@@ -45,7 +45,7 @@ export async function listAuditEvents(
   page: PageRequest,
   filter: AuditFilter = {},
 ): Promise<FromRow<AuditRow>[]> {
-  const direction = page.sort.at(-1)?.direction ?? 'desc'
+  const direction = directionOf(page)
   const all = db.selectFrom('audit_events').selectAll()
   if (!isFiltered(filter)) {
     const rows = sortRows(all, page.sort).orderBy('id', direction)
@@ -66,12 +66,17 @@ export type AuditFilter = {
 
 /** Finds the ids from the indexes alone, before any row: as one query, databases prefer to read every row. */
 export function filteredIds(db: Db<AccountTables>, page: PageRequest, filter: AuditFilter) {
-  const direction = page.sort.at(-1)?.direction ?? 'desc'
+  const direction = directionOf(page)
   const upTo = page.offset + page.size
   return idsOf(db, filter, (ids) => ids.orderBy('id', direction).limit(upTo))
     .orderBy('id', direction)
     .limit(page.size)
     .offset(page.offset)
+}
+
+/** Ids are unique and grow with time, so only the first sort has an effect. */
+function directionOf({ sort }: PageRequest): 'asc' | 'desc' {
+  return sort[0]?.direction ?? 'desc'
 }
 
 function isFiltered({ users, event }: AuditFilter): boolean {
