@@ -158,6 +158,28 @@ for (const engine of engines) {
       await mailTo(api, ALICE.email, 'password-change-required')
     })
 
+    test('a reason may have several lines, but no other control characters', async (t) => {
+      const { api, userId } = await startWithAlice(t, { engine })
+      const token = await adminToken(api)
+      const path = `/api/users/${userId}`
+      const errors = [
+        'reason: must not be blank or contain control characters other than tabs and line breaks',
+      ]
+
+      for (const reason of ['', ' \n ', 'a\u0000b', 'a\u007fb', 'a\ud800b'])
+        for (const reply of [
+          await api.patch(path, { enabled: true, reason }, { token }),
+          await api.post(`${path}/require-password-change`, { reason }, { token }),
+        ])
+          assert.deepEqual([reply.status, reply.body.errors], [400, errors], JSON.stringify(reason))
+
+      const reason = 'asked for by phone\r\n\tat noon \u{1f600}'
+      assert.equal((await api.patch(path, { enabled: false, reason }, { token })).status, 200)
+      assert.deepEqual(await audited(api, 'event=USER_DISABLED'), [
+        ['USER_DISABLED', 'admin', 'alice', reason],
+      ])
+    })
+
     test('notifies the user by mail when others change the account', async (t) => {
       const { api, userId } = await startWithAlice(t, { engine })
       const token = await adminToken(api)

@@ -42,8 +42,8 @@ export const passwordChangeBody = (passwordMinLength: number) =>
 
 /** Why an administrator does it; stored in the audit. */
 export const reason = Type.String({
-  pattern: '^(?!\\s*$)[^\\u0000\\p{Cs}]*$',
-  message: 'must not be blank or contain NUL or a lone surrogate',
+  pattern: '^(?=[^]*\\S)(?:[^\\p{Cc}\\p{Cs}]|[\\t\\n\\r])*$',
+  message: 'must not be blank or contain control characters other than tabs and line breaks',
   maxLength: 500,
   examples: ['Asked for by phone, ticket 4711'],
 })
