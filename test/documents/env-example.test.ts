@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import type { Env } from '@plinth/kit'
+import { type Env, SettingsError } from '@plinth/kit'
 import {
   loadBackups,
   loadManagement,
@@ -19,6 +19,14 @@ after(() => rmSync(folder, { recursive: true }))
 const LISTED = [...read('.env.example').matchAll(/^# ([A-Z0-9_]+)=(.*)$/gm)].map(
   ([, name = '', value = '']) => ({ name, value }),
 )
+
+const LOADS = [
+  loadSuite,
+  loadManagement,
+  loadBackups,
+  loadWorkerCount,
+  ...services.map(({ prepare }) => prepare),
+]
 
 // Setting it to any address means that a stand-in for the provider is used, which changes other defaults.
 const CHANGES_OTHER_DEFAULTS = 'PROVIDER_API_BASE'
@@ -45,17 +53,37 @@ describe('.env.example', () => {
     })
 })
 
+test('every setting that is a time is refused when no timer or date can hold it', async () => {
+  const times = LISTED.map(({ name }) => name).filter((name) =>
+    /_(DAYS|SECONDS|MILLISECONDS|TIMEOUT)$/.test(name),
+  )
+  const env = {
+    SUITE_DATA: folder,
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:1',
+    ...Object.fromEntries(times.map((name) => [name, '99999999999'])),
+  }
+
+  const refused = new Set<string>()
+  for (const load of LOADS)
+    try {
+      await load(env)
+    } catch (error) {
+      if (!(error instanceof SettingsError)) throw error
+      for (const { name } of error.faults) refused.add(name)
+    }
+
+  assert.ok(times.length > 0)
+  assert.deepEqual(
+    times.filter((name) => !refused.has(name)),
+    [],
+  )
+})
+
 /** Records which settings the services read, once with nothing set and once with everything set. */
 async function namesRead(): Promise<Set<string>> {
   const names = new Set<string>()
   for (const value of [undefined, 'http://localhost:1'])
-    for (const load of [
-      loadSuite,
-      loadManagement,
-      loadBackups,
-      loadWorkerCount,
-      ...services.map(({ prepare }) => prepare),
-    ])
+    for (const load of LOADS)
       try {
         await load(recordingEnv(names, value))
       } catch {

@@ -61,6 +61,14 @@ describe('account settings', () => {
     assert.equal(read(off, '0.0.0.0').demoAccountsRefusedFor, 'X_DEMO_ACCOUNTS')
   })
 
+  test('refuse times that no date can hold', () => {
+    const names = ['X_FAILURE_WINDOW_SECONDS', 'X_AUDIT_DAYS', 'X_KEY_ROTATION_DAYS']
+    const env = (value: string) => Object.fromEntries(names.map((name) => [name, value]))
+
+    assert.deepEqual(faultsOf({ X_MASTER_KEY: MASTER_KEY, ...env('36500') }), [])
+    assert.deepEqual(faultsOf({ X_MASTER_KEY: MASTER_KEY, ...env('999999999') }), names)
+  })
+
   test('refuse a shorter minimum length than the host allows, and a missing blocklist', () => {
     assert.deepEqual(
       faultsOf({

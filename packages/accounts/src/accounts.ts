@@ -181,6 +181,8 @@ type Host = {
   logoutEndsCaller: boolean
 }
 
+const YEAR_SECONDS = 31_536_000
+
 /** The account settings of a service, under its own prefix. */
 export function accountSettings(settings: Settings, host: Host): AccountSettings {
   const { prefix, dataFolder, passwordMinLength: min } = host
@@ -211,14 +213,17 @@ export function accountSettings(settings: Settings, host: Host): AccountSettings
     sessionMaxDays: settings.integer(named('SESSION_MAX_DAYS'), 90, { min: 1, max: 36_500 }),
     failures: {
       limit: settings.integer(named('FAILURE_LIMIT'), 100, { min: 1 }),
-      windowSeconds: settings.integer(named('FAILURE_WINDOW_SECONDS'), 3600, { min: 1 }),
+      windowSeconds: settings.integer(named('FAILURE_WINDOW_SECONDS'), 3600, {
+        min: 1,
+        max: YEAR_SECONDS,
+      }),
     },
     failedLogins: {
       perNetwork: settings.integer(named('FAILURE_LIMIT_PER_NETWORK'), 1000, { min: 1 }),
       perAccount: settings.integer(named('FAILURE_LIMIT_PER_ACCOUNT'), 300, { min: 1 }),
     },
-    auditDays: settings.integer(named('AUDIT_DAYS'), 365, { min: 1 }),
-    keyRotationDays: settings.integer(named('KEY_ROTATION_DAYS'), 90, { min: 1 }),
+    auditDays: settings.integer(named('AUDIT_DAYS'), 365, { min: 1, max: 36_500 }),
+    keyRotationDays: settings.integer(named('KEY_ROTATION_DAYS'), 90, { min: 1, max: 36_500 }),
   }
 }
 

@@ -15,6 +15,7 @@ import {
 export type PaymentsConfig = ReturnType<typeof loadConfig>
 
 const SECOND = 1000
+const DAY_SECONDS = 86_400
 
 export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
@@ -39,8 +40,14 @@ export function loadConfig(env: Env = process.env) {
       events: eventSettings(settings),
       masterKey: masterKey(settings, service),
       lockWaitMilliseconds: 10 * SECOND,
-      reconcileEverySeconds: settings.integer('PAYMENTS_LOOK_EVERY_SECONDS', 5, { min: 1 }),
-      pollEverySeconds: settings.integer('PAYMENTS_POLL_EVERY_SECONDS', 60, { min: 1 }),
+      reconcileEverySeconds: settings.integer('PAYMENTS_LOOK_EVERY_SECONDS', 5, {
+        min: 1,
+        max: DAY_SECONDS,
+      }),
+      pollEverySeconds: settings.integer('PAYMENTS_POLL_EVERY_SECONDS', 60, {
+        min: 1,
+        max: DAY_SECONDS,
+      }),
     }
   })
 }
@@ -70,6 +77,7 @@ function providerSettings(settings: Settings) {
     sandboxUrl: apiBase && sandboxUrl(settings, apiBase, secretKey),
     providerCallMilliseconds: settings.integer('PROVIDER_TIMEOUT_MILLISECONDS', 10 * SECOND, {
       min: 1,
+      max: 600 * SECOND,
     }),
     providerRetries: 2,
     providerDeadlineMilliseconds: 25 * SECOND,

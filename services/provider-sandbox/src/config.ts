@@ -2,6 +2,8 @@ import { databaseUrl, type Env, readSettings, serviceSettings } from '@plinth/ki
 
 export type SandboxConfig = ReturnType<typeof loadConfig>
 
+const YEAR_SECONDS = 31_536_000
+
 export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
     const service = serviceSettings(settings, 'SANDBOX_', { port: 8085 })
@@ -23,10 +25,13 @@ export function loadConfig(env: Env = process.env) {
       databaseUrl: database,
       seed: settings.text('SANDBOX_SEED', 'plinth'),
       webhook: webhookUrl ? { url: webhookUrl, secret: webhookSecret ?? '' } : undefined,
-      bankDebitSeconds: settings.integer('SANDBOX_BANK_DEBIT_SECONDS', 30),
-      refundSeconds: settings.integer('SANDBOX_REFUND_SECONDS', 30),
-      retrySeconds: settings.integer('SANDBOX_RETRY_SECONDS', 5, { min: 1 }),
-      deliveryTimeoutSeconds: settings.integer('SANDBOX_DELIVERY_TIMEOUT_SECONDS', 10, { min: 1 }),
+      bankDebitSeconds: settings.integer('SANDBOX_BANK_DEBIT_SECONDS', 30, { max: YEAR_SECONDS }),
+      refundSeconds: settings.integer('SANDBOX_REFUND_SECONDS', 30, { max: YEAR_SECONDS }),
+      retrySeconds: settings.integer('SANDBOX_RETRY_SECONDS', 5, { min: 1, max: YEAR_SECONDS }),
+      deliveryTimeoutSeconds: settings.integer('SANDBOX_DELIVERY_TIMEOUT_SECONDS', 10, {
+        min: 1,
+        max: 600,
+      }),
     }
   })
 }

@@ -37,7 +37,12 @@ export function loadConfig(env: Env = process.env) {
       spoolFolder: join(root, '.incoming', HOST_NAME),
       storeTimeouts: {
         connectMs: 2_000,
-        answerMs: 1000 * settings.integer('STORAGE_FULL_OBJECT_TIMEOUT_SECONDS', 10, { min: 1 }),
+        answerMs:
+          1000 *
+          settings.integer('STORAGE_FULL_OBJECT_TIMEOUT_SECONDS', 10, {
+            min: 1,
+            max: HOUR_SECONDS,
+          }),
       },
       trustedIssuer: trustedIssuer(settings),
       embed: settings.choice('STORAGE_FULL_EMBED', ['same-origin', 'anyone'] as const, 'anyone'),
@@ -100,7 +105,10 @@ function quota(settings: Settings) {
 /** Longer than any upload takes between storing its bytes and inserting its row; shorter only in tests. */
 function orphanAgeSeconds(settings: Settings): number {
   const min = settings.production ? HOUR_SECONDS : 0
-  return settings.integer('STORAGE_FULL_ORPHAN_AGE_SECONDS', DAY_SECONDS, { min })
+  return settings.integer('STORAGE_FULL_ORPHAN_AGE_SECONDS', DAY_SECONDS, {
+    min,
+    max: 36_500 * DAY_SECONDS,
+  })
 }
 
 /** Exactly the listed types; `default` stands for those accepted without the setting. */

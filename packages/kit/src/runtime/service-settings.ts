@@ -88,7 +88,7 @@ function tracingSettings(settings: Settings): TracingSettings | undefined {
   return {
     endpoint: `${settings.url('OTEL_EXPORTER_OTLP_ENDPOINT', base)}/v1/traces`,
     headers: Object.fromEntries(pairs(settings, 'OTEL_EXPORTER_OTLP_HEADERS')),
-    timeoutMs: settings.integer('OTEL_EXPORTER_OTLP_TIMEOUT', 10_000, { min: 1 }),
+    timeoutMs: settings.integer('OTEL_EXPORTER_OTLP_TIMEOUT', 10_000, { min: 1, max: 600_000 }),
     ...sampling(settings),
     serviceName: settings.optional('OTEL_SERVICE_NAME'),
     attributes: Object.fromEntries(pairs(settings, 'OTEL_RESOURCE_ATTRIBUTES')),
