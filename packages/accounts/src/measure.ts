@@ -36,7 +36,10 @@ export function measureAccounts(server: Server, accounts: Accounts): void {
     () => accounts.passwords.waiting(),
   )
   metrics.gauge(
-    { name: 'plinth_sessions', help: 'Sessions that have neither ended nor expired.' },
+    {
+      name: 'plinth_sessions',
+      help: 'Sessions that were not ended and were used in the last fourteen days, whatever their age.',
+    },
     () => countActiveSessions(accounts.db, accounts.clock()),
     COUNT_EVERY_SECONDS,
   )

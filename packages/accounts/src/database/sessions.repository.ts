@@ -206,7 +206,10 @@ export async function listSessionAddresses(
   return rows.map(({ address }) => address)
 }
 
-/** Subtracts two counts, each read from an index alone. The condition must match that of the partial index. */
+/**
+ * Subtracts two counts, each read from an index alone. The condition must match that of the partial index. The
+ * age of a session is in no index, so those over the maximum age are counted until their token expires.
+ */
 export async function countActiveSessions(db: Db<AccountTables>, now: Date): Promise<number> {
   const unexpired = sql`select count(*) from sessions where expires_at > ${now.toISOString()}`
   const { rows } = await sql<{ total: number }>`
