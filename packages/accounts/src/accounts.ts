@@ -181,13 +181,13 @@ type Host = {
   logoutEndsCaller: boolean
 }
 
-const YEAR_SECONDS = 31_536_000
-
 /** The account settings of a service, under its own prefix. */
 export function accountSettings(settings: Settings, host: Host): AccountSettings {
   const { prefix, dataFolder, passwordMinLength: min } = host
   const named = (name: string) => `${prefix}${name}`
   const common = settings.production ? 'refuse' : 'allow'
+  const seconds = { min: 1, max: 31_536_000 }
+  const days = { min: 1, max: 36_500 }
   const demoAccounts = settings.convenience(named('DEMO_ACCOUNTS'), host)
   const refused = !demoAccounts && (settings.production || !isLoopback(host.host))
   return {
@@ -210,20 +210,17 @@ export function accountSettings(settings: Settings, host: Host): AccountSettings
     demoAccountsRefusedFor: refused ? named('DEMO_ACCOUNTS') : undefined,
     logoutEndsCaller: host.logoutEndsCaller,
     refreshReuse: settings.choice(named('REFRESH_REUSE'), ['reject', 'revoke'], 'reject'),
-    sessionMaxDays: settings.integer(named('SESSION_MAX_DAYS'), 90, { min: 1, max: 36_500 }),
+    sessionMaxDays: settings.integer(named('SESSION_MAX_DAYS'), 90, days),
     failures: {
       limit: settings.integer(named('FAILURE_LIMIT'), 100, { min: 1 }),
-      windowSeconds: settings.integer(named('FAILURE_WINDOW_SECONDS'), 3600, {
-        min: 1,
-        max: YEAR_SECONDS,
-      }),
+      windowSeconds: settings.integer(named('FAILURE_WINDOW_SECONDS'), 3600, seconds),
     },
     failedLogins: {
       perNetwork: settings.integer(named('FAILURE_LIMIT_PER_NETWORK'), 1000, { min: 1 }),
       perAccount: settings.integer(named('FAILURE_LIMIT_PER_ACCOUNT'), 300, { min: 1 }),
     },
-    auditDays: settings.integer(named('AUDIT_DAYS'), 365, { min: 1, max: 36_500 }),
-    keyRotationDays: settings.integer(named('KEY_ROTATION_DAYS'), 90, { min: 1, max: 36_500 }),
+    auditDays: settings.integer(named('AUDIT_DAYS'), 365, days),
+    keyRotationDays: settings.integer(named('KEY_ROTATION_DAYS'), 90, days),
   }
 }
 

@@ -25,7 +25,7 @@ import {
   openAccounts,
 } from './accounts.ts'
 import { auditRoutes } from './audit/audit.routes.ts'
-import type { Origin } from './audit/audit.ts'
+import { type Origin, recordKeyEvents } from './audit/audit.ts'
 import { deleteOldAuditEvents } from './database/audit.repository.ts'
 import { freeNames } from './database/deletions.repository.ts'
 import { deleteEndedAttempts } from './database/failed-attempts.repository.ts'
@@ -44,9 +44,15 @@ import { measureAccounts } from './measure.ts'
 import { emailTaken, usernameTaken } from './problems.ts'
 import { accountGuard, type Callers } from './sessions/caller.ts'
 import { sessionRoutes } from './sessions/sessions.routes.ts'
+import { requireStillAdmin } from './users/changes.ts'
 import { registrationBody } from './users/schemas.ts'
 import { userRoutes } from './users/users.routes.ts'
 import { registerUser } from './users/users.ts'
+
+/** For the service keys of a host: their changes are audited, and whoever issues one is still an administrator. */
+export function keyRules<T extends AccountTables>(...audit: Parameters<typeof recordKeyEvents<T>>) {
+  return { record: recordKeyEvents<T>(...audit), admit: requireStillAdmin<T> }
+}
 
 /** The host's guard for recent reauthentication. */
 type Recent = (accounts: Accounts) => Guard

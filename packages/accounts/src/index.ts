@@ -16,7 +16,6 @@ export {
   type Origin,
   originOf,
   recordEvent,
-  recordKeyEvents,
   type SecurityEvent,
 } from './audit/audit.ts'
 export {
@@ -48,7 +47,7 @@ export {
   type User,
   updateSecondFactor,
 } from './database/users.repository.ts'
-export { mountAccounts } from './host.ts'
+export { keyRules, mountAccounts } from './host.ts'
 export { clientNetwork } from './passwords/passwords.ts'
 export { passwordQueueFull } from './passwords/pool.ts'
 export {
@@ -65,7 +64,7 @@ export { accountData } from './sessions/kept-data.ts'
 export { TokenPairReply } from './sessions/schemas.ts'
 export { openSession, type TokenPair } from './sessions/sessions.ts'
 export { type PasskeyStore, resetPassword, sessionsOf } from './users/access.ts'
-export { changeEmail, changeUser, requireStillAdmin } from './users/changes.ts'
+export { changeEmail, changeUser } from './users/changes.ts'
 export { cancelDeletion, eraseAccount, scheduleDeletion } from './users/deletion.ts'
 export { type DropFactor, type Operator, operatorOf } from './users/operator.ts'
 export { withOwnPassword } from './users/own-password.ts'

@@ -5,12 +5,11 @@ import {
   ADMIN_ROLE,
   accountData,
   FACTOR_EVENTS,
+  keyRules,
   mountAccounts,
   type Operator,
   openAccounts,
   operatorOf,
-  recordKeyEvents,
-  requireStillAdmin,
   type SecurityListener,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
@@ -217,9 +216,8 @@ function identityKeys(
   { production }: IdentityConfig,
   follow: SecurityListener,
 ): ServiceKeys {
-  const record = recordKeyEvents<IdentityTables>(clock, NAME, follow)
-  const admit = requireStillAdmin<IdentityTables>
-  return openServiceKeys(db, { clock, production, scopes: SCOPES, record, admit })
+  const rules = keyRules<IdentityTables>(clock, NAME, follow)
+  return openServiceKeys(db, { clock, production, scopes: SCOPES, ...rules })
 }
 
 type OperatorDesk = {

@@ -1,14 +1,13 @@
 import { stat } from 'node:fs/promises'
 import {
   ADMIN_ROLE,
+  keyRules,
   mountAccounts,
   type Operator,
   openAccounts,
   operatorOf,
   recordDenials,
   recordEvent,
-  recordKeyEvents,
-  requireStillAdmin,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
 import {
@@ -185,9 +184,8 @@ export async function openStorage(
     endpoints: limits.objectEndpoints,
   })
   const { db, withReserve } = database
-  const record = recordKeyEvents<StorageTables>(clock, SOURCE)
-  const admit = requireStillAdmin<StorageTables>
-  const keys = openServiceKeys(db, { clock, production, scopes: SCOPES, record, admit })
+  const rules = keyRules<StorageTables>(clock, SOURCE)
+  const keys = openServiceKeys(db, { clock, production, scopes: SCOPES, ...rules })
   const storage: Storage = {
     db,
     active: rememberActive(db, clock),
