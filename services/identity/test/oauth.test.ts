@@ -390,7 +390,7 @@ for (const engine of engines) {
         [
           ['SERVICE_KEY_CREATED', 'admin', `key ${id} (files)`, 'SUCCESS'],
           ['SERVICE_KEY_CREATED', 'admin', `key ${writer.id} (files)`, 'SUCCESS'],
-          ['USER_DISABLED', 'files', 'alice', 'SUCCESS'],
+          ['USER_DISABLED', `key ${writer.id} (files)`, 'alice', 'SUCCESS'],
           ['SERVICE_KEY_REVOKED', 'admin', `key ${id} (files)`, 'SUCCESS'],
           ['SERVICE_KEY_REFUSED', null, `key ${id} (files)`, 'REFUSED'],
         ],
