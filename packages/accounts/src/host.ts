@@ -49,7 +49,7 @@ import { registrationBody } from './users/schemas.ts'
 import { userRoutes } from './users/users.routes.ts'
 import { registerUser } from './users/users.ts'
 
-/** For the service keys of a host: their changes are audited, and whoever issues one is still an administrator. */
+/** The rules for a host's service keys: the audit records changes, and only a current administrator issues one. */
 export function keyRules<T extends AccountTables>(...audit: Parameters<typeof recordKeyEvents<T>>) {
   return { record: recordKeyEvents<T>(...audit), admit: requireStillAdmin<T> }
 }

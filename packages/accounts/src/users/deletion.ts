@@ -83,8 +83,9 @@ export async function cancelDeletion(
 const ORIGIN: Origin = { address: 'erasure', userAgent: null, requestId: null }
 
 /**
- * Erases an account whose deletion is due, in one transaction, except that a long audit is renamed before it. What remains is its id and, for 30 days, keyed
- * hashes of its username and address, which reserve them. Returns whether it was erased.
+ * Erases an account whose deletion is due, in one transaction; most of a long audit is renamed before it. What
+ * remains is its id and, for 30 days, keyed hashes of its username and address, which reserve them. Returns
+ * whether it was erased.
  */
 export async function eraseAccount(
   accounts: Accounts,

@@ -95,7 +95,7 @@ type SpeedGuard = {
   stop(): void
 }
 
-/** How often a silent client is looked at, in each window. */
+/** How many times a silent client is checked in each window. */
 const LOOKS = 20
 
 /**

@@ -154,7 +154,7 @@ function fieldOf({ instancePath, keyword, params, propertyName }: SchemaFault): 
   return parts.length === 0 ? 'body' : parts.join('.')
 }
 
-/** A choice of constants reports each of them as a fault: makes one fault of them that names all. */
+/** The validator reports a fault for each constant of a choice; merges them into one that names them all. */
 function withChoices(fault: SchemaFault, faults: SchemaFault[]): SchemaFault {
   if (fault.keyword !== 'const') return fault
   const allowedValues = faults

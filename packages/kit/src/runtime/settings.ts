@@ -68,7 +68,7 @@ export class Settings {
     this.#record({ name, found, expected, example })
   }
 
-  /** A setting that is read twice is reported once, and one whose file cannot be read only as that. */
+  /** Reports a setting that is read twice once, and nothing more about one whose file cannot be read. */
   #record(fault: SettingFault): void {
     const isKnown = this.faults.some(
       ({ name, expected }) =>

@@ -26,8 +26,8 @@ export type RefundStep =
 const REFUNDABLE = ['PAID', 'PARTIALLY_REFUNDED']
 
 /**
- * A refund with the reference of the request of which no attempt is known: it was made after the backup that
- * this database was restored from.
+ * Plans for a refund that has the reference of the request but no attempt here: it was made after the backup
+ * that this database was restored from.
  */
 export function planFoundRefund(
   record: PaymentRecord,

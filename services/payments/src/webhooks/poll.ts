@@ -36,7 +36,7 @@ export async function pollEvents(payments: Payments, signal: AbortSignal): Promi
     if (cutShort) payments.log.warn({ ...poll.window }, CUT_SHORT)
     poll = next === null ? finished(poll) : { ...poll, window: { ...poll.window, after: next } }
     await upsertEventPoll(db, poll)
-    // The window that a backup was taken in may have ended long ago.
+    // A window that was open when the backup was made may have ended long ago.
     if (restored && !poll.window && poll.polledUntil < until) poll = windowOf(poll, until)
   }
 }

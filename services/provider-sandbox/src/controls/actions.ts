@@ -15,7 +15,7 @@ const GOOD_CARD = '4242424242424242'
 const DECLINED_CARD = '4000000000000002'
 const GOOD_ACCOUNT = '000123456789'
 
-/** Card and account numbers are documented in groups. */
+/** The documents write card and account numbers in groups of digits. */
 const ungrouped = (number: string) => number.replaceAll(/\s/g, '')
 
 export const payWithCard = (sandbox: Sandbox, id: string, card = GOOD_CARD) =>

@@ -94,7 +94,7 @@ async function receive(request: Request, reply: Reply, storage: Storage): Promis
   }
 }
 
-/** A body too large for anyone has any room: it is then refused for its size, and not for the quota. */
+/** Skips the quota for a body over the size limit, which is refused for its size later. */
 async function roomFor({ caller, headers }: Request, storage: Storage): Promise<number> {
   const length = headers['content-length']
   if (length === undefined) return requireRoom(storage, caller, Number.POSITIVE_INFINITY)

@@ -52,7 +52,7 @@ const CLOSINGS = new Map([
   ["'", "'"],
 ])
 
-/** The end of a part that contains everything up to its closing; -1 without one. */
+/** The index after the closing mark of a part; -1 if the mark is missing. */
 function endOfPart(text: string, opening: string, start = 0): number {
   const closing = CLOSINGS.get(opening) ?? ''
   const at = text.indexOf(closing, start + opening.length)

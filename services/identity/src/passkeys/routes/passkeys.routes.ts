@@ -189,7 +189,7 @@ function loginRoutes(server: Server, passkeys: Passkeys, requireCsrf: Guard): vo
 
 /** When passkeys are switched off, ceremonies are refused, but the CSRF token still works. */
 export function disabledPasskeyRoutes(server: Server, csrf: CsrfTokens): void {
-  // Also as a hook: it runs before the body is read, which may be faulty.
+  // In a hook too, because a malformed body would be refused before the handler runs.
   const refuse = async () => {
     throw passkeysDisabled()
   }

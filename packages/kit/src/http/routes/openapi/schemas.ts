@@ -106,7 +106,7 @@ export function exampleOf(given: unknown): unknown {
   }
 }
 
-/** False for text that could be anything. */
+/** False for free text that has no example of its own. */
 export function hasExample(given: unknown): boolean {
   const { examples, anyOf, ...schema } = given as Described
   if (examples?.length || schema.const !== undefined || schema.enum) return true
