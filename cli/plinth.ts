@@ -159,7 +159,7 @@ function givenOf(
 
 function readSettingsFile(file: string | undefined, env: Env): void {
   try {
-    readEnvFile(file, env)
+    readEnvFile(env, file)
   } catch (error) {
     if (file === undefined) throw error
     throw new CommandError(EXIT.noInput, `--settings ${(error as Error).message}.`, {

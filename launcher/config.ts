@@ -86,11 +86,13 @@ export function loadManagement(env: Env = process.env) {
     if (settings.optional('SUITE_MANAGEMENT_PORT') === undefined) return undefined
     const host = settings.text('SUITE_MANAGEMENT_HOST', '127.0.0.1')
     const port = settings.integer('SUITE_MANAGEMENT_PORT', 9464, { max: 65535 })
-    const token = settings.optional('METRICS_TOKEN')
+    const token = settings.secret('METRICS_TOKEN', { fewest: SHORTEST_TOKEN })
     if (!isLoopback(host) && token === undefined)
-      settings.fault('METRICS_TOKEN', 'Expected a secret: SUITE_MANAGEMENT_HOST is not loopback.')
-    if (token !== undefined && token.length < SHORTEST_TOKEN)
-      settings.fault('METRICS_TOKEN', `Expected at least ${SHORTEST_TOKEN} characters.`)
+      settings.fault(
+        'METRICS_TOKEN',
+        'Expected a secret: SUITE_MANAGEMENT_HOST is not loopback.',
+        '$(openssl rand -base64 24)',
+      )
     const portSetting = 'SUITE_MANAGEMENT_PORT'
     const level = logLevel(settings, 'SUITE_')
     return { host, port, portSetting, token, logLevel: level, backups: backupSettings(settings) }

@@ -230,7 +230,7 @@ function firstAdmin(settings: Settings, prefix: string): FirstAdmin | undefined 
   const password = settings.raw(`${prefix}ADMIN_PASSWORD`)
   const email = settings.text(`${prefix}ADMIN_EMAIL`, `${username}@localhost`)
   if (username === undefined) return undefined
-  if (!password) settings.fault(`${prefix}ADMIN_PASSWORD`, `Expected the password of ${setting}.`)
+  if (!password) settings.required(`${prefix}ADMIN_PASSWORD`, '$(openssl rand -base64 24)')
   return { setting, username, email, password: password ?? '' }
 }
 

@@ -214,12 +214,19 @@ async function prepareFirstAdmin(accounts: Accounts, { log }: Server): Promise<v
   }
 }
 
+const EXAMPLES: Record<string, string> = {
+  username: 'admin',
+  email: 'admin@example.com',
+  password: '$(openssl rand -base64 24)',
+}
+
 function refused({ setting }: FirstAdmin, faults: string[]): SettingsError {
   return new SettingsError(
     faults.map((fault) => {
       const [field = '', ...rest] = fault.split(': ')
       const name = setting.replace(/USERNAME$/, field.toUpperCase())
-      return { name, found: '(set)', expected: `It ${rest.join(': ')}.` }
+      const expected = `It ${rest.join(': ')}.`
+      return { name, found: '(set)', expected, example: EXAMPLES[field] ?? '' }
     }),
   )
 }

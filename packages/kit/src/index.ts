@@ -173,7 +173,7 @@ export {
   type ServiceSettings,
   serviceSettings,
 } from './runtime/service-settings.ts'
-export { type Env, readEnvFile, readSettings, Settings, SettingsError } from './runtime/settings.ts'
+export { type Env, readSettings, Settings, SettingsError } from './runtime/settings.ts'
 export { addChosenKey } from './service-keys/chosen-key.ts'
 export { startKeyNotices } from './service-keys/expiring-keys.ts'
 export {

@@ -64,6 +64,7 @@ export function loadConfig(env: Env = process.env) {
 function introspectionKey(settings: Settings): string | undefined {
   const name = 'IDENTITY_INTROSPECTION_KEY'
   const key = settings.optional(name)
-  if (key !== undefined && !isKeyText(key)) settings.fault(name, 'Expected a service key: plk_….')
+  if (key !== undefined && !isKeyText(key))
+    settings.fault(name, 'Expected a service key.', 'plk_live_…')
   return key
 }

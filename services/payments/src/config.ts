@@ -127,7 +127,11 @@ function accessSettings(settings: Settings, { host }: { host: string }) {
       'keys',
     )
   if (issuer && access !== 'issuer')
-    settings.fault('PAYMENTS_ACCESS', 'Expected issuer, because PAYMENTS_REQUIRE_ISSUER is set.')
+    settings.fault(
+      'PAYMENTS_ACCESS',
+      'Expected issuer, because PAYMENTS_REQUIRE_ISSUER is set.',
+      'issuer',
+    )
   if (access === 'issuer' && !issuer)
     settings.fault(
       'PAYMENTS_REQUIRE_ISSUER',
@@ -164,7 +168,11 @@ function requireSafeLiveSettings(
     )
   const isFaulty = settings.faults.some(({ name }) => name === 'PROVIDER_API_BASE')
   if (apiBase.startsWith('http:') && !isOnThisMachine(apiBase) && !isFaulty)
-    settings.fault('PROVIDER_API_BASE', 'Expected https: a live provider key is sent there.')
+    settings.fault(
+      'PROVIDER_API_BASE',
+      'Expected https: a live provider key is sent there.',
+      'https://api.stripe.com',
+    )
   const pages = { PROVIDER_SUCCESS_URL: successUrl, PROVIDER_CANCEL_URL: cancelUrl }
   for (const [name, url] of Object.entries(pages))
     if (isOnThisMachine(url))

@@ -15,11 +15,19 @@ export function loadConfig(env: Env = process.env) {
       )
     const database = databaseUrl(settings, 'SANDBOX_', service.dataFolder, 'sandbox')
     if (!database.startsWith('sqlite:'))
-      settings.fault('SANDBOX_DATABASE_URL', 'Expected sqlite:<file>; the sandbox is one process.')
+      settings.fault(
+        'SANDBOX_DATABASE_URL',
+        'Expected sqlite:<file>; the sandbox is one process.',
+        'sqlite:data/sandbox.db',
+      )
     const webhookUrl = settings.optional('SANDBOX_WEBHOOK_URL')
     const webhookSecret = settings.secret('SANDBOX_WEBHOOK_SECRET', { fewest: 16 })
     if (webhookUrl !== undefined && webhookSecret === undefined)
-      settings.fault('SANDBOX_WEBHOOK_SECRET', 'Expected the secret of SANDBOX_WEBHOOK_URL.')
+      settings.fault(
+        'SANDBOX_WEBHOOK_SECRET',
+        'Expected the secret of SANDBOX_WEBHOOK_URL.',
+        'whsec_$(openssl rand -hex 16)',
+      )
     return {
       ...service,
       databaseUrl: database,

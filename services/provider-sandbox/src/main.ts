@@ -1,9 +1,8 @@
-import { readEnvFile, run } from '@plinth/kit'
+import { run } from '@plinth/kit'
 import { createProviderSandbox } from './app.ts'
 import { loadConfig } from './config.ts'
 
 await run(async () => {
-  readEnvFile()
   const config = loadConfig()
   const server = await createProviderSandbox(config)
   return { server, host: config.host, port: config.port, portSetting: 'SANDBOX_PORT' }

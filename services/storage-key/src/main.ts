@@ -1,9 +1,8 @@
-import { readEnvFile, run } from '@plinth/kit'
+import { run } from '@plinth/kit'
 import { createStorageKey } from './app.ts'
 import { loadConfig } from './config.ts'
 
 await run(async () => {
-  readEnvFile()
   const config = loadConfig()
   return { ...config, server: await createStorageKey(config), portSetting: 'STORAGE_KEY_PORT' }
 })

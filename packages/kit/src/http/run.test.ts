@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
@@ -129,6 +130,16 @@ describe('a running service', () => {
 
     assert.equal(status, 78)
     assert.match(String(stderr), /2 settings need attention[\s\S]*SMALL_PORT[\s\S]*SMALL_GREETING/)
+  })
+
+  test('settings come from .env too, even if it begins with a byte order mark', (t) => {
+    const cwd = mkdtempSync(join(tmpdir(), 'plinth-run-'))
+    t.after(() => rmSync(cwd, { recursive: true }))
+    writeFileSync(join(cwd, '.env'), '\uFEFFSMALL_PORT=eighty\nSMALL_GREETING=hello\n')
+
+    const { stderr } = spawnSync(process.execPath, [SMALL_SERVICE], { env: COMPILED, cwd })
+
+    assert.match(String(stderr), /1 setting needs attention[\s\S]*SMALL_PORT/)
   })
 
   test('--help explains how to run it, and runs nothing', () => {

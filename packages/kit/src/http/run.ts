@@ -5,13 +5,13 @@ import { setTimeout } from 'node:timers/promises'
 import { StartError } from '../problems.ts'
 import { armFailPoint } from '../runtime/fail-point.ts'
 import { hostUrl } from '../runtime/service-settings.ts'
-import { SettingsError } from '../runtime/settings.ts'
+import { readEnvFile, SettingsError } from '../runtime/settings.ts'
 import { SealBrokenError } from '../tokens/sealed-text.ts'
 import type { Server } from './framework.ts'
 
 export type Running = Address & { server: Server; drainSeconds?: number }
 
-/** Runs a service as a process of its own, from start to exit. */
+/** Runs a service as a process of its own, from start to exit, with the settings of `.env`. */
 export async function run(
   start: () => Promise<Running>,
   closeOn: (close: () => Promise<void>) => void = closeOnSignals,
@@ -22,6 +22,7 @@ export async function run(
   }
   armFailPoint(process.env)
   try {
+    readEnvFile(process.env)
     const running = await start()
     closeOn(() => closeGracefully(running.server, running.drainSeconds))
     const { server } = running

@@ -195,7 +195,11 @@ export function issuerKey(settings: Settings, setting: string): string | undefin
   const name = `${setting}_KEY`
   const key = settings.optional(name)
   if (key === undefined && settings.production && settings.optional(setting) !== undefined)
-    settings.fault(name, 'Expected a service key of the issuer with the scope tokens:introspect.')
+    settings.fault(
+      name,
+      'Expected a service key of the issuer with the scope tokens:introspect.',
+      'plk_live_…',
+    )
   return key
 }
 

@@ -22,13 +22,14 @@ describe('settings', () => {
         size: settings.size('A_SIZE', 1),
         flag: settings.flag('A_FLAG', true),
         url: settings.url('A_URL', 'http://localhost'),
-        needed: settings.text('A_NEEDED'),
+        needed: settings.required('A_NEEDED', 'a value'),
       }))
 
     assert.throws(read, (error: SettingsError) => {
       const names = error.faults.map(({ name }) => name)
       assert.deepEqual(names, ['A_PORT', 'A_SIZE', 'A_FLAG', 'A_URL', 'A_NEEDED'])
       assert.match(error.message, /5 settings need attention \(nothing was started\)/)
+      assert.equal(error.message.match(/For example: /g)?.length, 5)
       assert.doesNotMatch(error.message, /ftp:\/\/secret/)
       return error instanceof SettingsError
     })
@@ -53,7 +54,7 @@ describe('settings', () => {
     const file = join(folderFor(t), 'secret')
     writeFileSync(file, 'from the file\n')
 
-    const value = readSettings({ KEY_FILE: file }, (settings) => settings.text('KEY'))
+    const value = readSettings({ KEY_FILE: file }, (settings) => settings.text('KEY', 'x'))
     const missing = () => readSettings({ KEY_FILE: '/nowhere' }, (s) => s.text('KEY', 'x'))
 
     assert.equal(value, 'from the file')
@@ -65,7 +66,7 @@ describe('settings', () => {
     const read = () =>
       readSettings(env, (settings) => {
         settings.secret('KEY', { fewest: 20 })
-        settings.text('KEY')
+        settings.required('KEY', 'x')
         settings.secret('OTHER', { fewest: 20 })
       })
 
@@ -86,7 +87,7 @@ describe('settings', () => {
     writeFileSync(file, 'A_FILE=/from/file\nB=from file\nC=from file\n')
     const env: Env = { A: 'set', B_FILE: '/set' }
 
-    readEnvFile(file, env)
+    readEnvFile(env, file)
 
     assert.deepEqual(env, { A: 'set', B_FILE: '/set', C: 'from file' })
   })
@@ -96,7 +97,7 @@ describe('settings', () => {
     writeFileSync(file, '\uFEFFFIRST=1\nSECOND=2\n')
     const env: Env = { SECOND: 'set before' }
 
-    readEnvFile(file, env)
+    readEnvFile(env, file)
 
     assert.deepEqual(env, { FIRST: '1', SECOND: 'set before' })
   })

@@ -5,7 +5,7 @@ import { isLoopback } from './networks.ts'
 
 export type Env = Record<string, string | undefined>
 
-type SettingFault = { name: string; found: string; expected: string; example?: string }
+type SettingFault = { name: string; found: string; expected: string; example: string }
 
 /** Lists every fault in the settings, so that all of them can be fixed at once. */
 export class SettingsError extends Error {
@@ -21,8 +21,7 @@ export class SettingsError extends Error {
 function describe(faults: SettingFault[]): string {
   const count = faults.length === 1 ? '1 setting needs' : `${faults.length} settings need`
   const lines = faults.map(({ name, found, expected, example }) => {
-    const hint = example === undefined ? '' : ` For example: ${name}=${example}`
-    return `  ${name}  ${found}\n      ${expected}${hint}`
+    return `  ${name}  ${found}\n      ${expected} For example: ${name}=${example}`
   })
   return `${count} attention (nothing was started)\n\n${lines.join('\n')}`
 }
@@ -63,7 +62,7 @@ export class Settings {
   }
 
   /** Records a fault and continues, so that the others are found too. The value is never shown. */
-  fault(name: string, expected: string, example?: string): void {
+  fault(name: string, expected: string, example: string): void {
     const found = this.raw(name) === undefined ? '(not set)' : '(set)'
     this.#record({ name, found, expected, example })
   }
@@ -100,9 +99,14 @@ export class Settings {
     return value === '' ? undefined : value
   }
 
-  text(name: string, fallback?: string): string {
-    const value = this.optional(name) ?? fallback
-    if (value === undefined) this.fault(name, 'Expected a value.')
+  text(name: string, fallback: string): string {
+    return this.optional(name) ?? fallback
+  }
+
+  /** A value that has no default. */
+  required(name: string, example: string): string {
+    const value = this.optional(name)
+    if (value === undefined) this.fault(name, 'Expected a value.', example)
     return value ?? ''
   }
 
@@ -214,11 +218,9 @@ export class Settings {
 }
 
 /** Loads settings from `.env` in the working directory, or from `file`; variables already set win. */
-export function readEnvFile(file?: string, env?: Env): void {
+export function readEnvFile(env: Env, file?: string): void {
   if (file === undefined && !existsSync('.env')) return
-  const path = file ?? '.env'
-  if (env === undefined) process.loadEnvFile(path)
-  else Object.assign(env, notIn(env, parseEnv(readText(path))))
+  Object.assign(env, notIn(env, parseEnv(readText(file ?? '.env'))))
 }
 
 /** A setting that is given as `X` is not read from `X_FILE` in the file, nor the other way round. */

@@ -10,7 +10,7 @@ import { readSettings } from '../../src/runtime/settings.ts'
 await run(async () => {
   const config = readSettings(process.env, (settings) => ({
     ...serviceSettings(settings, 'SMALL_', { port: 8099 }),
-    greeting: settings.text('SMALL_GREETING'),
+    greeting: settings.required('SMALL_GREETING', 'hello'),
   }))
   const log = createLogger('small', config.logLevel)
   const server = createServer({ log, clock: systemClock })

@@ -66,7 +66,9 @@ function keepsMails(settings: Settings, fallback: boolean): boolean {
 
 function sender(settings: Settings, needed: boolean, publicUrl: string): string {
   const fallback = `plinth@${new URL(publicUrl).hostname}`
-  const from = needed ? settings.text('MAIL_FROM') : settings.text('MAIL_FROM', fallback)
+  const from = needed
+    ? settings.required('MAIL_FROM', 'accounts@example.com')
+    : settings.text('MAIL_FROM', fallback)
   if (needed && from !== '' && !isMailable(from))
     settings.fault('MAIL_FROM', 'Expected a plain address.', 'accounts@example.com')
   return from
