@@ -1,11 +1,18 @@
 /** The API for host programs: `import { createIdentity } from 'plinth'`. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { accessDenied, prepareToListen, type Server, type ServiceSettings } from '@plinth/kit'
+import {
+  accessDenied,
+  prepareToListen,
+  type Server,
+  type ServiceSettings,
+  targetOf,
+} from '@plinth/kit'
 import { services } from '../launcher/services.ts'
 
 /** A request as the host's guard sees it. */
 export type GuardedRequest = {
   method: string
+  /** As requested: percent-encoded, and without the query. */
   path: string
   headers: Record<string, string | string[] | undefined>
   /** The address of the client, also behind trusted proxies. */
@@ -15,7 +22,8 @@ export type GuardedRequest = {
 /**
  * The host's own guard: decides whether a request may proceed to the service's own checks. The action is
  * the `operationId` of the API document (`refund`), the resource is the path (`/api/payments/7/refund`).
- * `false` answers 403 `ACCESS_DENIED`. It is not called for health, the API document and consoles.
+ * `false` answers 403 `ACCESS_DENIED`. It is not called for what is public outside `/api`: health, public
+ * keys, the API document and pages.
  */
 export type Authorize = (
   request: GuardedRequest,
@@ -53,7 +61,12 @@ export function createPayments(options?: ServiceOptions): Promise<Service> {
   return create('payments', options)
 }
 
-export function createProviderSandbox(options?: ServiceOptions): Promise<Service> {
+/** Has no API document, and so no actions to authorize. */
+export async function createProviderSandbox(
+  options?: Pick<ServiceOptions, 'settings'>,
+): Promise<Service> {
+  const { authorize }: ServiceOptions = options ?? {}
+  if (authorize) throw new TypeError('The sandbox does not take "authorize".')
   return create('provider-sandbox', options)
 }
 
@@ -63,10 +76,17 @@ async function create(
 ): Promise<Service> {
   const entry = services.find((service) => service.name === name)
   if (!entry) throw new Error(`There is no service "${name}".`)
+  requireStrings(settings)
   const { config, create: open } = await entry.prepare(settings)
   const server = await open()
   if (authorize) guard(server, authorize)
   return serviceOf(server, config)
+}
+
+function requireStrings(settings: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(settings))
+    if (value !== undefined && typeof value !== 'string')
+      throw new TypeError(`The setting ${name} must be a string.`)
 }
 
 async function serviceOf(server: Server, config: ServiceSettings): Promise<Service> {
@@ -84,9 +104,12 @@ async function serviceOf(server: Server, config: ServiceSettings): Promise<Servi
 /** Runs before the service's own guards, so that a request refused by the host costs no lookup. */
 function guard(server: Server, authorize: Authorize): void {
   server.addHook('onRequest', async (request) => {
-    const { operationId, tags = [] } = (request.routeOptions.schema ?? {}) as Documented
-    if (operationId === undefined || tags.includes('Operations')) return
-    const path = request.url.split('?', 1)[0] ?? ''
+    const { url = '', schema } = request.routeOptions
+    const { operationId, tags = [] } = (schema ?? {}) as Documented
+    const isPublic = tags.includes('Operations') && !url.startsWith('/api/')
+    if (operationId === undefined || isPublic) return
+    // Not `request.url`: the key edition routes on another path than the one requested.
+    const path = targetOf(request).split('?', 1)[0] ?? ''
     const { method, headers, ip } = request
     if (!(await authorize({ method, path, headers, address: ip }, operationId, path)))
       throw accessDenied()

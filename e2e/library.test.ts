@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import {
+  type Authorize,
+  createIdentity,
+  createPayments,
+  createProviderSandbox,
+  createStorageFull,
+  createStorageKey,
+  type ServiceOptions,
+} from '../release/library.ts'
+
+const CREATE = { createIdentity, createStorageFull, createStorageKey, createPayments }
+const KEY = 'storage-local-dev-key'
+const PORTS = {
+  IDENTITY_PORT: '0',
+  STORAGE_FULL_PORT: '0',
+  STORAGE_KEY_PORT: '0',
+  PAYMENTS_PORT: '0',
+}
+/** Health, public keys, the API document and pages. */
+const PUBLIC = /^\/(actuator|api-test|reference|account|openapi\.json|\.well-known)?(\/|$)/
+
+type Name = keyof typeof CREATE
+type Operation = { operationId: string }
+
+async function start(t: TestContext, name: Name, authorize?: Authorize): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'plinth-library-'))
+  const settings = {
+    ...PORTS,
+    SUITE_DATA: folder,
+    PAYMENTS_OPERATIONS: 'on',
+    LOG_LEVEL: 'fatal',
+  }
+  const service = await CREATE[name]({ settings, authorize })
+  t.after(async () => {
+    await service.close()
+    await rm(folder, { recursive: true })
+  })
+  return service.listen()
+}
+
+function send(url: string, method = 'GET'): Promise<Response> {
+  return fetch(url, { method, headers: { 'x-api-key': KEY } })
+}
+
+describe('the guard of a host program', () => {
+  for (const name of Object.keys(CREATE) as Name[])
+    test(`is asked about every operation of ${name} that is not public`, async (t) => {
+      const asked = new Set<string>()
+      const url = await start(t, name, (_request, action) => {
+        asked.add(action)
+        return false
+      })
+      const document = (await (await send(`${url}/openapi.json`)).json()) as {
+        paths: Record<string, Record<string, Operation>>
+      }
+      const operations = Object.entries(document.paths)
+        .filter(([path]) => !PUBLIC.test(path))
+        .flatMap(([path, methods]) =>
+          Object.entries(methods).map(([method, { operationId }]) => ({
+            target: path.replaceAll(/\{\w+\}/g, '1'),
+            method: method.toUpperCase(),
+            operationId,
+          })),
+        )
+      assert.ok(operations.length >= 5)
+
+      for (const { target, method, operationId } of operations) {
+        const { status } = await send(url + target, method)
+
+        assert.equal(status, 403, `${method} ${target}`)
+        assert.ok(asked.has(operationId), operationId)
+      }
+    })
+
+  test('gets the path as it was requested, without the query', async (t) => {
+    const resources: string[] = []
+    const authorize: Authorize = ({ path }, _action, resource) => {
+      resources.push(path, resource)
+      return false
+    }
+    const storage = await start(t, 'createStorageKey', authorize)
+    const payments = await start(t, 'createPayments', authorize)
+
+    await send(`${storage}/file/a%20b.png?x=1`)
+    await send(`${storage}/file/c.png`, 'DELETE')
+    await send(`${payments}/api/payments?page=1`)
+
+    const requested = ['/file/a%20b.png', '/file/c.png', '/api/payments']
+    assert.deepEqual(
+      resources,
+      requested.flatMap((path) => [path, path]),
+    )
+  })
+
+  test('cannot be set for the sandbox, which has no operations to ask about', async () => {
+    const options: ServiceOptions = { authorize: () => false }
+
+    await assert.rejects(createProviderSandbox(options), /sandbox does not take "authorize"/)
+  })
+})
+
+test('a setting that is not a string is named', async () => {
+  const settings = { PAYMENTS_PORT: 9084 } as unknown as Record<string, string>
+
+  await assert.rejects(createPayments({ settings }), /PAYMENTS_PORT must be a string/)
+})
