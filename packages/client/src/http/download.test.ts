@@ -18,6 +18,7 @@ async function startServer(t: TestContext, { cutAfter = [], etags = ['"one"'] }:
     const cut = cutAfter[ranges.length]
     const { range } = request.headers
     ranges.push(range)
+    if (request.headers['if-none-match'] === etag) return response.writeHead(304, { etag }).end()
     const isSame = request.headers['if-range'] === undefined || request.headers['if-range'] === etag
     const [, from = '0', to = ''] = (isSame && /^bytes=(\d+)-(\d*)$/.exec(range ?? '')) || []
     const start = Number(from)
@@ -56,14 +57,24 @@ test('a download whose connection breaks three times arrives whole', async (t) =
   ])
 })
 
-test('the download of a range resumes within that range', async (t) => {
-  const { send, ranges } = await startServer(t, { cutAfter: [10] })
+for (const name of ['range', 'Range'])
+  test(`the download of a range resumes within that range, asked for as ${name}`, async (t) => {
+    const { send, ranges } = await startServer(t, { cutAfter: [10] })
 
-  const response = await download(send, '/file', { headers: { range: 'bytes=1000-1999' } })
+    const response = await download(send, '/file', { headers: { [name]: 'bytes=1000-1999' } })
 
-  assert.equal(response.status, 206)
-  assert.ok((await bytesOf(response)).equals(CONTENT.subarray(1000, 2000)))
-  assert.deepEqual(ranges, ['bytes=1000-1999', 'bytes=1010-1999'])
+    assert.equal(response.status, 206)
+    assert.ok((await bytesOf(response)).equals(CONTENT.subarray(1000, 2000)))
+    assert.deepEqual(ranges, ['bytes=1000-1999', 'bytes=1010-1999'])
+  })
+
+test('a file that the caller has already is a 304 without a body', async (t) => {
+  const { send } = await startServer(t, {})
+
+  const response = await download(send, '/file', { headers: { 'if-none-match': '"one"' } })
+
+  assert.equal(response.status, 304)
+  assert.equal((await bytesOf(response)).length, 0)
 })
 
 test('a file that changed in the meantime is not pieced together', async (t) => {

@@ -13,10 +13,14 @@ const STALLED_MS = 30_000
 export async function download(
   send: Send,
   path: string,
-  { headers, signal }: DownloadOptions = {},
+  { headers: given, signal }: DownloadOptions = {},
 ): Promise<Response> {
-  const request = (more?: Record<string, string>) =>
-    send('GET', path, { headers: { ...headers, ...more }, signal, stream: true })
+  // In lower case, so that the range of the rest replaces a `Range` of the caller.
+  const headers = Object.fromEntries(new Headers(given))
+  const request = (more?: Record<string, string>) => {
+    const call = { headers: { ...headers, ...more }, signal, stream: true }
+    return send('GET', path, { ...call, accept: [304] })
+  }
   const first = await request()
   const etag = first.headers.get('etag')
   const extent = extentOf(first)

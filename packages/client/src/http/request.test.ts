@@ -196,4 +196,24 @@ describe('an upload', () => {
 
     assert.equal((await uploaded).status, 200)
   })
+
+  test('that is refused before all of it was sent leaves no timer behind', async () => {
+    let rest: ReadableStream<Uint8Array> | undefined
+    const refuse: typeof fetch = async (_url, init) => {
+      rest = init?.body as ReadableStream<Uint8Array>
+      return new Response('{}', { status: 413 })
+    }
+    const send = sender('http://localhost', { fetch: refuse })
+    const before = timers()
+
+    await assert.rejects(send('POST', '/', uploadOf(MEGABYTE, 'a.png')), { status: 413 })
+    // Fetch may go on taking bytes after the answer.
+    for await (const _ of rest ?? []);
+
+    assert.equal(timers(), before)
+  })
 })
+
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+}

@@ -70,11 +70,14 @@ async function sendOnce(
   const stop = new AbortController()
   const abort = () => stop.abort(signal?.reason)
   let timer: ReturnType<typeof setTimeout> | undefined
+  let isOver = false
   const wait = () => {
     clearTimeout(timer)
     timer = setTimeout(() => stop.abort(new TimeoutError()), timeoutMs)
   }
   const sentMore = (bytes: number) => {
+    // A refusal may arrive before the end of the body, and fetch goes on taking bytes for a while.
+    if (isOver) return
     wait()
     call.onSent?.(bytes)
   }
@@ -92,6 +95,7 @@ async function sendOnce(
     if (stop.signal.aborted) throw stop.signal.reason
     throw error instanceof ProblemError || signal?.aborted ? error : new ConnectionError(error)
   } finally {
+    isOver = true
     clearTimeout(timer)
     // For a stream the signal must still be able to stop the body.
     if (!call.stream) signal?.removeEventListener('abort', abort)
