@@ -13,7 +13,7 @@ async function startClient(t: TestContext, around: (send: Fetch) => Fetch = (sen
   for (const one of [client, second]) await one.logIn(ALICE.username, ALICE.password)
   const own = (await client.sessions()).find(({ current }) => current)
   const isOver = async () => !(await second.sessions()).some(({ id }) => id === own?.id)
-  return { api, client, clock, isOver }
+  return { api, client, clock, isOver, second }
 }
 
 /** Runs `first` before the first request to a path is sent. */
@@ -69,6 +69,18 @@ describe('logOut() of the client ends the session at the service', () => {
     assert.equal(client.session.signedIn, false)
     assert.equal(await isOver(), true)
   })
+
+  for (const [when, seconds] of Object.entries({ valid: 0, expired: 900 }))
+    test(`and succeeds when it was ended elsewhere, with a ${when} access token`, async (t) => {
+      const { client, clock, second } = await startClient(t)
+      const other = (await second.sessions()).find(({ current }) => !current)
+      await second.endSession(other?.id ?? 0)
+      clock.advance(seconds)
+
+      await client.logOut()
+
+      assert.equal(client.session.signedIn, false)
+    })
 
   test('and keeps the tokens when the service is unreachable', async (t) => {
     const cut = before('/api/auth/logout', () => Promise.reject(new Error('no network')))

@@ -112,7 +112,12 @@ export class Session {
       named = pair
       return { json: { refreshToken: pair?.refreshToken } }
     }
-    await nothingOf(this.send('POST', '/api/auth/logout', logout, 0))
+    try {
+      await nothingOf(this.send('POST', '/api/auth/logout', logout, 0))
+    } catch (error) {
+      // The session was ended elsewhere, and the refused refresh has forgotten its tokens.
+      if (!isUnauthorized(error) || this.signedIn) throw error
+    }
     if (this.#refreshing || !isSame(this.#store.get(), named)) return this.end()
     this.pair = undefined
   }
