@@ -96,6 +96,14 @@ describe('verifyWebhook', () => {
     await assert.rejects(verifyWebhook(parsed), /express\.raw/)
   })
 
+  test('says so when the secret is missing or is not one', async () => {
+    for (const secrets of [process.env.NO_SUCH_SECRET as string, '', 'whsec_', 'whsec_!', ['']])
+      await assert.rejects(verifyWebhook({ ...delivery(), secrets }), {
+        name: 'TypeError',
+        message: 'A webhook secret must be whsec_ followed by base64',
+      })
+  })
+
   test('uses the current time by default', async () => {
     const { now: _, ...given } = delivery({ at: Math.floor(Date.now() / 1000) })
 
