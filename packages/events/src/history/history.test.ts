@@ -382,7 +382,19 @@ for (const engine of engines)
 
       assert.deepEqual([failed, all], [1, 4])
       assert.equal(received().filter((number) => number === 0).length, 1)
-      assert.equal(await recover({ since, until: '2000-01-01T00:00:00Z' }), undefined)
+    })
+
+    test('a time range that cannot be recovered is refused by the time that is wrong', async (t) => {
+      const { api, endpoint } = await start(t)
+      const { id } = await endpoint(await startReceiver(t))
+      const errors = async (body: object) =>
+        (await api.post(`/api/webhooks/endpoints/${id}/recover`, body)).body.errors
+      const since = '2999-01-01T00:00:00Z'
+
+      assert.deepEqual(await errors({ since, until: '2000-01-01T00:00:00Z' }), [
+        'until: must not be before since',
+      ])
+      assert.deepEqual(await errors({ since }), ['since: must not be in the future'])
     })
 
     test('a reader reports its forwards, and the newest 20 are kept with the event', async (t) => {

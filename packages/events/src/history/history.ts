@@ -130,9 +130,11 @@ type Recovery = { since: Date; until?: Date; failedOnly?: boolean }
 export async function recoverEndpoint(
   events: Events,
   endpointId: string,
-  { since, until = events.clock(), failedOnly = true }: Recovery,
+  { since, until: given, failedOnly = true }: Recovery,
 ): Promise<number> {
-  if (until < since) throw validationFailed(['until: must not be before since'])
+  const until = given ?? events.clock()
+  const fault = given ? 'until: must not be before since' : 'since: must not be in the future'
+  if (until < since) throw validationFailed([fault])
   await catchUp(events)
   return inTransaction(events.db, async (transaction) => {
     const endpoint = await findEndpoint(transaction, endpointId)
