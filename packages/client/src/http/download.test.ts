@@ -2,16 +2,24 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { download } from './download.ts'
-import { sender } from './request.ts'
+import { type Send, sender } from './request.ts'
 
 const CONTENT = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251))
 
-type Options = { cutAfter?: number[]; etags?: string[] }
+type Options = {
+  cutAfter?: number[]
+  /** Sends no more than this many bytes of a reply, and leaves it open. */
+  holdAfter?: number
+  etags?: string[]
+}
 
 /** Serves ranges of the content, and cuts off the first replies after the given numbers of bytes. */
-async function startServer(t: TestContext, { cutAfter = [], etags = ['"one"'] }: Options) {
+async function startServer(
+  t: TestContext,
+  { cutAfter = [], holdAfter, etags = ['"one"'] }: Options,
+) {
   const ranges: (string | undefined)[] = []
   const server = createServer((request, response) => {
     const etag = etags[Math.min(ranges.length, etags.length - 1)] ?? ''
@@ -29,6 +37,7 @@ async function startServer(t: TestContext, { cutAfter = [], etags = ['"one"'] }:
       response.writeHead(206, { ...headers, 'content-range': extent })
     } else response.writeHead(200, headers)
     const body = CONTENT.subarray(start, end + 1)
+    if (holdAfter !== undefined) return response.write(body.subarray(0, holdAfter))
     if (cut === undefined) return response.end(body)
     return response.write(body.subarray(0, cut), () => response.destroy())
   })
@@ -103,13 +112,53 @@ test('a file without a strong ETag is not resumed', async (t) => {
   assert.equal(ranges.length, 1)
 })
 
-test('a reader can cancel the download', async (t) => {
-  const { send, ranges } = await startServer(t, {})
-  const response = await download(send, '/file')
-  const reader = response.body?.getReader()
-  await reader?.read()
+describe('a reader can cancel the download, and nothing more is requested', () => {
+  test('while the next bytes are on their way', async (t) => {
+    const { send } = await startServer(t, { holdAfter: 1000 })
+    let requests = 0
+    const counted: Send = (...call) => {
+      requests += 1
+      return send(...call)
+    }
+    const response = await download(counted, '/file')
+    const reader = response.body?.getReader()
+    await reader?.read()
+    // By then the stream is waiting for the next bytes.
+    await new Promise(setImmediate)
 
-  await reader?.cancel()
+    await reader?.cancel()
+    await new Promise(setImmediate)
 
-  assert.equal(ranges.length, 1)
+    assert.equal(requests, 1)
+  })
+
+  test('while it reconnects', async (t) => {
+    const { send } = await startServer(t, { cutAfter: [1000] })
+    const reconnecting = Promise.withResolvers<void>()
+    const reconnected = Promise.withResolvers<Response>()
+    let requests = 0
+    const slow: Send = (...call) => {
+      requests += 1
+      if (requests === 1) return send(...call)
+      reconnecting.resolve()
+      return reconnected.promise
+    }
+    const response = await download(slow, '/file')
+    const reader = response.body?.getReader()
+    await reader?.read()
+    await reconnecting.promise
+
+    await reader?.cancel()
+    await new Promise<void>((resolve) => {
+      const body = new ReadableStream({
+        pull: (controller) => controller.enqueue(CONTENT.subarray(1000, 2000)),
+        cancel: () => resolve(),
+      })
+      const headers = { 'content-range': `bytes 1000-299999/${CONTENT.length}` }
+      reconnected.resolve(new Response(body, { status: 206, headers }))
+    })
+    await new Promise(setImmediate)
+
+    assert.equal(requests, 2)
+  })
 })

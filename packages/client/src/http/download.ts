@@ -49,6 +49,7 @@ function resuming(
   let reader: ReadableStreamDefaultReader<Chunk> | undefined = first.getReader()
   let next = start
   let tries = 0
+  let isCancelled = false
   const pull = async (controller: ReadableStreamDefaultController<Chunk>): Promise<void> => {
     if (next > end) return controller.close()
     try {
@@ -62,13 +63,19 @@ function resuming(
       const broken = reader
       reader = undefined
       broken?.cancel().catch(() => {})
-      // Without a reader it was the request for the rest that failed, after its own retries.
-      if (!broken || ++tries >= MAX_TRIES_WITHOUT_PROGRESS)
-        throw broken ? new ConnectionError(error) : error
+      // Without a reader it was the request for the rest that failed, after its own retries. A stream
+      // that was cancelled ends its reads early, takes no more bytes, and ignores the error.
+      if (!broken || isCancelled) throw error
+      tries += 1
+      if (tries >= MAX_TRIES_WITHOUT_PROGRESS) throw new ConnectionError(error)
       return pull(controller)
     }
   }
-  return new ReadableStream({ pull, cancel: (reason) => reader?.cancel(reason) })
+  const cancel = (reason: unknown) => {
+    isCancelled = true
+    return reader?.cancel(reason)
+  }
+  return new ReadableStream({ pull, cancel })
 }
 
 function withTimeout<T>(reading: Promise<T>): Promise<T> {
