@@ -4,7 +4,8 @@ import { sampleFiles } from '@plinth/kit/testing'
 /** A small file that demands a lot of its decoder. */
 export type Bomb = { name: string; type: string; bytes: Buffer }
 
-const MANY_FRAMES = 10_000
+const MANY_FRAMES = 4_000
+const TOO_MANY = 12_000
 const MANY_PAGES = 1_000_000
 const FORMS = 5
 
@@ -31,6 +32,13 @@ function png(width: number, height: number, ...chunks: [type: string, content: B
   const parts = [['IHDR', header], ...chunks, ['IEND', Buffer.alloc(0)]] as [string, Buffer][]
   const bytes = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), ...parts.map(chunk)])
   return { name: 'x.png', type: 'image/png', bytes }
+}
+
+/** A PNG with many copies of a comment. */
+function commented(copies: number, packed: Buffer): Bomb {
+  const comment = Buffer.concat([Buffer.from('x\0\0'), packed])
+  const comments = Array.from({ length: copies }, (): [string, Buffer] => ['zTXt', comment])
+  return png(10, 10, ...comments, ['IDAT', deflateSync(Buffer.alloc(310))])
 }
 
 function jpeg(width: number, height: number): Bomb {
@@ -62,15 +70,19 @@ function gif(width: number, height: number, frame: Frame): Bomb {
   return { name: 'x.gif', type: 'image/gif', bytes }
 }
 
-function webp(side: number, frames: number): Bomb {
+/** `nested`: the first frame claims the length of all of them. */
+function webp(side: number, frames: number, { nested = false } = {}): Bomb {
   const chunk = (type: string, content: Buffer) =>
     Buffer.concat([Buffer.from(type), bytesLE(content.length, 4), content])
   const place = Buffer.from('00000000000001000001000001000000', 'hex')
-  const frame = chunk('ANMF', Buffer.concat([place, sampleFiles.webp.subarray(12)]))
+  const image = Buffer.concat([place, sampleFiles.webp.subarray(12)])
   const canvas = Buffer.concat([Buffer.from([2, 0, 0, 0]), bytesLE(side - 1, 3)])
   const header = chunk('VP8X', Buffer.concat([canvas, bytesLE(side - 1, 3)]))
-  const all = Array.from({ length: frames }, () => frame)
-  const content = Buffer.concat([header, chunk('ANIM', Buffer.alloc(6)), ...all])
+  const others = Buffer.concat(Array.from({ length: frames - 1 }, () => chunk('ANMF', image)))
+  const all = nested
+    ? chunk('ANMF', Buffer.concat([image, others]))
+    : Buffer.concat([chunk('ANMF', image), others])
+  const content = Buffer.concat([header, chunk('ANIM', Buffer.alloc(6)), all])
   const bytes = chunk('RIFF', Buffer.concat([Buffer.from('WEBP'), content]))
   return { name: 'x.webp', type: 'image/webp', bytes }
 }
@@ -105,7 +117,12 @@ export const impossible: Record<string, Bomb> = {
     height: 762,
     disposal: 3,
   }),
-  'a WebP of 10,000 frames, 7,000 pixels a side': webp(7000, MANY_FRAMES),
+  'a WebP of 4,000 frames, 7,000 pixels a side': webp(7000, MANY_FRAMES),
+  'a PNG whose comments unpack to gigabytes': commented(50, zeros(50)),
+  'a PNG of 12,000 comments': commented(TOO_MANY, zeros(0)),
+  'a GIF of 12,000 frames': gif(10, 10, { count: TOO_MANY, width: 1, height: 1 }),
+  'a WebP of 12,000 frames': webp(10, TOO_MANY),
+  'a WebP of 12,000 frames inside its first one': webp(10, TOO_MANY, { nested: true }),
   'a PDF without pages': pdf({ kids: '' }),
   'a PDF with a circular page tree': pdf({ kids: '2 0 R', count: MANY_PAGES }),
   'a PDF whose page unpacks to gigabytes': pdf({
@@ -123,8 +140,8 @@ export const possible: Record<string, Bomb> = {
     ['iCCP', Buffer.concat([Buffer.from('x\0\0'), zeros(200)])],
     ['IDAT', deflateSync(Buffer.alloc(310))],
   ),
-  'a GIF of 10,000 frames': gif(6000, 6000, { count: MANY_FRAMES, width: 1, height: 1 }),
-  'a WebP of 10,000 frames': webp(1000, MANY_FRAMES),
+  'a GIF of 4,000 frames': gif(6000, 6000, { count: MANY_FRAMES, width: 1, height: 1 }),
+  'a WebP of 4,000 frames': webp(1000, MANY_FRAMES),
   'a PDF with a script': pdf({ page: '/AA<</O<</S/JavaScript/JS(while(1);)>>>>' }),
   'a PDF that claims a million pages': pdf({ count: MANY_PAGES }),
   'a PDF of a million pages': pdf({ kids: '3 0 R '.repeat(MANY_PAGES), count: MANY_PAGES }),

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
 import type { Metadata, Sharp } from 'sharp'
+import { hasTooManyParts } from './picture-parts.ts'
 
 type SharpModule = typeof import('sharp').default
 
@@ -44,6 +45,7 @@ export async function jpegFromImage(path: string): Promise<Drawn> {
   const sharp = await sharpLibrary()
   const options = { limitInputPixels: LARGEST_INPUT_PIXELS, failOn: 'error' } as const
   try {
+    if (await hasTooManyParts(path)) return undefined
     const header = await sharp(path, options).metadata()
     if (bytesHeld(header) > LARGEST_HELD_BYTES) return undefined
     return await smallJpeg(sharp(path, { ...options, sequentialRead: true }).autoOrient())

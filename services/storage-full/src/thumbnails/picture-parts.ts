@@ -1,0 +1,115 @@
+import { type FileHandle, open } from 'node:fs/promises'
+
+/** For twice as many frames, the decoder of WebP takes four times as long: a second for this many. */
+const MOST_PARTS = 10_000
+/** Compressed comments in a PNG, which the decoder unpacks to up to a thousand times as many bytes. */
+const MOST_PACKED_BYTES = 256 * 1024
+const WINDOW_BYTES = 64 * 1024
+/** More than any header that is read here. */
+const LONGEST_HEADER_BYTES = 128
+
+/** The bytes from a position on: at least a header, unless the file ends. */
+type BytesFrom = (position: number) => Promise<Buffer>
+
+/**
+ * Whether a picture has so many parts that its decoder would be busy for minutes, or need hundreds of
+ * megabytes, before the first pixel. The time limit does not cover that, because nothing can interrupt a decoder
+ * that reads the structure of a file. A broken file is left to the decoder.
+ */
+export async function hasTooManyParts(path: string): Promise<boolean> {
+  await using file = await open(path)
+  const bytesFrom = windowOn(file)
+  const head = (await bytesFrom(0)).toString('latin1', 0, 12)
+  // Awaited, because the file is closed on return.
+  if (head.startsWith('\x89PNG')) return await hasTooManyChunks(bytesFrom)
+  if (head.startsWith('GIF8')) return await hasTooManyBlocks(bytesFrom)
+  return head.startsWith('RIFF') && (await hasTooManyFrames(bytesFrom))
+}
+
+/** Reads ahead, so that thousands of small parts cost few reads. */
+function windowOn(file: FileHandle): BytesFrom {
+  let start = 0
+  let held = Buffer.alloc(0)
+  return async (position) => {
+    const left = start + held.length - position
+    if (position < start || left < LONGEST_HEADER_BYTES) {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(WINDOW_BYTES), { position })
+      start = position
+      held = buffer.subarray(0, bytesRead)
+    }
+    return held.subarray(position - start)
+  }
+}
+
+/** The chunks of a PNG before its pixels; the decoder does not read those after them. */
+async function hasTooManyChunks(bytesFrom: BytesFrom): Promise<boolean> {
+  let position = 8
+  let packedBytes = 0
+  for (let parts = 0; parts < MOST_PARTS; parts += 1) {
+    const chunk = await bytesFrom(position)
+    const type = chunk.toString('latin1', 4, 8)
+    if (chunk.length < 8 || type === 'IDAT') return false
+    const length = chunk.readUInt32BE(0)
+    if (type === 'zTXt' || (type === 'iTXt' && isPackedText(chunk.subarray(8))))
+      packedBytes += length
+    if (packedBytes > MOST_PACKED_BYTES) return true
+    position += 12 + length
+  }
+  return true
+}
+
+/** In an iTXt chunk, the byte after the keyword and its NUL tells. */
+function isPackedText(content: Buffer): boolean {
+  return content[content.indexOf(0) + 1] === 1
+}
+
+const FRAME_HEADER_BYTES = 16
+
+/** The decoder of WebP looks for the next frame inside a frame too, whatever length that one claims. */
+async function hasTooManyFrames(bytesFrom: BytesFrom): Promise<boolean> {
+  let position = 12
+  for (let parts = 0; parts < MOST_PARTS; parts += 1) {
+    const chunk = await bytesFrom(position)
+    if (chunk.length < 8) return false
+    const isFrame = chunk.toString('latin1', 0, 4) === 'ANMF'
+    const length = isFrame ? FRAME_HEADER_BYTES : chunk.readUInt32LE(4)
+    position += 8 + length + (length % 2)
+  }
+  return true
+}
+
+const EXTENSION = 0x21
+const IMAGE = 0x2c
+
+/** A frame of a GIF is an image, and usually an extension before it. */
+async function hasTooManyBlocks(bytesFrom: BytesFrom): Promise<boolean> {
+  let position = 13 + colourBytes((await bytesFrom(0))[10])
+  for (let parts = 0; parts < MOST_PARTS; parts += 1) {
+    const block = await bytesFrom(position)
+    if (block[0] === EXTENSION) position += 2
+    else if (block[0] === IMAGE) position += 11 + colourBytes(block[9])
+    else return false
+    position = await afterData(bytesFrom, position)
+  }
+  return true
+}
+
+/** The size of the colour table that these flags announce. */
+function colourBytes(flags = 0): number {
+  return flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0
+}
+
+/** The data of a block comes in pieces of up to 255 bytes, and ends with an empty one. */
+async function afterData(bytesFrom: BytesFrom, start: number): Promise<number> {
+  for (let position = start; ; ) {
+    const pieces = await bytesFrom(position)
+    if (pieces.length === 0) return position
+    let at = 0
+    while (at < pieces.length) {
+      const size = pieces[at] ?? 0
+      at += 1 + size
+      if (size === 0) return position + at
+    }
+    position += at
+  }
+}
