@@ -44,7 +44,11 @@ describe('the address of an object store', () => {
     'fc00::1',
     '::ffff:127.0.0.1',
     '::ffff:7f00:1',
+    '::7f00:1',
+    '::ffff:0:7f00:1',
     '64:ff9b::7f00:1',
+    '64:ff9b:1::7f00:1',
+    '2001:0:7f00:1::',
     '2002:7f00:1::',
   ])
     test(`${address} is forbidden in production`, () => {

@@ -1,4 +1,5 @@
 import { lookup as lookUp } from 'node:dns/promises'
+import { isIP } from 'node:net'
 import { networkMatcher } from '@plinth/kit'
 
 /** `named`: the only object stores that an administrator may configure; any, when the list is empty. */
@@ -19,15 +20,18 @@ const INTERNAL = [
   '192.0.0.0/24',
   '198.18.0.0/15',
   '224.0.0.0/3',
-  '::/127',
-  'fec0::/10',
-  'ff00::/8',
-  '64:ff9b::/96',
+  '2001::/32',
   '2002::/16',
 ]
 
+/** The only range of IPv6 on the internet. Others embed an IPv4 address too, in more ways than a list could name. */
+const GLOBAL_V6 = ['2000::/3']
+
 const isMetadata = networkMatcher(METADATA)
-const isInternal = networkMatcher(INTERNAL)
+const isListed = networkMatcher(INTERNAL)
+const isGlobalV6 = networkMatcher(GLOBAL_V6)
+const isInternal = (address: string) =>
+  isListed(address) || (isIP(address) === 6 && !isGlobalV6(address))
 
 /**
  * The addresses that an endpoint must not resolve to: otherwise an administrator could make this
