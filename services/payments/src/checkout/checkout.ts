@@ -50,6 +50,9 @@ export async function openCheckout(
   return payments.singleFlight(key, () => createOrReuse(payments, request))
 }
 
+/** Text in which every parser finds the same host: the provider gets the text, not what was parsed here. */
+const PLAIN_URL = /^https?:\/\/[^\s\\\p{Cc}]+$/iu
+
 /** An arbitrary return page would turn the provider's checkout into an open redirect for phishing. */
 function requireReturnUrl(
   { returnOrigins, production }: Payments,
@@ -57,10 +60,13 @@ function requireReturnUrl(
   text: string | null,
 ): void {
   if (text === null) return
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const isLocal =
-    !production && isLoopback(url?.hostname ?? '') && /^https?:$/.test(url?.protocol ?? '')
-  if (!url || url.username || url.password || !(isLocal || returnOrigins.includes(url.origin)))
+  const url = PLAIN_URL.test(text) && URL.canParse(text) ? new URL(text) : undefined
+  if (!url)
+    throw returnUrlNotAllowed({
+      detail: `${name}: must be an http or https address without spaces or backslashes.`,
+    })
+  const isLocal = !production && isLoopback(url.hostname)
+  if (url.username || url.password || !(isLocal || returnOrigins.includes(url.origin)))
     throw returnUrlNotAllowed({
       detail: `${name}: its origin is not in PAYMENTS_RETURN_ORIGINS.`,
     })
