@@ -5,8 +5,8 @@ const MOST_PARTS = 10_000
 /** Compressed comments in a PNG, which the decoder unpacks to up to a thousand times as many bytes. */
 const MOST_PACKED_BYTES = 256 * 1024
 const WINDOW_BYTES = 64 * 1024
-/** More than any header that is read here. */
-const LONGEST_HEADER_BYTES = 128
+/** At least this much is held, unless the file ends: more than any header that is read here. */
+const AHEAD_BYTES = 128
 
 /** The bytes from a position on: at least a header, unless the file ends. */
 type BytesFrom = (position: number) => Promise<Buffer>
@@ -32,7 +32,7 @@ function windowOn(file: FileHandle): BytesFrom {
   let held = Buffer.alloc(0)
   return async (position) => {
     const left = start + held.length - position
-    if (position < start || left < LONGEST_HEADER_BYTES) {
+    if (position < start || left < AHEAD_BYTES) {
       const { buffer, bytesRead } = await file.read(Buffer.alloc(WINDOW_BYTES), { position })
       start = position
       held = buffer.subarray(0, bytesRead)
