@@ -95,6 +95,30 @@ for (const engine of engines)
       assert.equal((await payment(paymentId)).refundedAmount, 600)
     })
 
+    for (const kind of ['rate-limit', 'unauthorized'])
+      test(`${kind} on reading again what a lost try made leaves one refund and one session`, async (t) => {
+        const { checkOut, paid, refund, sandbox, payment } = await start(t)
+        const { paymentId } = await paid()
+        await sandbox.switch({ drop: ['*'] })
+        await sandbox.fault({ kind: 'reset-after', route: 'POST /v1/refunds' })
+        await sandbox.fault({ kind, route: 'GET /v1/refunds/:id' })
+        await sandbox.fault({ kind: 'reset-after', route: 'POST /v1/checkout/sessions' })
+        await sandbox.fault({ kind, route: 'GET /v1/checkout/sessions/:id' })
+        const give = () => refund(paymentId, { reference: 'r', amount: 400 })
+        const open = () => checkOut({ businessReference: 'b' })
+
+        const failed = [await give(), await open()]
+        await sandbox.struck()
+        const again = [await give(), await open()]
+
+        const { status } = FAILURES.find((failure) => failure.kind === kind) as Expected
+        const statuses = [...failed, ...again].map((reply) => reply.status)
+        assert.deepEqual(statuses, [status, status, 201, 201])
+        assert.equal((await sandbox.refunds()).length, 1)
+        assert.equal((await payment(paymentId)).refundedAmount, 400)
+        assert.equal((await sandbox.sessionsBy('businessReference')).b.open, 1)
+      })
+
     test('a request that is still in progress is 409 and may be tried again', async (t) => {
       const { checkOut, sandbox } = await start(t)
       await sandbox.fault({ kind: 'in-use', route: 'POST /v1/checkout/sessions' })

@@ -2,6 +2,7 @@ import { Problem, type ProblemOptions } from '@plinth/kit'
 import {
   credentialRejected,
   keyReused,
+  mustExist,
   providerBusy,
   providerFailed,
   providerRejected,
@@ -38,6 +39,19 @@ export class ProviderFailure extends Problem {
 /** What is certain about a failed call, however it failed. */
 export function certaintyOf(error: unknown): Partial<ProviderFailure> {
   return error instanceof ProviderFailure ? error : {}
+}
+
+/**
+ * Reads an object that an earlier call created. That call succeeded, so nothing that is certain about
+ * a failed read may be taken for the call: it would withdraw what exists, and create it again.
+ */
+export async function readCreated<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await mustExist(reading)
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error
+    throw new Problem(error.code, error.status, error.message, error)
+  }
 }
 
 /** What the provider's client throws. Its `type` is reliable where `instanceof` is not. */

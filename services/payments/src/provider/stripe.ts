@@ -1,4 +1,5 @@
 import type Stripe from 'stripe'
+import { readCreated } from './failures.ts'
 import {
   isName,
   isObject,
@@ -7,7 +8,7 @@ import {
   readRefund,
   readSession,
 } from './objects.ts'
-import { mustExist, providerFailed, providerResourceMissing } from './problems.ts'
+import { providerFailed, providerResourceMissing } from './problems.ts'
 import type { NewSession, PaymentProvider } from './provider.ts'
 import { createStripeCall, type StripeCall, type StripeOptions } from './stripe-client.ts'
 
@@ -67,7 +68,7 @@ function sessionCalls(call: StripeCall) {
       const created = await call((stripe) =>
         stripe.checkout.sessions.create(body, { idempotencyKey }),
       )
-      return isReplay(created) ? mustExist(findSession(created.id)) : readSession(raw(created))
+      return isReplay(created) ? readCreated(findSession(created.id)) : readSession(raw(created))
     },
 
     async expireSession(id) {
@@ -116,7 +117,7 @@ function refundCalls(call: StripeCall) {
         reason: (reason ?? undefined) as Stripe.RefundCreateParams.Reason | undefined,
       }
       const created = await call((stripe) => stripe.refunds.create(body, { idempotencyKey }))
-      if (isReplay(created)) return mustExist(findRefund(created.id))
+      if (isReplay(created)) return readCreated(findRefund(created.id))
       const refund = readRefund({ ...body, ...raw(created) })
       return { ...refund, metadata: { ...metadata, ...refund.metadata } }
     },
