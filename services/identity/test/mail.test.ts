@@ -158,6 +158,24 @@ for (const engine of engines) {
       assert.doesNotMatch(JSON.stringify(shown), /\d{8}"|\d{4}-\d{4}"|#verify/)
     })
 
+    test('is listed in the requested order, newest first by default', async (t) => {
+      const { api, clock } = await startIdentity(t, { engine })
+      for (const username of ['first', 'second']) {
+        await api.post('/api/auth/register', { ...ALICE, username, email: `${username}@x.example` })
+        clock.advance(1)
+      }
+      const token = await adminToken(api)
+      const listed = async (query: string) => {
+        const { body } = await api.get(`/api/mail${query}`, { token })
+        return body.content.map((mail: Summary) => mail.to)
+      }
+
+      const newestFirst = ['second@x.example', 'first@x.example']
+      assert.deepEqual(await listed(''), newestFirst)
+      assert.deepEqual(await listed('?sort=createdAt,desc'), newestFirst)
+      assert.deepEqual(await listed('?sort=createdAt,asc'), newestFirst.toReversed())
+    })
+
     test('is not sent when the change that it reports is rolled back', async () => {
       const { api } = identity()
       const eva = { ...ALICE, username: 'eva', email: 'eva@example.com' }

@@ -5,6 +5,7 @@ import {
   fromRow,
   type PageRequest,
   selectPage,
+  sortRows,
   toRow,
 } from '@plinth/kit'
 import { sql } from 'kysely'
@@ -146,7 +147,7 @@ export async function requeueMail(db: Db<IdentityTables>, id: string, now: Date)
 
 export async function pageOfMails(db: Db<IdentityTables>, page: PageRequest) {
   const { rows, total } = await selectPage(db.selectFrom('mail_outbox'), page, (mails) =>
-    mails.orderBy('created_at', 'desc').orderBy('id'),
+    sortRows(mails, page.sort).orderBy('created_at', 'desc').orderBy('id'),
   )
   return { mails: rows.map(fromRow), total }
 }
