@@ -17,11 +17,18 @@ describe('payments at a public URL with a path', () => {
       const missing = await api.get(`${base}/api/payments/none`)
       const redirect = await api.get(`${base}/api-test`)
       const page = await api.get(`${base}/api-test/index.html`)
+      const endpoint = await api.post(`${base}/api/webhooks/endpoints`, {
+        url: 'http://127.0.0.1:1/',
+      })
 
       assert.equal(configuration.body.webhookConfigured, true)
       assert.equal(missing.body.instance, '/payments/api/payments/none')
       assert.equal(redirect.headers.get('location'), '/payments/api-test/index.html')
       assert.equal(page.status, 200)
+      assert.equal(
+        endpoint.headers.get('location'),
+        `/payments/api/webhooks/endpoints/${endpoint.body.id}`,
+      )
     })
 
   test('customers return to pages below that path', () => {

@@ -1,4 +1,5 @@
 import {
+  basePathOf,
   lookUpText,
   nameInAudit,
   noContent,
@@ -111,7 +112,8 @@ export function endpointRoutes(server: Server, events: Events, guards: EventGuar
     },
     handler: async (request, reply) => {
       const made = await createEndpoint(events, request.body, actorOf(request))
-      reply.code(201).header('location', `/api/webhooks/endpoints/${made.endpoint.id}`)
+      const path = `${basePathOf(request)}/api/webhooks/endpoints/${made.endpoint.id}`
+      reply.code(201).header('location', path)
       return { ...made.endpoint, secret: made.secret }
     },
   })

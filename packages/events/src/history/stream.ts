@@ -81,7 +81,7 @@ async function* eventsFrom(
     for (const { id, type, body } of found) yield `id: ${id}\nevent: ${type}\ndata: ${body}\n\n`
     const last = found.at(-1)
     if (last) {
-      place = (await findPlace(events.db, last.id)) ?? place
+      place = last.serial
       silentSince = events.clock()
       continue
     }
