@@ -25,6 +25,23 @@ for (const engine of engines)
       assert.deepEqual(removed, [0, 1, 0])
     })
 
+    test('are not removed while a backup is reading: its database may still name them', async (t) => {
+      const env = storageEnv(await temporaryFolder(t), await engine.freshUrl(t))
+      const config = loadConfig({ ...env, STORAGE_FULL_ORPHAN_AGE_SECONDS: '0' })
+      const log = createLogger('sweeper', 'silent')
+      const { storage, database } = await openStorage(config, { clock: testClock(), log })
+      t.after(() => database.close())
+      const [prefix = ''] = await readdir(join(config.root, 'files'))
+      await writeFile(join(config.root, 'files', prefix, 'moved-away.png'), 'x')
+      const files = await storageFullData(config).files('backup')
+      await files.hold()
+
+      const during = [await sweep(storage), await sweep(storage), await sweep(storage)]
+      await files.close()
+
+      assert.deepEqual([...during, await sweep(storage)], [0, 0, 0, 1])
+    })
+
     test('may disappear during a backup; the object of a file may not', async (t) => {
       const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
       const { api, user, config, root } = await startStorage(t, { STORAGE_FULL_DATABASE_URL })

@@ -118,7 +118,7 @@ async function openStoredFiles(storage: Storage, mode: BackupMode) {
       const { location, provider, key } = at(name)
       const bytes = await provider.open(key)
       if (bytes) return bytes
-      // Deletions are held back, but the sweeper may have removed an object that no file refers to.
+      // Deletions are held back, but an upload that failed removes its own object, which no file refers to.
       const objectName = objectNameOf(key)
       const named = await findObjectNames(storage.db, location.id, [objectName])
       if (named.has(objectName)) throw new Error(`The object of ${name} is gone.`)

@@ -1,7 +1,13 @@
 import { dirname } from 'node:path'
-import { secondsAfter, sweepOldSpools } from '@plinth/kit'
+import { isLeaseHeld, secondsAfter, sweepOldSpools } from '@plinth/kit'
 import { type FileFilter, findObjectNames, listFilesAfter } from '../files/files.repository.ts'
-import { objectNameOf, type Storage, type StoredFile } from '../files/storage.ts'
+import {
+  HELD_FOR_BACKUP,
+  HOLD_SECONDS,
+  objectNameOf,
+  type Storage,
+  type StoredFile,
+} from '../files/storage.ts'
 import { listLocations } from '../locations/locations.ts'
 import type { Location } from '../locations/providers/provider.ts'
 import { expireRestorable, finishDeletion } from '../owners/deletions.ts'
@@ -63,6 +69,8 @@ export async function sweep(storage: Storage, signal?: AbortSignal): Promise<num
 /**
  * An object may have no file because its upload is in flight. It is removed only after it was seen
  * without a file twice, a safe time apart by our own clock, whatever the clock of the store says.
+ * While a backup is reading none is removed: a file moved since the backup began is still at its old
+ * place in the database of the backup.
  */
 async function sweepKeys(
   { db, clock, providers, limits }: Storage,
@@ -79,6 +87,7 @@ async function sweepKeys(
   const before = secondsAfter(now, -limits.orphanAgeSeconds)
   const overdue = await findOverdueOrphans(db, location.id, [...orphans], before)
   await insertOrphans(db, location.id, [...orphans], now)
+  if (overdue.length === 0 || (await isLeaseHeld(db, HELD_FOR_BACKUP, HOLD_SECONDS))) return 0
   let removed = 0
   for (const key of overdue) {
     if (signal?.aborted) break
