@@ -43,14 +43,17 @@ describe('the log', () => {
 
     const request = { method: 'GET', route: '/users/{id}', status: 200, milliseconds: 3.1 }
     log.info({ requestId: 'r-1', ...request, callerId: '7' }, 'request')
-    log.error({ err: new Error('the disk is full') }, 'job failed')
+    const cause = new Error('the disk is full')
+    log.error({ err: cause }, 'job failed')
+    log.error({ err: new AggregateError([cause], 'two', { cause }) }, 'both failed')
 
-    const [asked = '', failed = ''] = lines
+    const [asked = '', failed = '', both = ''] = lines
     assert.match(
       asked,
       /^\d\d:\d\d:\d\d identity {5}GET \/users\/\{id\} 200 3\.1 ms requestId=r-1 callerId=7\n$/,
     )
     assert.match(failed, /ERROR job failed\nError: the disk is full\n {4}at /)
+    assert.equal(both.match(/^Caused by: Error: the disk is full\n {4}at /gm)?.length, 2)
   })
 
   test('describes an error and its cause, but shows no values of the row concerned', () => {
@@ -69,6 +72,21 @@ describe('the log', () => {
       ['it failed', 'duplicate key', '23505'],
     )
     assert.doesNotMatch(lines.join(''), /ada@/)
+  })
+
+  test('describes the errors that one error combines, at most ten of them', () => {
+    const lines: string[] = []
+    const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
+    const errors = Array.from({ length: 12 }, (_, index) => new Error(`reason ${index}`))
+
+    log.error({ err: new AggregateError(errors, 'some failed') }, 'job failed')
+
+    const { err } = JSON.parse(lines[0] ?? '')
+    const messages = err.errors.map(({ message }: Error) => message)
+    assert.deepEqual(
+      messages,
+      errors.slice(0, 10).map(({ message }) => message),
+    )
   })
 
   test('shows the id of the trace that a line belongs to', () => {

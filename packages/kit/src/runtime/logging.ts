@@ -65,7 +65,10 @@ type SerialisedError = {
   stack?: string
   code?: unknown
   cause?: SerialisedError
+  errors?: SerialisedError[]
 }
+
+const MOST_ERRORS = 10
 
 /** Leaves out all other members: database drivers put row values into some of theirs. */
 function describeError(error: unknown): SerialisedError {
@@ -78,6 +81,9 @@ function describeError(error: unknown): SerialisedError {
     stack,
     ...(code !== undefined && { code }),
     ...(cause !== undefined && cause !== error && { cause: describeError(cause) }),
+    ...(error instanceof AggregateError && {
+      errors: error.errors.slice(0, MOST_ERRORS).map(describeError),
+    }),
   }
 }
 
@@ -86,7 +92,7 @@ function terminalOf(output: NodeJS.WriteStream): DestinationStream | undefined {
   return { write: (line: string) => void output.write(readableLine(line)) }
 }
 
-type Entry = { time: string; level: number; name: string; msg?: string; err?: { stack?: string } }
+type Entry = { time: string; level: number; name: string; msg?: string; err?: SerialisedError }
 
 const WARN = 40
 
@@ -104,7 +110,14 @@ export function readableLine(line: string): string {
     msg === 'request' && method !== undefined ? request : msg,
     ...Object.entries(more).map(([key, value]) => `${key}=${textOf(value)}`),
   ]
-  return `${parts.join(' ')}\n${err?.stack ? `${err.stack}\n` : ''}`
+  return `${parts.join(' ')}\n${err ? stacksOf(err) : ''}`
+}
+
+function stacksOf({ stack, message, cause, errors = [] }: SerialisedError): string {
+  const reasons = cause ? [cause, ...errors] : errors
+  return [`${stack ?? message}\n`, ...reasons.map((each) => `Caused by: ${stacksOf(each)}`)].join(
+    '',
+  )
 }
 
 function textOf(value: unknown): string {

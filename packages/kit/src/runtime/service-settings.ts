@@ -75,9 +75,8 @@ const SAMPLERS = [
 
 /** Reads the standard OpenTelemetry variables; tracing is off without an endpoint. */
 function tracingSettings(settings: Settings): TracingSettings | undefined {
-  const base = settings.optional('OTEL_EXPORTER_OTLP_ENDPOINT')
   const off = settings.flag('OTEL_SDK_DISABLED', false)
-  if (base === undefined || off) return undefined
+  if (settings.optional('OTEL_EXPORTER_OTLP_ENDPOINT') === undefined || off) return undefined
   const protocol = settings.text('OTEL_EXPORTER_OTLP_PROTOCOL', 'http/json')
   if (protocol !== 'http/json')
     settings.fault(
@@ -86,7 +85,7 @@ function tracingSettings(settings: Settings): TracingSettings | undefined {
       'http/json',
     )
   return {
-    endpoint: `${settings.url('OTEL_EXPORTER_OTLP_ENDPOINT', base)}/v1/traces`,
+    endpoint: `${settings.url('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://localhost:4318')}/v1/traces`,
     headers: Object.fromEntries(pairs(settings, 'OTEL_EXPORTER_OTLP_HEADERS')),
     timeoutMs: settings.integer('OTEL_EXPORTER_OTLP_TIMEOUT', 10_000, { min: 1, max: 600_000 }),
     ...sampling(settings),

@@ -188,6 +188,10 @@ describe('settings', () => {
     )
     assert.equal(read({ OTEL_SDK_DISABLED: 'true' }), undefined)
     assert.throws(() => read({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }), /OTLP_PROTOCOL/)
+    assert.throws(
+      () => read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }),
+      /OTEL_EXPORTER_OTLP_ENDPOINT=http:\/\/localhost:4318/,
+    )
   })
 
   test('a service can override the common log level', () => {
