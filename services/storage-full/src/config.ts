@@ -79,10 +79,12 @@ function trustedIssuer(settings: Settings) {
   const name = 'STORAGE_FULL_TRUSTED_ISSUER'
   const key = issuerKey(settings, name)
   if (settings.optional(name) === undefined) return undefined
-  const address = settings.optional(`${name}_ADDRESS`) && settings.trustedUrl(`${name}_ADDRESS`, '')
+  const example = 'http://localhost:8081'
+  const address =
+    settings.optional(`${name}_ADDRESS`) && settings.trustedUrl(`${name}_ADDRESS`, example)
   return {
     // The URL must be trusted if the keys are read from it; with a separate address it is only a name.
-    issuer: address ? settings.url(name, '') : settings.trustedUrl(name, 'http://localhost:8081'),
+    issuer: address ? settings.url(name, example) : settings.trustedUrl(name, example),
     address,
     plainJwt: settings.flag('STORAGE_FULL_TRUSTED_ISSUER_PLAIN_JWT', false),
     key,

@@ -178,4 +178,13 @@ describe('at startup', () => {
 
     assert.throws(() => loadConfig(env), /MAX_FILE_SIZE[\s\S]*ALLOWED_TYPES/)
   })
+
+  test('an invalid address of the trusted issuer is reported by its name', () => {
+    const env = {
+      STORAGE_FULL_TRUSTED_ISSUER: 'https://app.example/identity',
+      STORAGE_FULL_TRUSTED_ISSUER_ADDRESS: 'identity:8081',
+    }
+    const example = /STORAGE_FULL_TRUSTED_ISSUER_ADDRESS=http:\/\/localhost:8081/
+    assert.throws(() => loadConfig(env), example)
+  })
 })
