@@ -24,7 +24,10 @@ export function accountData(
 function endSessionsIn(migrations: Migration[]) {
   return async (url: string, { keepSessions }: { keepSessions: boolean }) => {
     const database = await openDatabase<AccountTables>(url, migrations, { restoring: true })
-    if (!keepSessions) await revokeAllSessions(database.db)
-    await database.close()
+    try {
+      if (!keepSessions) await revokeAllSessions(database.db)
+    } finally {
+      await database.close()
+    }
   }
 }

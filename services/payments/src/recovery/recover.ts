@@ -20,8 +20,11 @@ export function paymentsData({ databaseUrl: url, masterKey }: PaymentsConfig) {
 
 async function markRestored(url: string): Promise<void> {
   const { db, close } = await openDatabase<PaymentTables>(url, migrations, { restoring: true })
-  await insertRestored(db, systemClock())
-  await close()
+  try {
+    await insertRestored(db, systemClock())
+  } finally {
+    await close()
+  }
 }
 
 const RETRY_MS = 1_000

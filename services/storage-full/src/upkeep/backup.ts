@@ -50,8 +50,11 @@ export function dataOpenedBy(open: OpenStorage) {
 async function recount(url: string): Promise<void> {
   const options = { restoring: true }
   const { db, close } = await openDatabase<StorageTables>(url, storageMigrations, options)
-  await recountTotals(db)
-  await close()
+  try {
+    await recountTotals(db)
+  } finally {
+    await close()
+  }
 }
 
 /** How a backup or a restore accesses the files of the service, which may be running. */
@@ -66,13 +69,17 @@ function storedFilesOf(config: StorageFullConfig, open: OpenStorage) {
       { ...config, root, spoolFolder, database },
       { clock: systemClock, log },
     )
-    const { release, ...files } = await openStoredFiles(opened.storage, mode)
-    const close = async () => {
-      await release()
+    const closeStorage = async () => {
       opened.storage.providers.close()
       await opened.database.close()
     }
-    return { ...files, close }
+    try {
+      const { release, ...files } = await openStoredFiles(opened.storage, mode)
+      return { ...files, close: () => release().finally(closeStorage) }
+    } catch (error) {
+      await closeStorage()
+      throw error
+    }
   }
 }
 
