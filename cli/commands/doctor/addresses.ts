@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:tls'
 import { challengeFile, isLoopback, systemClock } from '@plinth/kit'
+import { prefixOf } from '../../../launcher/services.ts'
 import {
   type Check,
   clockFindings,
@@ -10,7 +11,6 @@ import {
   type Finding,
   type Installation,
   ok,
-  prefixOf,
   skip,
 } from './finding.ts'
 
@@ -29,7 +29,7 @@ function publicAddresses({ suite, prepared }: Installation): Address[] {
     .map((each) => ({
       name: each.entry.name,
       url: configOf(each).publicUrl,
-      setting: `${prefixOf(each)}PUBLIC_URL`,
+      setting: `${prefixOf(each.entry)}PUBLIC_URL`,
       trustsProxies: configOf(each).trustedProxies.length > 0,
     }))
   const landing = {

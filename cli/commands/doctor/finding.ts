@@ -40,11 +40,6 @@ export function configOf({ service }: Prepared): Config {
   return service.config as Config
 }
 
-/** `IDENTITY_` for the settings of identity. */
-export function prefixOf({ entry }: Prepared): string {
-  return entry.portSetting.replace(/PORT$/, '')
-}
-
 export function ok(check: string, seen: string): Finding {
   return { check, status: 'ok', seen }
 }

@@ -1,15 +1,8 @@
 import type { IdentityConfig } from '@plinth/identity'
 import { isLoopback } from '@plinth/kit'
+import { prefixOf } from '../../../launcher/services.ts'
 import type { Prepared } from '../../../launcher/stack/prepare.ts'
-import {
-  type Check,
-  configOf,
-  type Finding,
-  type Installation,
-  ok,
-  prefixOf,
-  unknown,
-} from './finding.ts'
+import { type Check, configOf, type Finding, type Installation, ok, unknown } from './finding.ts'
 
 /** The issuer that signs tokens and the one that services trust must be spelt exactly alike. */
 const origins: Check = async (installation) => {
@@ -64,7 +57,7 @@ function originFindings({ prepared, production }: Installation): Finding[] {
   return prepared.flatMap((each): Finding[] => {
     const local = configOf(each).corsOrigins.find((origin) => isLoopback(new URL(origin).hostname))
     if (local === undefined) return []
-    const setting = `${prefixOf(each)}CORS_ORIGINS`
+    const setting = `${prefixOf(each.entry)}CORS_ORIGINS`
     return [
       {
         check: 'origins',

@@ -5,8 +5,8 @@ import { FORMAT, fingerprintOf, type Manifest, rowsMember } from './archive/mani
 import type { Show } from './archive/read.ts'
 import { type ArchiveWriter, openArchiveWriter } from './archive/write.ts'
 import { fileOf, openSnapshots } from './databases/open.ts'
-import { countRows, listApplied, streamRows } from './databases/rows.repository.ts'
-import { databaseBytes, listTables } from './databases/schema.repository.ts'
+import { streamRows } from './databases/rows.repository.ts'
+import { contentsOf, databaseBytes } from './databases/schema.repository.ts'
 import { SEALED_COLUMNS, sealsOf } from './databases/seals.repository.ts'
 import type { Row, Snapshot } from './databases/tables.ts'
 import { BackupError } from './faults.ts'
@@ -140,7 +140,7 @@ async function describe(
   const services: Manifest['services'] = {}
   for (const { service, snapshot, files } of held) {
     const keys = Object.entries(service.keys)
-    const database = snapshot && (await describeDatabase(snapshot, service.database?.derived ?? []))
+    const database = snapshot && (await contentsOf(snapshot, service.database?.derived))
     if (snapshot && database) await requireOwnKeys(service, snapshot, database.tables)
     services[service.name] = {
       keyFingerprints: Object.fromEntries(keys.map(([name, key]) => [name, fingerprintOf(key)])),
@@ -150,15 +150,6 @@ async function describe(
   }
   const at = createdAt.toISOString()
   return { format: FORMAT, version: VERSION, createdAt: at, pausedMs, services }
-}
-
-async function describeDatabase(snapshot: Snapshot, derived: string[]) {
-  const migrations = await listApplied(snapshot)
-  const tables = []
-  for (const table of await listTables(snapshot))
-    if (!derived.includes(table.name))
-      tables.push({ ...table, rows: await countRows(snapshot, table) })
-  return { engine: snapshot.engine, migrations, tables }
 }
 
 /** With the wrong key set, the archive would ask for a key that opens nothing in it. */

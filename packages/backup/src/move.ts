@@ -2,15 +2,8 @@ import { failPoint, VERSION } from '@plinth/kit'
 import type { Show } from './archive/read.ts'
 import { mark, release, requireKnown, startFilling } from './databases/fill.ts'
 import { openConnection, openSnapshots, requireUnused } from './databases/open.ts'
-import {
-  countRows,
-  createSum,
-  listApplied,
-  streamRows,
-  sumOf,
-  type TableSum,
-} from './databases/rows.repository.ts'
-import { listTables, listTextLimits } from './databases/schema.repository.ts'
+import { createSum, streamRows, sumOf, type TableSum } from './databases/rows.repository.ts'
+import { contentsOf, listTables, listTextLimits } from './databases/schema.repository.ts'
 import type { Connection, Contents, Row, Table } from './databases/tables.ts'
 import { BackupError, orDiskFault } from './faults.ts'
 import { isUnfinished, type Place, placesOf } from './restore/place.ts'
@@ -78,7 +71,7 @@ async function withSource(
   try {
     // A service started now waits for this lock and gives up.
     await source.lock()
-    const contents = await describeSource(source, database.derived ?? [])
+    const contents = await contentsOf(source, database.derived)
     const versions = { data: lastVersion(contents), code: VERSION }
     requireKnown(name, database, contents.migrations, versions)
     return await work(source, contents, target, place)
@@ -107,14 +100,6 @@ async function prepareTarget(name: string, from: Database, target: Database): Pr
 
 function lastVersion({ migrations }: Contents): string {
   return String(migrations.findLast(({ version }) => version !== null)?.version ?? '1.0')
-}
-
-async function describeSource(source: Connection, derived: string[]): Promise<Contents> {
-  const tables = []
-  for (const table of await listTables(source))
-    if (!derived.includes(table.name))
-      tables.push({ ...table, rows: await countRows(source, table) })
-  return { engine: source.engine, migrations: await listApplied(source), tables }
 }
 
 async function copy(

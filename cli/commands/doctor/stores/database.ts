@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { VERSION } from '@plinth/kit'
 import { loadWorkerCount } from '../../../../launcher/config.ts'
+import { prefixOf } from '../../../../launcher/services.ts'
 import {
   type Check,
   type Config,
@@ -9,7 +10,6 @@ import {
   type Finding,
   type Installation,
   ok,
-  prefixOf,
   skip,
 } from '../finding.ts'
 import { keyFindings } from './keys.ts'
@@ -36,7 +36,7 @@ async function databaseFindings(
 ): Promise<Finding[]> {
   const config = configOf(prepared)
   const { name } = prepared.entry
-  const setting = `${prefixOf(prepared)}DATABASE_URL`
+  const setting = `${prefixOf(prepared.entry)}DATABASE_URL`
   const url = config.databaseUrl ?? ''
   const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
   if (file !== undefined && !existsSync(file))
@@ -160,7 +160,7 @@ function connectionFindings(
       seen: `${server}: nodes seen: ${nodes}; with one more they may use ${needed} of ${most} connections`,
       expected: 'enough connections for every node, and for one more during a rolling update',
       why: 'requests that get no connection answer 503',
-      fix: `${prefixOf(prepared)}DATABASE_CONNECTIONS=${share} in .env, a larger max_connections, or PgBouncer`,
+      fix: `${prefixOf(prepared.entry)}DATABASE_CONNECTIONS=${share} in .env, a larger max_connections, or PgBouncer`,
     },
   ]
 }

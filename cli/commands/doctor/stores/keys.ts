@@ -1,11 +1,11 @@
 import { systemClock } from '@plinth/kit'
+import { prefixOf } from '../../../../launcher/services.ts'
 import {
   type Check,
   configOf,
   type Finding,
   type Installation,
   ok,
-  prefixOf,
   skip,
   unknown,
 } from '../finding.ts'
@@ -47,7 +47,7 @@ async function sealFindings(prepared: Prepared, reading: Reading): Promise<Findi
       seen: `${prepared.entry.name}: ${foreign}`,
       expected: 'the key that the data was sealed with, the same on every node',
       why: 'with another key the service does not start, and no signing key can be used',
-      fix: `${prefixOf(prepared)}MASTER_KEY_FILE=<the file with the old key> in .env`,
+      fix: `${prefixOf(prepared.entry)}MASTER_KEY_FILE=<the file with the old key> in .env`,
     },
   ]
 }
@@ -69,7 +69,7 @@ async function rotationFindings(
       check: 'keys',
       status: 'warn',
       seen: `${name}: the signing key is ${Math.round(age)} days old`,
-      expected: `a new one every ${days} days (${prefixOf(prepared)}KEY_ROTATION_DAYS)`,
+      expected: `a new one every ${days} days (${prefixOf(prepared.entry)}KEY_ROTATION_DAYS)`,
       why: 'a leaked key can be used for as long as it signs',
       fix: `look for "accounts-maintenance" in the log of ${name}: that job rotates it`,
     },
@@ -107,7 +107,7 @@ const conveniences: Check = async ({ production, prepared, suite }) => {
       seen: `${each.entry.name}: ${named}, in production`,
       expected: 'secrets that only this installation knows',
       why: 'anyone can read them in the documentation',
-      fix: `remove the setting that enables it (${prefixOf(each)}…) from .env`,
+      fix: `remove the setting that enables it (${prefixOf(each.entry)}…) from .env`,
     })),
   )
   return found.length > 0 ? found : [ok('keys', 'no well-known secrets')]

@@ -1,5 +1,6 @@
 import {
   CREDENTIALS_BODY_BYTES,
+  emptyBody,
   IdPath,
   noContent,
   pathId,
@@ -111,9 +112,7 @@ function logoutRoute(server: Server, accounts: Accounts, guard: AccountGuard): v
     server.post('/api/auth/logout', {
       bodyLimit: CREDENTIALS_BODY_BYTES,
       ...route,
-      preValidation: async (request) => {
-        request.body ??= {}
-      },
+      preValidation: emptyBody,
       schema: { ...schema, body: OptionalRefreshBody },
       handler: (request) => logOutWith(request, request.body.refreshToken),
     })

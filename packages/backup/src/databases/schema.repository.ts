@@ -1,4 +1,5 @@
-import { type Connection, isKept, quoted, type Table, type Value } from './tables.ts'
+import { countRows, listApplied } from './rows.repository.ts'
+import { type Connection, type Contents, isKept, quoted, type Table, type Value } from './tables.ts'
 
 /** All tables to back up, each after the tables it references. */
 export async function listTables(connection: Connection): Promise<Table[]> {
@@ -10,6 +11,19 @@ export async function listTables(connection: Connection): Promise<Table[]> {
     tables.push({ name, columns, next: await nextNumber(connection, name) })
   }
   return tables
+}
+
+/** Without the `derived` tables, which are computed again after a restore. */
+export async function contentsOf(
+  connection: Connection,
+  derived: string[] = [],
+): Promise<Contents> {
+  const migrations = await listApplied(connection)
+  const tables: Contents['tables'] = []
+  for (const table of await listTables(connection))
+    if (!derived.includes(table.name))
+      tables.push({ ...table, rows: await countRows(connection, table) })
+  return { engine: connection.engine, migrations, tables }
 }
 
 /** The size of the tables on disk. A PostgreSQL database may also hold copies of earlier versions in other schemas. */

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import {
   bareReply,
+  emptyBody,
   type Guard,
   lookUpText,
   noContent,
@@ -157,9 +158,7 @@ not kept any more.`,
 function repeatRoutes(server: Server, events: Events, { write }: EventGuards): void {
   server.post('/api/events/:id/replay', {
     onRequest: write,
-    preValidation: async (request) => {
-      request.body ??= {}
-    },
+    preValidation: emptyBody,
     schema: {
       operationId: 'replayEvent',
       summary: 'Send an event again',

@@ -1,6 +1,6 @@
 import type { Guard, Request, Server } from '../http/framework.ts'
 import { noContent } from '../http/routes/operations.ts'
-import { IdPath, orNull, pathId, Type, timestamp } from '../http/schema.ts'
+import { emptyBody, IdPath, orNull, pathId, Type, timestamp } from '../http/schema.ts'
 import { type KeyCaller, nameInAudit } from './key-guard.ts'
 import { keyBody } from './key-rights.ts'
 import { keyEnded, keyUnknown } from './problems.ts'
@@ -87,9 +87,7 @@ export function serviceKeyRoutes(
 
   server.post('/api/service-keys/:id/rotate', {
     onRequest: changing,
-    preValidation: async (request) => {
-      request.body ??= {}
-    },
+    preValidation: emptyBody,
     schema: {
       operationId: 'rotateServiceKey',
       summary: 'Rotate the secret; the old one stays valid for the overlap',
