@@ -8,7 +8,7 @@ import { createProgress } from './progress.ts'
 import { nearest } from './suggestion.ts'
 
 /** Options that every command has. */
-export const GLOBAL: Record<string, Option> = {
+const GLOBAL: Record<string, Option> = {
   json: { type: 'boolean', help: 'prints the result as JSON' },
   data: { type: 'string', value: 'DIR', help: 'the data folder, instead of SUITE_DATA' },
   settings: { type: 'string', value: 'FILE', help: 'the settings file, instead of .env' },

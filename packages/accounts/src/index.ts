@@ -16,7 +16,6 @@ export {
   type Origin,
   originOf,
   recordEvent,
-  type SecurityEvent,
 } from './audit/audit.ts'
 export {
   attemptOf,

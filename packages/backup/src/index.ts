@@ -4,18 +4,15 @@ export { SEALED_COLUMNS, sealsOf } from './databases/seals.repository.ts'
 export { BackupError } from './faults.ts'
 export { type KeptBackup, listBackups, pruneBackups, type Retention } from './kept/archives.ts'
 export {
-  type BackupRecord,
   readRecord,
   recordFailure,
   recordSuccess,
 } from './kept/record.ts'
 export { saveBackup } from './kept/save.ts'
-export { checkMove, type MovedTable, moveDatabase } from './move.ts'
+export { checkMove, moveDatabase } from './move.ts'
 export {
   type Restored,
-  type RestoreOptions,
   restoreBackup,
-  type ServicesOf,
 } from './restore/restore.ts'
-export type { ListedFile, ServiceData, StoredFiles } from './sources/service-data.ts'
+export type { ServiceData, StoredFiles } from './sources/service-data.ts'
 export { type Scratch, type Verified, verifyBackup } from './verify.ts'
