@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { s3Missing, startS3 } from '../../test/servers/s3.ts'
@@ -157,6 +160,54 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByRole('button', { name: 'Try again' }).click()
 
     await page.locator('.file-grid li', { hasText: 'slow.png' }).waitFor()
+  })
+
+  test('what one user queued is neither uploaded nor shown as the next user of the tab', async (t) => {
+    const page = await openFiles(t)
+    const held = Promise.withResolvers<void>()
+    const sent: string[] = []
+    await page.route('**/file', async (route) => {
+      sent.push(route.request().headers().authorization ?? '')
+      await held.promise
+      await route.continue().catch(() => {})
+    })
+    const files = [1, 2, 3, 4, 5].map((n) => textFile(`private-${n}.txt`, `private ${n}`))
+    await page.getByLabel('Files to upload').setInputFiles(files)
+    await page.locator('.uploads li', { hasText: 'sending' }).nth(2).waitFor()
+
+    await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
+    await signIn(page, 'admin')
+    await goTo(page, '')
+    held.resolve()
+    await page.getByLabel('Files to upload').setInputFiles(textFile('own.txt', 'own'))
+    await page.locator('.uploads li', { hasText: 'own.txt' }).getByText('stored').waitFor()
+
+    assert.equal(await page.getByText(/private-\d/).count(), 0)
+    assert.equal(new Set(sent.slice(0, 3)).size, 1, 'three were under way as the first user')
+    assert.equal(sent.length, 4, 'nothing but the file of the second user followed')
+  })
+
+  test('a folder among dropped files is refused, and the files after it are stored', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'plinth-dropped-'))
+    t.after(() => rm(folder, { recursive: true, force: true }))
+    const paths = ['before.txt', 'holiday', 'after.txt'].map((name) => join(folder, name))
+    for (const path of paths)
+      await (path.endsWith('.txt') ? writeFile(path, `at ${path}`) : mkdir(path))
+    const page = await openFiles(t)
+
+    const zone = await page.locator('.drop-zone').boundingBox()
+    const at = { x: (zone?.x ?? 0) + 9, y: (zone?.y ?? 0) + 9 }
+    const browserItself = await page.context().newCDPSession(page)
+    for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+      await browserItself.send('Input.dispatchDragEvent', {
+        ...{ type, ...at, data: { items: [], files: paths, dragOperationsMask: 1 } },
+      })
+
+    await page.locator('.file-grid li', { hasText: 'after.txt' }).waitFor()
+    const refused = page.locator('.uploads li', { hasText: 'holiday' })
+    await refused.getByText('The browser cannot read it. It is a folder').waitFor()
+    assert.equal(await refused.getByRole('button').count(), 0, 'it cannot be sent anyway')
+    await page.locator('.file-grid li', { hasText: 'before.txt' }).waitFor()
   })
 
   test('previews, downloads, and shares by a link that can be revoked', async (t) => {

@@ -3,6 +3,8 @@ import { extensionOf, type FileKind, namesOf } from './file-kinds.ts'
 
 export type FileVerdict = {
   accepted: boolean
+  /** Not even the browser can read it, so it cannot be sent either. */
+  unreadable?: boolean
   extension: { value: string; kind?: string }
   declared: { value: string; kind?: string }
   bytes: { value: string; kind?: string }
@@ -15,14 +17,14 @@ export async function checkFile(
   kinds: FileKind[],
   maxFileBytes = Number.POSITIVE_INFINITY,
 ): Promise<FileVerdict> {
-  const head = new Uint8Array(await file.slice(0, 16).arrayBuffer())
+  const head = await headOf(file)
   const extension = extensionOf(file.name)
   const byExtension = kinds.find((kind) => kind.extensions.includes(extension))
   const byType = kinds.find(({ type, alsoDeclared }) =>
     [type, ...(alsoDeclared ?? [])].includes(file.type),
   )
   // A Word document is also a ZIP archive: prefer the kind that the extension claims.
-  const recognised = kinds.filter((kind) => kind.recognises?.(head))
+  const recognised = kinds.filter((kind) => head && kind.recognises?.(head))
   const byBytes = recognised.find((kind) => kind === byExtension) ?? recognised[0]
   const unsigned = byExtension && !byExtension.recognises && !byBytes
   const verdict = {
@@ -33,8 +35,20 @@ export async function checkFile(
       kind: byBytes?.name ?? (unsigned ? byExtension.name : undefined),
     },
   }
+  if (!head) return { ...verdict, accepted: false, unreadable: true, reason: UNREADABLE }
   const reason = sizeFault(file.size, maxFileBytes) ?? disagreement(verdict, kinds)
   return { ...verdict, accepted: reason === undefined, reason }
+}
+
+const UNREADABLE = 'The browser cannot read it. It is a folder, or it has been moved or changed.'
+
+/** A folder can be dropped like a file, but it has no bytes. */
+async function headOf(file: File): Promise<Uint8Array | undefined> {
+  try {
+    return new Uint8Array(await file.slice(0, 16).arrayBuffer())
+  } catch {
+    return undefined
+  }
 }
 
 function sizeFault(bytes: number, most: number): string | undefined {

@@ -91,7 +91,7 @@ function UploadAction({ upload, queue }: { upload: Upload; queue: UploadQueue })
         Try again
       </Button>
     )
-  if (state === 'refused')
+  if (state === 'refused' && !verdict?.unreadable)
     return (
       <Button small onClick={() => queue.retry(upload)}>
         Send it anyway
@@ -113,6 +113,12 @@ function VerdictTable({ verdict }: { verdict: FileVerdict }) {
       <code>{value}</code> → {kind ?? 'not an accepted type'}
     </>
   )
+  if (verdict.unreadable)
+    return (
+      <Notice tone="bad" alert>
+        <strong>{verdict.reason}</strong>
+      </Notice>
+    )
   return (
     <Notice tone="bad" alert>
       <strong>{verdict.reason}</strong>

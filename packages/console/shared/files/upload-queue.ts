@@ -25,23 +25,17 @@ const AT_ONCE = 3
 
 /** Sends dropped files, three at a time. Files that the server would refuse are sent only on request. */
 export function createUploadQueue({ send, onStored }: QueueOptions) {
-  const uploads = signal<Upload[]>([])
+  const { uploads, put, change, has } = createUploads()
   const aborts = new Map<number, AbortController>()
-  let lastId = 0
-
-  const change = (id: number, values: Partial<Upload>) => {
-    uploads.value = uploads.value.map((each) => (each.id === id ? { ...each, ...values } : each))
-  }
 
   async function add(files: Iterable<File>): Promise<void> {
     await factsRead
     const kinds = acceptedKinds()
     for (const given of files) {
       const file = declared(given, kinds)
-      lastId += 1
-      const id = lastId
-      uploads.value = [{ id, file, state: 'waiting', share: 0 }, ...uploads.value]
+      const id = put(file)
       const verdict = await checkFile(file, kinds, facts.value.uploads?.maxFileBytes)
+      if (!has(id)) return
       change(id, { verdict, state: verdict.accepted ? 'waiting' : 'refused' })
       sendNext()
     }
@@ -69,7 +63,7 @@ export function createUploadQueue({ send, onStored }: QueueOptions) {
     aborts.delete(id)
     if (abort.signal.aborted) change(id, { state: 'cancelled' })
     else change(id, { state: reply.ok ? 'stored' : 'refused', share: 1, reply })
-    if (reply.ok) onStored(reply)
+    if (reply.ok && has(id)) onStored(reply)
     sendNext()
   }
 
@@ -81,10 +75,32 @@ export function createUploadQueue({ send, onStored }: QueueOptions) {
       aborts.get(id)?.abort()
       if (!aborts.has(id)) change(id, { state: 'cancelled' })
     },
+    /** Stops everything: what one user has chosen must not be sent, or shown, as another. */
+    forget: () => {
+      uploads.value = []
+      for (const abort of aborts.values()) abort.abort()
+    },
     clear: () => {
       uploads.value = uploads.value.filter(
         ({ state }) => state === 'sending' || state === 'waiting',
       )
     },
+  }
+}
+
+function createUploads() {
+  const uploads = signal<Upload[]>([])
+  let lastId = 0
+  return {
+    uploads,
+    put(file: File): number {
+      lastId += 1
+      uploads.value = [{ id: lastId, file, state: 'waiting', share: 0 }, ...uploads.value]
+      return lastId
+    },
+    change(id: number, values: Partial<Upload>): void {
+      uploads.value = uploads.value.map((each) => (each.id === id ? { ...each, ...values } : each))
+    },
+    has: (id: number) => uploads.value.some((each) => each.id === id),
   }
 }

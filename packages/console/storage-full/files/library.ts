@@ -72,6 +72,7 @@ export const queue = createUploadQueue({
   send: session.api.send,
   onStored: ({ body }) => addFile(body),
 })
+who.subscribe(queue.forget)
 
 /** Keeps the newest first. */
 export function addFile(file: StoredFile): void {
