@@ -198,6 +198,59 @@ describe('the identity console', { skip }, () => {
     await page.getByText('this one').waitFor()
   })
 
+  test('the last page of a list is shown again when the one after it is gone', async (t) => {
+    const { origin } = new URL(address)
+    const owner = { username: 'restless', password: 'a long enough password' }
+    const post = (path: string, body: object) =>
+      fetch(`${origin}/api/auth/${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    await post('register', { ...owner, email: 'restless@example.com' })
+    for (let sessions = 0; sessions < 25; sessions += 1) await post('login', owner)
+    const page = await openConsole(t, browser, consoleOf(origin, 'session'))
+    const form = page.getByRole('form', { name: 'Sign in' })
+    await form.getByLabel('Username').fill(owner.username)
+    await form.getByLabel('Password').fill(owner.password)
+    await form.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('Signed in as restless.').waitFor()
+    await goTo(page, 'profile')
+    const rows = page.getByRole('table', { name: 'Your sessions' }).locator('tbody tr')
+    await page.getByRole('button', { name: 'Next' }).click()
+    await page.getByText('Page 2 of 2').waitFor()
+    assert.equal(await rows.count(), 1)
+
+    await rows.getByRole('button', { name: 'End', exact: true }).click()
+    await rows.getByRole('button', { name: 'Yes', exact: true }).click()
+
+    await rows.nth(24).waitFor()
+  })
+
+  test('an account that signs in after another sees nothing of the first', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await signIn(page, 'user')
+    await goTo(page, 'profile')
+    await page.getByRole('table', { name: 'Your sessions' }).waitFor()
+    const asked = page.waitForRequest('**/api/users/me/sessions')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('sign in as admin')
+    await page.keyboard.press('Enter')
+    await page.getByText('admin@example.com').waitFor()
+    await asked
+
+    await goTo(page, 'events')
+    const listed = page.locator('td a').first()
+    const event = (await listed.getAttribute('href'))?.replace('#/', '') ?? ''
+    await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
+    await signIn(page, 'user')
+    await goTo(page, event)
+    await page.getByText('Sign in as an administrator to see events.').waitFor()
+    await page.locator('main').getByRole('button', { name: 'Sign in as admin' }).click()
+
+    await page.getByRole('button', { name: 'Copy the body' }).waitFor()
+  })
+
   test('shows users and audit to an administrator and a reason to everyone else', async (t) => {
     const page = await openConsole(t, browser, address)
     await signIn(page, 'user')

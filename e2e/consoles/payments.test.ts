@@ -130,6 +130,38 @@ describe('the payments console', { skip }, () => {
     assert.equal(alignment, 'right')
   })
 
+  test('shows what was searched for last, however late an earlier reply comes', async (t) => {
+    const page = await openConsole(t, browser, address)
+    const references: string[] = []
+    for (let n = 0; n < 2; n += 1) {
+      await createCheckout(page)
+      references.push(await page.getByLabel('Business reference').inputValue())
+      await goTo(page, '')
+    }
+    const [first = '', second = ''] = references
+    const late = Promise.withResolvers<void>()
+    await page.route(`**/api/payments?*${first}`, async (route) => {
+      const response = await route.fetch()
+      await late.promise
+      await route.fulfill({ response })
+    })
+    await goTo(page, 'payments')
+    const find = async (reference: string) => {
+      await page.getByLabel('Business reference').fill(reference)
+      await page.getByRole('button', { name: 'Find' }).click()
+    }
+
+    await find(first)
+    await find(second)
+    await page.locator('tbody').getByRole('link', { name: second }).waitFor()
+    const arrived = page.waitForResponse(`**/api/payments?*${first}`)
+    late.resolve()
+    await (await arrived).finished()
+    await page.evaluate('new Promise(requestAnimationFrame)')
+
+    assert.deepEqual(await page.locator('tbody a').allInnerTexts(), [second])
+  })
+
   test('folds repeated observations of the provider into one line', async (t) => {
     const page = await openConsole(t, browser, address)
     await createCheckout(page)

@@ -496,6 +496,43 @@ describe('the full edition’s workbench', { skip }, () => {
     await files.getByRole('link', { name, exact: true }).first().waitFor()
   })
 
+  test('after the last file of the last page was deleted, the page before it is shown', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await signIn(page, 'admin')
+    await goTo(page, '')
+    const names = Array.from({ length: 26 }, (_, index) => `stacked-${index}.txt`)
+    await page
+      .getByLabel('Files to upload')
+      .setInputFiles(names.map((name) => textFile(name, name)))
+    await page.locator('.uploads li', { hasText: 'stored' }).nth(25).waitFor()
+    await goTo(page, 'owners')
+    await page.getByRole('link', { name: 'admin', exact: true }).click()
+    const rows = page.getByRole('region', { name: 'Files of this owner' }).locator('tbody tr')
+    await rows.nth(24).waitFor()
+    await page.getByRole('button', { name: 'Next' }).click()
+    await page.getByText('Page 2 of 2').waitFor()
+
+    await rows.first().waitFor()
+    for (let left = await rows.count(); left > 0; left -= 1) {
+      await rows
+        .first()
+        .getByRole('button', { name: /^Delete/ })
+        .click()
+      await page
+        .getByText(/^Deleted /)
+        .nth(0)
+        .waitFor()
+      if (left > 1)
+        await until(
+          () => rows.count(),
+          (count) => count === left - 1,
+        )
+    }
+
+    await rows.nth(24).waitFor()
+    assert.equal(await page.getByText('This owner has stored none.').count(), 0)
+  })
+
   test('explains a bucket that cannot be reached and leaves the active provider alone', async (t) => {
     const page = await openConsole(t, browser, address)
     await signIn(page, 'admin')

@@ -1,6 +1,6 @@
 import type { Page } from '@plinth/client'
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { type Signal, useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
 import { useKept } from '../shell/route.ts'
 import type { Reply } from './api.ts'
 
@@ -46,12 +46,21 @@ export function useAction<Arguments extends unknown[]>(
 /** Loads when the page opens and whenever one of `inputs` changes. */
 export function useLoad<Body>(call: () => Promise<Reply<Body>>, inputs: unknown[] = []) {
   const reply = useSignal<Reply<Body> | undefined>(undefined)
+  const asked = useRef(0)
+  const outdated = useRef(0)
 
+  /** Replies can overtake each other: one that was asked for before the one on the page is not shown. */
   async function reload(): Promise<void> {
-    reply.value = await call()
+    asked.current += 1
+    const question = asked.current
+    const answer = await call()
+    if (question <= outdated.current) return
+    outdated.current = question
+    reply.value = answer
   }
 
   useEffect(() => {
+    outdated.current = asked.current
     reply.value = undefined
     reload()
   }, inputs)
@@ -76,9 +85,13 @@ export function usePages<Row>(
   const page = useKept(`page ${name}`, 0)
   const { body, ...load } = useLoad(() => call(page.value), [page.value, ...inputs])
   const { totalPages = 0, totalElements = 0 } = body ?? {}
-  // The list may have become shorter meanwhile.
-  useEffect(() => {
-    if (body && page.value > 0 && page.value >= totalPages) page.value = Math.max(0, totalPages - 1)
-  }, [body, page, totalPages])
+  useExistingPage(page, body && totalPages)
   return { ...load, body: body?.content, page, totalPages, totalElements }
+}
+
+/** Steps back to the last page if the list has become shorter; `totalPages` is undefined while it loads. */
+export function useExistingPage(page: Signal<number>, totalPages: number | undefined): void {
+  useEffect(() => {
+    if (totalPages !== undefined) page.value = Math.min(page.value, Math.max(0, totalPages - 1))
+  })
 }

@@ -2,6 +2,7 @@
 import type { Signal } from '@preact/signals'
 import { type ComponentChildren, Fragment } from 'preact'
 import type { Reply } from '../api/api.ts'
+import { useExistingPage } from '../api/use-reply.ts'
 import { useKept } from '../shell/route.ts'
 import { Loaded, type Loading, Refusal } from './reply.tsx'
 
@@ -86,11 +87,13 @@ const ROWS_PER_PAGE = 25
 /** Pages through rows that are all loaded already. */
 export function PagedTable<Row>(props: TableProps<Row>) {
   const page = useKept(`page of ${props.caption}`, 0)
+  const totalPages = Math.ceil(props.rows.length / ROWS_PER_PAGE)
+  useExistingPage(page, totalPages)
   const first = page.value * ROWS_PER_PAGE
   return (
     <>
       <Table {...props} rows={props.rows.slice(first, first + ROWS_PER_PAGE)} />
-      <Pager page={page} totalPages={Math.ceil(props.rows.length / ROWS_PER_PAGE)} />
+      <Pager page={page} totalPages={totalPages} />
     </>
   )
 }

@@ -2,7 +2,7 @@ import type { OwnerUsage, StoredFile } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { AdminRequired, SignedInOnly } from '../../shared/account/session/sign-in.tsx'
-import { useLoad, usePages } from '../../shared/api/use-reply.ts'
+import { useExistingPage, useLoad, usePages } from '../../shared/api/use-reply.ts'
 import { EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
 import { route, useKept } from '../../shared/shell/route.ts'
@@ -103,6 +103,8 @@ function FileList(props: { ownerId: string; onName(owner: string): void }) {
     if (owner) props.onName(owner)
     return reply
   }, [query, session.claims.value?.sub])
+  const totalPages = Math.ceil(total.value / PAGE_SIZE)
+  useExistingPage(page, files.body && totalPages)
   const hidden = hiddenIds()
   useEffect(() => {
     if (!files.loading) files.reload()
@@ -115,7 +117,7 @@ function FileList(props: { ownerId: string; onName(owner: string): void }) {
           ...files,
           body: files.body?.filter(({ id }) => !hidden.has(id)),
           page,
-          totalPages: Math.ceil(total.value / PAGE_SIZE),
+          totalPages,
         }}
         caption="Files of this owner"
         columns={FILE_COLUMNS}

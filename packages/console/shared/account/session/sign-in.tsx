@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import type { Reply } from '../../api/api.ts'
 import { baseUrl } from '../../api/base-url.ts'
 import { useAction } from '../../api/use-reply.ts'
@@ -110,9 +110,10 @@ export function DemoAccounts({ signIn, accounts }: DemoAccountsProps) {
   )
 }
 
-/** Shows its content to a signed-in caller and a sign-in to everyone else. */
+/** Shows its content to a signed-in caller, anew for each, and a sign-in to everyone else. */
 export function SignedInOnly(props: { session: Session; children: ComponentChildren }) {
-  if (props.session.claims.value) return <>{props.children}</>
+  const { sub } = props.session.claims.value ?? {}
+  if (sub !== undefined) return <Fragment key={sub}>{props.children}</Fragment>
   if (!props.session.restored.value) return <Skeleton />
   return (
     <EmptyState icon="person" title="Sign in first" about="This page needs an access token.">
