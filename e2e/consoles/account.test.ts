@@ -105,6 +105,27 @@ describe('the account pages', { skip }, () => {
     await again.getByRole('heading', { name: 'Check your inbox' }).waitFor()
   })
 
+  test('a wrong code leads to the form that asks for a new mail', async (t) => {
+    const page = await openConsole(t, browser, `${identity}/account/#forgot`)
+    const ask = async () => {
+      await page.getByRole('textbox', { name: 'E-mail address' }).fill('nobody@example.com')
+      await page.getByRole('button', { name: 'Send the mail' }).click()
+      await page.getByRole('heading', { name: 'Check your inbox' }).waitFor()
+      await page.getByRole('textbox', { name: 'Code from the mail' }).fill('1234 5678')
+    }
+    await ask()
+    await page.getByRole('textbox', { name: 'New password' }).fill(NEW_PASSWORD)
+    await page.getByRole('button', { name: 'Save the password' }).click()
+    await page.getByRole('link', { name: 'Ask for a new mail' }).click()
+    await page.getByRole('heading', { name: 'Forgot your password?' }).waitFor()
+
+    await page.goto(`${identity}/account/#resend`)
+    await ask()
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    await page.getByRole('link', { name: 'Ask for a new mail' }).click()
+    await page.getByRole('heading', { name: 'Confirm your e-mail address' }).waitFor()
+  })
+
   test('a link that was replaced or has expired says so, and when', async (t) => {
     const { email } = await register('toolate')
     const ask = () => post('/api/auth/password-reset', { email })
@@ -428,6 +449,58 @@ describe('the account pages', { skip }, () => {
     }
     await page.reload()
     await page.getByText('Recovery codes left: 3. Make new ones soon.').waitFor()
+  })
+
+  test('a sign-in that starts again says why, and only if it failed', async (t) => {
+    const user = await register('fumbler')
+    const { accessToken } = (await (await post('/api/auth/login', user)).json()) as {
+      accessToken: string
+    }
+    const own = async (path: string, body?: object) => {
+      const headers = { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' }
+      const reply = await fetch(`${identity}/api/users/me/${path}`, {
+        ...{ method: 'POST', headers, body: JSON.stringify(body ?? {}) },
+      })
+      return (await reply.json()) as { secret: string }
+    }
+    const { secret } = await own('totp')
+    await own('totp/confirm', { code: authenticatorCode(secret) })
+    const page = await openConsole(t, browser, `${identity}/account/`)
+    const step = page.getByRole('heading', { name: 'One more step' })
+    await signIn(page, user)
+    await step.waitFor()
+
+    await page.getByRole('button', { name: 'Start again' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    assert.equal(await page.getByRole('alert').count(), 0)
+    await signIn(page, user)
+    await step.waitFor()
+    for (let tries = 0; tries < 5; tries += 1) {
+      const answered = page.waitForResponse('**/api/auth/mfa')
+      await page.getByRole('textbox', { name: 'Code from' }).fill('not-a-code')
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await (await answered).finished()
+      await page.locator('[type=submit][aria-busy=false]').waitFor()
+    }
+
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.getByText('This code is wrong or was used before.').waitFor()
+  })
+
+  test('a session that was ended elsewhere is said to be over', async (t) => {
+    const user = await register('sentaway')
+    const page = await openConsole(t, browser, `${identity}/account/`)
+    await signIn(page, user)
+    const password = page.getByRole('region', { name: 'Password' })
+    await password.getByLabel('Current password').fill(user.password)
+    await password.getByLabel('New password').fill(NEW_PASSWORD)
+    database.exec(
+      "delete from sessions where user_id = (select id from users where username = 'sentaway')",
+    )
+
+    await password.getByRole('button', { name: 'Save the password' }).click()
+
+    await password.getByText('You are no longer signed in. Sign in again.').waitFor()
   })
 
   test('the account page signs in with a passkey and removes it', async (t) => {

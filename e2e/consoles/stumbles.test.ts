@@ -269,6 +269,32 @@ describe('where people stumbled', { skip }, () => {
       await shown.nth(48).waitFor()
     })
 
+  test('a registration that has to be confirmed does not promise a sign-in', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity'), 'session'))
+    await page.getByText('Creates an account and signs you in.').waitFor()
+
+    const facts = { suite: null, registration: true, registrationByMail: true }
+    await page.route('**/facts.json', (route) => route.fulfill({ json: facts }))
+    await page.reload()
+
+    await page.getByText('The account is created when you confirm it.').waitFor()
+  })
+
+  test('the access token is copied without a clipboard, too', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')))
+    await signIn(page, 'user')
+    await page.evaluate(
+      "Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })",
+    )
+    await page.getByRole('button', { name: 'Copy the token itself…' }).click()
+    await page.getByRole('button', { name: 'Copy it anyway' }).click()
+
+    await page.getByText('Copied. It works until it expires.').waitFor()
+    await page.evaluate('delete navigator.clipboard')
+    const token = await page.evaluate<string>('navigator.clipboard.readText()')
+    assert.match(token, /^[\w-]+\.[\w-]+\.[\w-]+$/)
+  })
+
   test('the request panel can be resized and hidden, and stays that way', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), {
       viewport: WIDE,

@@ -77,7 +77,7 @@ export async function mountAccounts<T extends AccountTables>(
     server.onClose(startMaintenance(accounts, server).stop)
     if (settings.demoAccounts)
       server.announcements.push('demo accounts are on: everybody knows their password')
-    Object.assign(server.pageFacts, pageFacts(settings))
+    Object.assign(server.pageFacts, pageFacts(accounts))
     measureAccounts(server, accounts)
     const known = callers?.(accounts)
     const guard = accountGuard(accounts, keys, known)
@@ -95,8 +95,10 @@ export async function mountAccounts<T extends AccountTables>(
 }
 
 /** The consoles decide from these what to offer. */
-function pageFacts({ demoAccounts, passwordMinLength, registration }: AccountSettings) {
-  return { demoAccounts, passwordMinLength, registration: registration.open }
+function pageFacts({ settings, confirmation }: Accounts) {
+  const { demoAccounts, passwordMinLength, registration } = settings
+  const registrationByMail = confirmation?.isOn ?? false
+  return { demoAccounts, passwordMinLength, registration: registration.open, registrationByMail }
 }
 
 /** Publicly documented: for trying things out, never for production. */

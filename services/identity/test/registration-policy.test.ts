@@ -109,6 +109,15 @@ for (const engine of engines) {
       }
     }
 
+    test('is announced to the console, which must not promise a sign-in', async (t) => {
+      const { api } = await startIdentity(t, { engine, env })
+      const open = await startIdentity(t, { engine })
+
+      const byMail = async ({ get }: typeof api) =>
+        (await get('/api-test/facts.json')).body.registrationByMail
+      assert.deepEqual([await byMail(api), await byMail(open.api)], [true, false])
+    })
+
     test('is no account until confirmed; a known address gets the same reply, and its owner a notice', async (t) => {
       const { api, register, verify, logIn } = await start(t)
       const seen = ({ status, headers, body }: Awaited<ReturnType<typeof register>>) => ({

@@ -16,14 +16,25 @@ if (root) render(<AccountPage />, root)
 
 function AccountPage() {
   const here = useSignal(stepOf(location.hash))
+  const visits = useSignal(0)
   useLayoutEffect(() => {
     readBrand()
     const follow = () => {
       here.value = stepOf(location.hash)
+      visits.value += 1
+    }
+    // The browser ignores a link to the current address, but it has to start the page over.
+    const startOver = ({ target }: MouseEvent) => {
+      const { hash } = (target as Element).closest('a') ?? { hash: '' }
+      if (hash !== '' && hash === location.hash) follow()
     }
     addEventListener('hashchange', follow)
-    return () => removeEventListener('hashchange', follow)
-  }, [here])
+    addEventListener('click', startOver)
+    return () => {
+      removeEventListener('hashchange', follow)
+      removeEventListener('click', startOver)
+    }
+  }, [here, visits])
   const go = (next: Step) => {
     here.value = { step: next, token: '' }
   }
@@ -33,7 +44,11 @@ function AccountPage() {
         {brand.value?.logo && <img src={`${baseUrl}/account/logo`} alt="" height="40" />}
         <strong>{brand.value?.name}</strong>
       </header>
-      {here.value.step === 'home' ? <OwnAccount /> : <ByMail {...here.value} go={go} />}
+      {here.value.step === 'home' ? (
+        <OwnAccount />
+      ) : (
+        <ByMail key={visits.value} {...here.value} go={go} />
+      )}
     </main>
   )
 }

@@ -107,7 +107,7 @@ export function CopyButton(props: {
 }
 
 /** Over plain http a browser has no clipboard API, but it can still copy a selection. */
-async function copyText(text: string, button: HTMLElement): Promise<boolean> {
+export async function copyText(text: string, button: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true

@@ -16,6 +16,8 @@ type Facts = {
   demoAccounts?: boolean
   passwordMinLength?: number
   registration?: boolean
+  /** Whether a registration becomes an account only when its mail is confirmed. */
+  registrationByMail?: boolean
   uploads?: UploadFacts
   /** Another service whose accounts this one accepts. */
   issuer?: string

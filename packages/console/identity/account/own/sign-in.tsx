@@ -31,9 +31,9 @@ export function SignIn() {
       const asked = await askPasskey()
       if (!asked) return undefined
       const { headers, passkey } = asked
-      return session.received(
-        await session.api.post('/login/webauthn', passkey, { headers, open: true }),
-      )
+      const call = session.api.post('/login/webauthn', passkey, { headers, open: true })
+      const reply = session.received(await call)
+      return session.secondStep.value ? undefined : reply
     },
     (reply) => followToken(reply?.body),
   )
@@ -55,7 +55,7 @@ export function SignIn() {
         </Button>
         <a href="#forgot">{texts.forgotTitle}</a>
       </div>
-      <Failure reply={byPasskey.refusal} />
+      <Failure reply={byPasskey.refusal ?? session.stepRefusal.value} />
     </>
   )
 }

@@ -92,6 +92,7 @@ export const de: Texts = {
   fieldRefused: 'Fülle dieses Feld aus.',
   signIn: 'Anmelden',
   signOut: 'Abmelden',
+  signedOut: 'Du bist nicht mehr angemeldet. Melde dich noch einmal an.',
   signInRefused: 'Benutzername oder Passwort ist falsch.',
   signedInAs: 'Angemeldet als {username}.',
   passkeySignIn: 'Mit Passkey anmelden',

@@ -85,6 +85,7 @@ export const en = {
   fieldRefused: 'Fill this in.',
   signIn: 'Sign in',
   signOut: 'Sign out',
+  signedOut: 'You are no longer signed in. Sign in again.',
   signInRefused: 'Wrong username or password.',
   signedInAs: 'Signed in as {username}.',
   passkeySignIn: 'Sign in with a passkey',

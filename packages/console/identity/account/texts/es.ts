@@ -91,6 +91,7 @@ export const es: Texts = {
   fieldRefused: 'Rellena este campo.',
   signIn: 'Iniciar sesión',
   signOut: 'Cerrar sesión',
+  signedOut: 'Tu sesión ha terminado. Inicia sesión de nuevo.',
   signInRefused: 'Nombre de usuario o contraseña incorrectos.',
   signedInAs: 'Has iniciado sesión como {username}.',
   passkeySignIn: 'Iniciar sesión con una llave de acceso',

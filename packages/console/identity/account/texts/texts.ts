@@ -22,6 +22,7 @@ const FAILURES: Record<string, string> = {
   MFA_REQUIRED: texts.factorAsked,
   INVALID_CODE: texts.factorRefused,
   INVALID_CREDENTIALS: texts.signInRefused,
+  INVALID_ACCESS_TOKEN: texts.signedOut,
   EMAIL_NOT_VERIFIED: texts.notVerified,
   LAST_ADMINISTRATOR: texts.lastAdmin,
   MAIL_NOT_CONFIGURED: texts.mailOff,

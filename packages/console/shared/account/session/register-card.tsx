@@ -18,7 +18,14 @@ export function RegisterCard({ session }: { session: Session }) {
   })
   if (facts.value.registration === false) return null
   return (
-    <Card title="Register" about="Creates an account and signs you in.">
+    <Card
+      title="Register"
+      about={
+        facts.value.registrationByMail
+          ? 'Sends you a mail. The account is created when you confirm it.'
+          : 'Creates an account and signs you in.'
+      }
+    >
       <Form
         label="Register"
         fields={[

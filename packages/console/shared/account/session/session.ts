@@ -2,6 +2,7 @@ import type { TokenPair } from '@plinth/client'
 import { computed, signal } from '@preact/signals'
 import { type Api, createApi, type Reply } from '../../api/api.ts'
 import { publicValues } from '../../api/concealment.ts'
+import { copyText } from '../../components/code.tsx'
 import { ADMIN_ROLE } from '../../wording.ts'
 import { type Claims, claimsOf, type DecodedToken, decodeToken } from './tokens/decoded-token.ts'
 import type { Kept } from './tokens/kept-tokens.ts'
@@ -18,15 +19,16 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
   const refreshExpiresAt = signal(0)
   const automatic = signal(renewsItself)
   const [rotations, hasSpentToken] = [signal(0), signal(false)]
-  const { secondStep, keepStep, stepWith } = createSecondStep()
+  const { secondStep, stepRefusal, keepStep, endStep, stepWith } = createSecondStep()
   const claims = computed<Claims | undefined>(() => decoded.value && claimsOf(decoded.value))
 
   const shared = shareSignIn((kept) => vault.take(kept))
+  const { restored, neighbour, continueFrom } = shared
   const vault = createTokenVault(postRefresh, show, shared.kept)
   const expired = () => claims.value !== undefined && claims.value.exp * 1000 <= Date.now()
   const renew = async () => automatic.value && expired() && vault.refresh()
   const api: Api = createApi({ headers: () => bearer(vault.accessToken()), renew })
-  const accounts = () => ({ base: accountsOf(shared.neighbour.value) })
+  const accounts = () => ({ base: accountsOf(neighbour.value) })
 
   function show(kept: Kept | undefined): void {
     decoded.value = kept && decodeToken(kept.pair.accessToken)
@@ -45,15 +47,17 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
   /** Removes the token pair from a reply, so that a page that keeps the reply does not keep a token. */
   function received(reply: Reply<TokenPair>): Reply {
     if (!reply.ok) return keepStep(reply)
-    secondStep.value = false
+    endStep()
     vault.put(reply.body)
     return { ...reply, body: undefined, content: new Blob() }
   }
 
-  async function signIn({ username = '', password = '' }: Credentials): Promise<Reply> {
-    const credentials = { username, password }
-    notePublicValues(credentials)
-    return received(await api.post<TokenPair>('/api/auth/login', credentials, { open: true }))
+  /** Undefined if the second factor comes next, which is no failure. */
+  async function signIn({ username = '', password = '' }: Credentials) {
+    const json = { username, password }
+    notePublicValues(json)
+    const reply = received(await api.post<TokenPair>('/api/auth/login', json, { open: true }))
+    return secondStep.value ? undefined : reply
   }
 
   function postLogout(refreshToken: string): Promise<Reply> {
@@ -68,27 +72,33 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
 
   return {
     ...{ api, decoded, claims, refreshExpiresAt, automatic, rotations, hasSpentToken },
-    ...{ received, signIn, secondStep, logOut, renew },
+    ...{ received, signIn, secondStep, stepRefusal, logOut, renew },
     completeSignIn: async ({ code = '' }: { code?: string }) =>
       received(await api.post('/api/auth/mfa', stepWith(code), { open: true })),
-    restored: shared.restored,
-    neighbour: shared.neighbour,
-    continueFrom: shared.continueFrom,
+    ...{ restored, neighbour, continueFrom },
     refresh: vault.refresh,
     isAdmin: computed(() => claims.value?.roles.includes(ADMIN_ROLE) ?? false),
     replaySpentToken: () => postRefresh(vault.spentRefreshToken() ?? ''),
-    copyAccessToken: () => navigator.clipboard.writeText(vault.accessToken() ?? ''),
+    copyAccessToken: (button: HTMLElement) => copyText(vault.accessToken() ?? '', button),
   }
 }
 
 /** A sign-in that passed the first factor and waits for the second. Its token never leaves this closure. */
 function createSecondStep() {
   const secondStep = signal(false)
+  /** Why the second step is over, and the sign-in has to start again. */
+  const stepRefusal = signal<Reply | undefined>(undefined)
   let mfaToken: string | undefined
+
+  function endStep(refusal?: Reply): void {
+    secondStep.value = false
+    stepRefusal.value = refusal
+  }
 
   function keepStep(reply: Reply): Reply {
     const { triesLeft } = reply.body ?? {}
-    if (triesLeft === 0) secondStep.value = false
+    stepRefusal.value = undefined
+    if (triesLeft === 0) endStep(reply)
     if (!reply.body?.mfaToken) return reply
     mfaToken = reply.body.mfaToken
     secondStep.value = true
@@ -100,7 +110,7 @@ function createSecondStep() {
     return /[a-z]/i.test(code) ? { mfaToken, recoveryCode: code } : { mfaToken, code }
   }
 
-  return { secondStep, keepStep, stepWith }
+  return { secondStep, stepRefusal, keepStep, endStep, stepWith }
 }
 
 function bearer(accessToken: string | undefined): Record<string, string> {

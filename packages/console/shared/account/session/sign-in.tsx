@@ -5,6 +5,7 @@ import { useAction } from '../../api/use-reply.ts'
 import { Button, ButtonLink } from '../../components/button.tsx'
 import { Form } from '../../components/form.tsx'
 import { Card, EmptyState, Skeleton } from '../../components/page.tsx'
+import { Refusal } from '../../components/reply.tsx'
 import { facts } from '../../shell/facts.ts'
 import { ContinueAs } from './neighbour.tsx'
 import { type Credentials, DEMO_ACCOUNTS, type Session } from './session.ts'
@@ -32,6 +33,9 @@ export function SignInCard({ session }: { session: Session }) {
         kind="primary"
         advice={signIn.refusal?.status === 401 && <Advice reply={signIn.refusal} />}
       />
+      <Refusal reply={session.stepRefusal.value}>
+        <p>Sign in again.</p>
+      </Refusal>
     </Card>
   )
 }

@@ -49,10 +49,9 @@ function TokenPart(props: { title: string; about: string; json: Record<string, u
 
 function CopyTokenButton({ session }: { session: Session }) {
   const asked = useSignal(false)
-  const copied = useSignal(false)
-  const copy = async () => {
-    await session.copyAccessToken()
-    copied.value = true
+  const copied = useSignal<boolean | undefined>(undefined)
+  const copy = async ({ currentTarget }: MouseEvent) => {
+    copied.value = await session.copyAccessToken(currentTarget as HTMLElement)
     asked.value = false
   }
   if (!asked.value)
@@ -67,9 +66,9 @@ function CopyTokenButton({ session }: { session: Session }) {
         >
           Copy the token itself…
         </Button>
-        {copied.value && (
+        {copied.value !== undefined && (
           <span role="status" class="small">
-            Copied. It works until it expires.
+            {copied.value ? 'Copied. It works until it expires.' : 'The browser did not copy it.'}
           </span>
         )}
       </div>
