@@ -119,6 +119,18 @@ describe('the key edition’s tester', { skip }, () => {
     assert.deepEqual(await findTokens(page, [OWN_KEY]), [])
   })
 
+  test('a key with characters that no header can carry is refused like any other', async (t) => {
+    const page = await openConsole(t, browser, addressWithOwnKey)
+    await page.getByLabel('Key', { exact: true }).fill(OWN_KEY)
+    await page.getByRole('button', { name: 'Use this key' }).click()
+    await page.getByText('accepted').waitFor()
+
+    await page.getByLabel('Key', { exact: true }).fill('ключ…')
+    await page.getByRole('button', { name: 'Use this key' }).click()
+
+    await page.getByText('This server refuses that key.').waitFor()
+  })
+
   test('accepts only the types and the size that the service reports', async (t) => {
     const page = await openConsole(t, browser, addressWithOwnKey)
     await page.getByLabel('Key', { exact: true }).fill(OWN_KEY)

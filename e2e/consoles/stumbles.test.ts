@@ -280,6 +280,17 @@ describe('where people stumbled', { skip }, () => {
     await page.getByText('The account is created when you confirm it.').waitFor()
   })
 
+  test('the consoles open in a browser that allows them no storage', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')))
+    await page.addInitScript(`Object.defineProperty(window, 'localStorage', {
+      get() { throw new DOMException('Access is denied', 'SecurityError') },
+    })`)
+
+    await page.reload()
+
+    await page.getByRole('heading', { name: 'Accounts, tokens and passkeys' }).waitFor()
+  })
+
   test('the access token is copied without a clipboard, too', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')))
     await signIn(page, 'user')

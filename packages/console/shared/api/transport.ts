@@ -20,13 +20,18 @@ export function transmit(transmission: Transmission): Promise<Received> {
     request.open(transmission.method, (transmission.base ?? baseUrl) + transmission.path)
     request.responseType = 'blob'
     for (const [name, value] of Object.entries(transmission.headers))
-      request.setRequestHeader(name, value)
+      request.setRequestHeader(name, sendable(value))
     request.upload.onprogress = ({ loaded, total }) => transmission.onProgress?.(loaded / total)
     request.onloadend = () => resolve(received(request))
     transmission.signal?.addEventListener('abort', () => request.abort())
     if (transmission.signal?.aborted) resolve(received(request))
     else request.send(transmission.body ?? null)
   })
+}
+
+/** A header carries only the first 256 characters; others are encoded, so that the service gets to refuse them. */
+function sendable(value: string): string {
+  return value.toWellFormed().replace(/[^\t\x20-\x7e\x80-\xff]/gu, encodeURIComponent)
 }
 
 function received(request: XMLHttpRequest): Received {

@@ -22,7 +22,11 @@ export function resizePanel(width: number): void {
 effect(() => {
   const { shown, width } = panel.value
   document.documentElement.style.setProperty('--panel', shown ? `${width}px` : '0px')
-  localStorage.setItem(NAME, JSON.stringify({ shown, width }))
+  try {
+    localStorage.setItem(NAME, JSON.stringify({ shown, width }))
+  } catch {
+    // The browser allows this site no storage, so the next page starts with the default.
+  }
 })
 
 function rememberedPanel(): Panel {
