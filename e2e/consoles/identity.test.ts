@@ -177,13 +177,21 @@ describe('the identity console', { skip }, () => {
   test('lists own sessions and ends another one', async (t) => {
     const page = await openConsole(t, browser, address)
     const { origin } = new URL(address)
-    await fetch(`${origin}/api/auth/login`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'user-agent': 'curl/8.1' },
-      body: JSON.stringify({ username: 'user', password: 'password123123' }),
-    })
+    const like = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit'
+    const agents = {
+      'curl 8': 'curl/8.1',
+      'Safari 26': `${like}/605.1.15 (KHTML, like Gecko) Version/26.1 Safari/605.1.15`,
+      'Edge 142': `${like}/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0`,
+    }
+    for (const agent of Object.values(agents))
+      await fetch(`${origin}/api/auth/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'user-agent': agent },
+        body: JSON.stringify({ username: 'user', password: 'password123123' }),
+      })
     await signIn(page, 'user')
     await goTo(page, 'profile')
+    for (const name of Object.keys(agents)) await page.locator('tr', { hasText: name }).waitFor()
     const other = page.locator('tr', { hasText: 'curl 8' })
 
     const end = other.first().getByRole('button', { name: 'End', exact: true })

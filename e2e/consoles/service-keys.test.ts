@@ -79,6 +79,24 @@ describe('service keys and events in the consoles', { skip }, () => {
     await page.getByRole('link', { name: 'service_key.rotated' }).waitFor()
   })
 
+  test('a key that has expired is called so, and can no longer be changed', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(urlOf('identity')))
+    await page.route('**/api/service-keys', async (route) => {
+      const response = await route.fetch()
+      if (!response.ok()) return route.fulfill({ response })
+      const [key] = (await response.json()) as object[]
+      const ended = { ...key, revokedAt: null, expiresAt: '2026-01-02T12:00:00Z' }
+      return route.fulfill({ response, json: [ended] })
+    })
+    await signIn(page, 'admin')
+    await goTo(page, 'keys')
+
+    await page.getByText('expired', { exact: true }).waitFor()
+
+    assert.equal(await page.getByText('expires soon').count(), 0)
+    assert.equal(await page.getByRole('button', { name: /^(Rotate|Revoke)/ }).count(), 0)
+  })
+
   test('storage, full edition: the page is for administrators', async (t) => {
     const other = await openConsole(t, browser, consoleOf(urlOf('storage-full')))
     await signIn(other, 'user')

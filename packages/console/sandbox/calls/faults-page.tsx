@@ -32,7 +32,9 @@ type NewFaultProps = { kinds: Faults['kinds']; reload(): Promise<void> }
 
 function NewFaultCard({ kinds, reload }: NewFaultProps) {
   const add = useAction(({ kind, route, times, probability = '100', delayMs }: Values) => {
-    const number = (text: string | undefined) => (text ? Number(text) : null)
+    // Text that is no number is sent as it is: the service says what is wrong with it.
+    const number = (text: string | undefined) =>
+      text && !Number.isNaN(Number(text)) ? Number(text) : (text ?? null)
     return api.post(`${CONTROLS}/faults`, {
       ...{ kind, route },
       times: number(times),

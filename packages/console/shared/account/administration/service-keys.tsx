@@ -92,8 +92,11 @@ function Issued({ of }: { of: IssuedServiceKey | undefined }) {
 
 const SOON_MS = 30 * 86_400_000
 
+const hasEnded = ({ revokedAt, expiresAt }: ServiceKey) =>
+  revokedAt !== null || Date.parse(expiresAt) <= Date.now()
+
 /** The service logs its first warning at the same time. */
-const endsSoon = (end: string) => Date.parse(end) - Date.now() < SOON_MS
+const endsSoon = ({ expiresAt }: ServiceKey) => Date.parse(expiresAt) - Date.now() < SOON_MS
 
 const COLUMNS: Column<ServiceKey>[] = [
   { title: 'Id', of: ({ id }) => id, number: true },
@@ -110,16 +113,18 @@ const COLUMNS: Column<ServiceKey>[] = [
     ),
   },
   { title: 'Last used', of: ({ lastUsedAt }) => (lastUsedAt ? dateText(lastUsedAt) : 'never') },
-  {
-    title: 'State',
-    of: ({ revokedAt, expiresAt }) => (
-      <>
-        {revokedAt ? <Badge tone="bad">revoked</Badge> : `until ${dateText(expiresAt)}`}{' '}
-        {!revokedAt && endsSoon(expiresAt) && <Badge tone="warn">expires soon</Badge>}
-      </>
-    ),
-  },
+  { title: 'State', of: (key) => <State of={key} /> },
 ]
+
+function State({ of: key }: { of: ServiceKey }) {
+  if (key.revokedAt) return <Badge tone="bad">revoked</Badge>
+  if (hasEnded(key)) return <Badge tone="bad">expired</Badge>
+  return (
+    <>
+      until {dateText(key.expiresAt)} {endsSoon(key) && <Badge tone="warn">expires soon</Badge>}
+    </>
+  )
+}
 
 function changeColumn(
   change: (key: ServiceKey, verb: 'rotate' | 'revoke') => void,
@@ -127,7 +132,7 @@ function changeColumn(
   return {
     title: 'Change',
     of: (key) =>
-      !key.revokedAt && (
+      !hasEnded(key) && (
         <span class="row">
           <ConfirmButton
             small

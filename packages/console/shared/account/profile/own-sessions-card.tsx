@@ -43,6 +43,16 @@ function EndButton({ row, end }: { row: OwnSession; end(id: number): void }) {
 }
 
 function placeOf(address: string, userAgent: string | null): string {
-  const browser = /(Edg|Firefox|Chrome|Safari|curl)[/ ]([\d]+)/.exec(userAgent ?? '')
-  return [address, browser ? `${browser[1]} ${browser[2]}` : null].filter(Boolean).join(' · ')
+  const found = BROWSERS.map(([name, mark]) => [name, mark.exec(userAgent ?? '')?.[1]] as const)
+  const [name, version] = found.find(([, known]) => known !== undefined) ?? []
+  return [address, name && `${name} ${version}`].filter(Boolean).join(' · ')
 }
+
+// Browsers also name those that they resemble, so the ones that others name come last.
+const BROWSERS: [name: string, mark: RegExp][] = [
+  ['Edge', /Edg\w*\/(\d+)/],
+  ['Firefox', /(?:Firefox|FxiOS)\/(\d+)/],
+  ['Chrome', /(?:Chrome|CriOS)\/(\d+)/],
+  ['Safari', /Version\/(\d+).* Safari\//],
+  ['curl', /curl\/(\d+)/],
+]

@@ -77,6 +77,25 @@ test('an upload is a form field with its declared type', () => {
   assert.match(curlOf(exchange({ requestFile }), ORIGIN), /-F 'file=@lake\.png;type=image\/png'/)
 })
 
+test('the name of an uploaded file may contain whatever ends a name for curl', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'snippet-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const requestFile = { name: `o'hara; "1, 2".txt`, type: 'text/plain' }
+  await writeFile(join(folder, requestFile.name), 'the bytes')
+  const received = Promise.withResolvers<string>()
+  const server = createServer(async (request, response) => {
+    received.resolve(Buffer.concat(await request.toArray()).toString())
+    response.end()
+  }).listen(0)
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+
+  const command = curlOf(exchange({ method: 'POST', requestFile }), `http://localhost:${port}`)
+  await promisify(execFile)('sh', ['-c', command], { cwd: folder })
+
+  assert.match(await received.promise, /Content-Type: text\/plain\r\n\r\nthe bytes\r\n/)
+})
+
 test('a program that uploads reads the file itself and runs unchanged', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'snippet-'))
   t.after(() => rm(folder, { recursive: true }))

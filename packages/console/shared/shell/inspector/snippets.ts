@@ -12,7 +12,9 @@ export function curlOf(exchange: Exchange, baseUrl: string): string {
   else if (exchange.requestBody !== undefined)
     parts.push(`-d '${quoted(JSON.stringify(exchange.requestBody))}'`)
   if (exchange.requestFile)
-    parts.push(`-F 'file=@${quoted(exchange.requestFile.name)};type=${exchange.requestFile.type}'`)
+    parts.push(
+      `-F 'file=@${fileArgument(exchange.requestFile.name)};type=${exchange.requestFile.type}'`,
+    )
   return parts.join(' \\\n  ')
 }
 
@@ -84,6 +86,12 @@ function isForm({ requestHeaders }: Exchange): boolean {
 // A header that ends with a variable is easiest to read in double quotes, where the shell expands it.
 function headerArgument(header: string): string {
   return /^[^"`\\]*\$[A-Z_]+$/.test(header) ? `"${header}"` : `'${quoted(header)}'`
+}
+
+/** To curl, a semicolon or a comma would end the name. */
+function fileArgument(name: string): string {
+  const isPlain = !/[;,"\\]/.test(name)
+  return quoted(isPlain ? name : `"${name.replaceAll(/["\\]/g, '\\$&')}"`)
 }
 
 function quoted(text: string): string {
