@@ -607,6 +607,26 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.deepEqual(await accessibilityFaults(page), [])
   })
 
+  test('follows a move again after the service did not answer for a moment', async (t) => {
+    const page = await openConsole(t, browser, address)
+    await signIn(page, 'admin')
+    const move = {
+      ...{ id: 1, to: 'LOCAL', state: 'RUNNING', total: 3, moved: 1, failed: 0, movedBytes: 9 },
+      ...{ lastError: null, requestedBy: 'admin' },
+      ...{ createdAt: '2026-01-02T12:00:00Z', updatedAt: '2026-01-02T12:00:01Z' },
+    }
+    let asked = 0
+    await page.route('**/api/storage/moves', (route) => {
+      asked += 1
+      if (asked === 2) return route.abort()
+      return route.fulfill({ json: [asked < 4 ? move : { ...move, state: 'DONE', moved: 3 }] })
+    })
+
+    await goTo(page, 'storage')
+
+    await page.getByText('3 of 3 files moved to LOCAL').waitFor()
+  })
+
   test('tells a user without the role that storage is for administrators', async (t) => {
     const page = await openFiles(t)
 

@@ -351,6 +351,26 @@ describe('where people stumbled', { skip }, () => {
     await page.getByText('The service does not answer.').waitFor({ state: 'detached' })
   })
 
+  for (const [service, path, calls, label] of [
+    ['identity', 'users', '**/api/users?*', 'Search users'],
+    ['identity', 'audit', '**/api/audit?*', 'Filter the audit'],
+    ['payments', 'payments', '**/api/payments?*', 'Find a payment'],
+    ['payments', 'customers', '**/api/customers', 'Find a customer'],
+  ] as const)
+    test(`${path} of ${service}: the same search asks the service again`, async (t) => {
+      const page = await openConsole(t, browser, consoleOf(suite.urlOf(service)))
+      if (service === 'identity') await signIn(page, 'admin')
+      await page.route(calls, (route) => route.abort())
+      await goTo(page, path)
+      await page.getByText('The service does not answer.').waitFor()
+      await page.unroute(calls)
+
+      await page.getByRole('form', { name: label }).getByRole('button').click()
+
+      await page.getByText('The service does not answer.').waitFor({ state: 'detached' })
+      await page.locator('.main table, .main .empty').first().waitFor()
+    })
+
   test('Escape closes whatever covers the page', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')))
     const panel = page.locator('.inspector')

@@ -16,9 +16,15 @@ export type CustomerPage = { customers: Customer[]; next: string | null }
 
 export function CustomersPage() {
   const sought = useKept('sought', '')
-  const found = useLoad<CustomerPage>(() => findCustomers(sought.value), [sought.value])
+  const searches = useSignal(0)
+  const inputs = [sought.value, searches.value]
+  const found = useLoad<CustomerPage>(() => findCustomers(sought.value), inputs)
   const more = useMore(sought.value, found.body?.next ?? null)
   const rows = found.body && [...found.body.customers, ...more.rows]
+  const find = ({ sought: text = '' }: Values) => {
+    sought.value = text.trim()
+    searches.value += 1
+  }
   return (
     <Page title="Customers" about="Kept at the provider only; this service has no copy.">
       <NewCustomerCard onMade={found.reload} />
@@ -33,7 +39,7 @@ export function CustomersPage() {
           },
         ]}
         values={{ sought: sought.value }}
-        action={{ run: ({ sought: text = '' }: Values) => (sought.value = text.trim()) }}
+        action={{ run: find }}
         send="Find"
         icon="search"
         beside

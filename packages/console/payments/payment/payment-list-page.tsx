@@ -1,4 +1,5 @@
 import type { Payment } from '@plinth/client'
+import { useSignal } from '@preact/signals'
 import { usePages } from '../../shared/api/use-reply.ts'
 import { ButtonLink } from '../../shared/components/button.tsx'
 import { Form, type Values } from '../../shared/components/form.tsx'
@@ -28,14 +29,16 @@ const COLUMNS: Column<Payment>[] = [
 
 export function PaymentListPage() {
   const reference = useKept('reference', '')
+  const searches = useSignal(0)
   const filter = reference.value && `&businessReference=${encodeURIComponent(reference.value)}`
   const payments = usePages<Payment>(
     (page) => api.get(`/api/payments?page=${page}&size=20&sort=createdAt,desc${filter}`),
-    [reference.value],
+    [reference.value, searches.value],
   )
   const find = ({ reference: wanted = '' }: Values) => {
     payments.page.value = 0
     reference.value = wanted
+    searches.value += 1
   }
   return (
     <Page title="Payments" about="The local record, read without asking the provider.">

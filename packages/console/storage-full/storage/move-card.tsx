@@ -18,7 +18,10 @@ export function MoveCard(props: { status: StorageStatus; onChange(): Promise<unk
     after,
   )
   const stop = useAction((id: number) => session.api.delete(`/api/storage/moves/${id}`), after)
-  const [latest, ...earlier] = moves.body ?? []
+  // A move goes on after a restart of the service, so a poll that fails must not be the last one.
+  const known = useRef<Move[]>([])
+  known.current = moves.body ?? known.current
+  const [latest, ...earlier] = known.current
   const running = latest?.state === 'RUNNING'
   const wasRunning = useRef(false)
   useEffect(() => {

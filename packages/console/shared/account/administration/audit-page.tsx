@@ -1,4 +1,5 @@
 import type { AuditEvent } from '@plinth/client'
+import { useSignal } from '@preact/signals'
 import { usePages } from '../../api/use-reply.ts'
 import { Form, type Values } from '../../components/form.tsx'
 import { Badge, Notice, Page } from '../../components/page.tsx'
@@ -34,6 +35,7 @@ function Name({ of }: { of: string | null }) {
 
 export function AuditPage({ session, events }: { session: Session; events: string }) {
   const query = useKept('query', '')
+  const searches = useSignal(0)
   return (
     <Page title="Audit" about="Every security event, newest first. No secret is ever recorded.">
       <SignedInOnly session={session}>
@@ -42,9 +44,15 @@ export function AuditPage({ session, events }: { session: Session; events: strin
           query={query.value}
           onFilter={(values) => {
             query.value = new URLSearchParams(values).toString()
+            searches.value += 1
           }}
         />
-        <AuditTable key={query.value} session={session} query={query.value} />
+        <AuditTable
+          key={query.value}
+          session={session}
+          query={query.value}
+          searches={searches.value}
+        />
       </SignedInOnly>
     </Page>
   )
@@ -74,11 +82,13 @@ function Filter({ query, events, onFilter }: FilterProps) {
   )
 }
 
-function AuditTable({ session, query }: { session: Session; query: string }) {
+type TableProps = { session: Session; query: string; searches: number }
+
+function AuditTable({ session, query, searches }: TableProps) {
   const events = usePages<AuditEvent>(
     (page) =>
       session.api.get(`/api/audit?page=${page}&size=25&sort=id,desc${query && `&${query}`}`),
-    [session.claims.value?.sub],
+    [session.claims.value?.sub, searches],
     query,
   )
   return (

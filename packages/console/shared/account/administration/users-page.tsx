@@ -52,6 +52,7 @@ export function UsersPage({
           query={query.value}
           onSearch={(values) => {
             query.value = new URLSearchParams(values).toString()
+            version.value += 1
           }}
         />
         <UserTable
@@ -139,7 +140,7 @@ function UserTable({ session, query, version, actions }: TableProps) {
     <>
       <List
         of={users}
-        caption={`${users.totalElements} users`}
+        caption={users.totalElements === 1 ? '1 user' : `${users.totalElements} users`}
         columns={[...COLUMNS, manageColumn(chosen.value, choose)]}
         empty={
           <Notice>
