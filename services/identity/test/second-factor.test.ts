@@ -259,6 +259,33 @@ for (const engine of engines)
       assert.match(text, /You have 9 left/)
     })
 
+    test('loses nothing to a sign-in that was just completed: no recovery code, and no try', async () => {
+      const { api, token, clock, user } = await newUser(service())
+      const { app, recoveryCodes } = await enrol(api, token, clock)
+      const send = async (proofs: object[]) => {
+        const mfaToken = await firstStep(api, user)
+        return Promise.all(proofs.map((proof) => secondStep(api, mfaToken, proof)))
+      }
+      const results = (replies: { status: number; body: { triesLeft?: number } }[]) =>
+        replies.map(({ status, body }) => `${status} ${body.triesLeft ?? ''}`).sort()
+
+      const spent = await send(recoveryCodes.slice(0, 4).map((recoveryCode) => ({ recoveryCode })))
+      const code = app.next()
+      const twice = await send([{ code }, { code }])
+
+      assert.deepEqual(results(spent), ['200 ', '401 0', '401 0', '401 0'])
+      assert.deepEqual(results(twice), ['200 ', '401 0'])
+      const signedIn = twice.find(({ status }) => status === 200)?.body.accessToken
+      const { body } = await api.get('/api/users/me/recovery-codes', { token: signedIn })
+      assert.equal(body.remaining, 9)
+      const audit = await api.get(`/api/audit?user=${user.username}`, {
+        token: await adminToken(api),
+      })
+      const isRefusal = ({ event, result }: { event: string; result: string }) =>
+        event === 'SECOND_FACTOR_USED' && result !== 'SUCCESS'
+      assert.deepEqual(audit.body.content.filter(isRefusal), [])
+    })
+
     test('is required after a passkey without user verification, not after one with it', async () => {
       const { api, token, clock } = await newUser(service())
       const passkey = await startPasskeyClient(api)

@@ -33,11 +33,8 @@ export async function findFactor(
   db: Db<IdentityTables>,
   userId: number,
 ): Promise<TotpFactor | undefined> {
-  const row = await db
-    .selectFrom('totp_factors')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .executeTakeFirst()
+  const factors = db.selectFrom('totp_factors').selectAll().where('user_id', '=', userId)
+  const row = await factors.executeTakeFirst()
   return row && fromRow(row)
 }
 
@@ -215,6 +212,11 @@ export async function tryStep(
     .returningAll()
     .executeTakeFirst()
   return row && fromRow(row)
+}
+
+export async function isStepOpen(db: Db<IdentityTables>, tokenHash: string): Promise<boolean> {
+  const steps = db.selectFrom('mfa_steps').select('user_id').where('token_hash', '=', tokenHash)
+  return (await steps.executeTakeFirst()) !== undefined
 }
 
 /** Only one of several concurrent sign-ins with the same step succeeds. */

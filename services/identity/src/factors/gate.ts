@@ -8,7 +8,7 @@ import {
   type User,
 } from '@plinth/accounts'
 import { type Clock, type Db, hashOpaqueToken, newOpaqueToken, secondsAfter } from '@plinth/kit'
-import { insertStep, spendStep, tryStep } from '../database/factors.repository.ts'
+import { insertStep, isStepOpen, spendStep, tryStep } from '../database/factors.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import { codeRejected, emailNotVerified, mfaRequired } from './problems.ts'
 import {
@@ -65,6 +65,7 @@ export async function completeLogIn(
   const step = await tryStep(db, tokenHash, { most: MOST_TRIES, now: accounts.clock() })
   if (!step) throw codeRejected({ extra: { triesLeft: 0 } })
   let outcome = 'wrong' as Outcome
+  let isSpent = false
   let pendingDeletion = undefined as User | undefined
   const amr = [...step.amr.split(' '), 'otp', 'mfa']
   const entry = {
@@ -76,6 +77,9 @@ export async function completeLogIn(
       const user = (await locked) ?? (await lockUser(database, step.userId))
       if (!user?.enabled && !user?.deletion) return false
       if (user.deletion) pendingDeletion = user
+      // A concurrent request may have completed this sign-in: the code of this one must not be used up.
+      isSpent = !(await isStepOpen(inside, tokenHash))
+      if (isSpent) return false
       outcome = await proveSecondFactor(factors, inside, user, proof, origin)
       return outcome === 'passed' && spendStep(inside, tokenHash)
     },
@@ -84,6 +88,6 @@ export async function completeLogIn(
   if (pair) return pair
   if (pendingDeletion && outcome === 'passed')
     await accounts.turnAway?.run(accounts, pendingDeletion, amr, origin)
-  if (outcome === 'passed') throw codeRejected({ extra: { triesLeft: 0 } })
+  if (isSpent || outcome === 'passed') throw codeRejected({ extra: { triesLeft: 0 } })
   throw signInRefusal(accounts, outcome, MOST_TRIES - step.tries)
 }
