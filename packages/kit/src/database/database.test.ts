@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { sql } from 'kysely'
-import { engines, sqlite } from '../../testing/databases/engines.ts'
+import { engines, pooled, postgres, sqlite } from '../../testing/databases/engines.ts'
 import { addNote, NOTES, type NoteTables, openNotes } from '../../testing/databases/notes.ts'
 import { StartError } from '../problems.ts'
 import { forUpdate, isUniqueViolation } from './engine.ts'
@@ -90,6 +90,23 @@ test('the error for a database that does not answer names it, without its passwo
   assert.ok(error instanceof StartError)
   assert.match(error.message, /"shop" at 127\.0\.0\.1:1 cannot be used: .*ECONNREFUSED/)
   assert.doesNotMatch(error.message, /hunter2/)
+})
+
+test('a PostgreSQL database of another encoding is refused', {
+  skip: postgres.skip || pooled,
+}, async (t) => {
+  const url = new URL(await postgres.freshUrl(t))
+  const { db } = await openNotes(t, url.href)
+  const name = `${url.pathname.slice(1)}_latin`
+  const latin = sql.id(name)
+  await sql`create database ${latin} encoding 'LATIN1' locale 'C' template template0`.execute(db)
+
+  url.pathname = name
+  const refused = await openDatabase(url.href, kitMigrations).catch((error) => error)
+  await sql`drop database ${latin} with (force)`.execute(db)
+
+  assert.ok(refused instanceof StartError)
+  assert.match(refused.message, /_latin" at .+ cannot be used: its encoding is LATIN1, not UTF8/)
 })
 
 test('a transaction rolled back by SQLite itself, as on a full disk, keeps its cause and does not block others', async (t) => {

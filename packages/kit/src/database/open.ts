@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Metrics } from '../metrics/metrics.ts'
 import { measureLog, measurePool } from '../metrics/stores.ts'
 import { databaseUnavailable, StartError, storageFull } from '../problems.ts'
@@ -66,6 +66,7 @@ async function openCurrent<T>(
   let withReserve: WithReserve = (work) => work()
   try {
     const { version = VERSION, ...update } = options
+    await requireUnicode(connection, url)
     await migrate(connection.db, { ...connection, ...update, migrations, version })
     if (migrations.includes(kitMigrations[0] as Migration))
       await deleteDeadLeases(connection.db as unknown as Db<LeaseTables>)
@@ -86,6 +87,19 @@ async function openCurrent<T>(
     },
     close: connection.close,
   }
+}
+
+/** In other encodings PostgreSQL rejects most characters, or counts their bytes. */
+async function requireUnicode<T>({ db, engine }: Connection<T>, url: string): Promise<void> {
+  if (engine === 'sqlite') return
+  const { rows } = await sql<{ encoding: string }>`
+    select current_setting('server_encoding') as encoding`.execute(db)
+  const encoding = rows[0]?.encoding
+  if (encoding === 'UTF8') return
+  throw new StartError(
+    `${nameOf(url)} cannot be used: its encoding is ${encoding}, not UTF8. Create another: ` +
+      "create database … encoding 'UTF8' template template0.",
+  )
 }
 
 /** The migrations that opening the database would apply: all of them if it does not exist yet. */
