@@ -98,9 +98,10 @@ export function isUniqueViolation(error: unknown, name?: string): boolean {
 
 // Without room for its shared-memory file, SQLite reports an I/O error and not a full disk.
 const FULL = /^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|53100)/
-// Connections refused, lost or exhausted; a statement timeout; a server starting up or shutting down.
+// Connections refused, lost or exhausted; no memory; a read-only server, such as a standby; a statement, lock or
+// transaction timeout; a server starting up or shutting down; a disk that fails.
 const UNAVAILABLE =
-  /^(08[\dA-Z]{3}|53300|57014|57P0\d|SQLITE_(BUSY|LOCKED|READONLY|IOERR|CANTOPEN|PROTOCOL).*)$/
+  /^(08[\dA-Z]{3}|25006|25P0[34]|53\d{3}|55P03|57014|57P0\d|58030|SQLITE_(BUSY|LOCKED|READONLY|IOERR|CANTOPEN|PROTOCOL).*)$/
 
 // Driver errors without a code. The last one means that the connection was lost between two statements.
 const LOST = /^(Connection terminated|Query read timeout|Client has encountered a connection error)/

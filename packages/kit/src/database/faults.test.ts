@@ -121,6 +121,27 @@ describe('a PostgreSQL server', { skip: postgres.skip }, () => {
     assert.deepEqual(refusalOf(reply), UNAVAILABLE)
   })
 
+  test('that accepts no writes, such as a standby, causes 503', async (t) => {
+    const { api } = await serve(t, await open(t, postgres))
+
+    const reply = await api.get('/read-only')
+
+    assert.deepEqual(refusalOf(reply), UNAVAILABLE)
+  })
+
+  test('with a lock timeout causes 503 while a row or table stays locked', async (t) => {
+    const database = await open(t, postgres)
+    const { api } = await serve(t, database)
+
+    const reply = await inTransaction(database.db, async (db) => {
+      await sql`lock table leases`.execute(db)
+      return api.get('/impatient')
+    })
+
+    assert.deepEqual(refusalOf(reply), UNAVAILABLE)
+    assert.equal((await api.get('/impatient')).status, 200)
+  })
+
   // PgBouncer refuses these parameters; each transaction then sets them itself.
   test('ends a statement after 10 seconds and an idle transaction after 60 by default', {
     skip: pooled,
@@ -214,8 +235,17 @@ async function serve(t: TestContext, { db, ping }: Database<LeaseTables>) {
   server.get('/leases', () => db.selectFrom('leases').selectAll().execute())
   server.get('/sleep', () => sql`select pg_sleep(30)`.execute(db))
   server.get('/suicide', () => sql`select pg_terminate_backend(pg_backend_pid())`.execute(db))
+  server.get('/read-only', () => deleteLeasesAfter(db, 'set transaction read only'))
+  server.get('/impatient', () => deleteLeasesAfter(db, 'set local lock_timeout = 50'))
   server.post('/ballast', () =>
     inTransaction(db, (each) => sql`insert into ballast values (zeroblob(100000))`.execute(each)),
   )
   return listenForTest(t, server)
+}
+
+function deleteLeasesAfter(db: Db<LeaseTables>, setting: string) {
+  return inTransaction(db, async (each) => {
+    await sql.raw(setting).execute(each)
+    return each.deleteFrom('leases').returningAll().execute()
+  })
 }

@@ -95,12 +95,13 @@ export class GroupFailed extends Error {
   }
 }
 
-const STATEMENT_TIMEOUT = '57014'
+/** Of a statement or a lock. */
+const TIMEOUTS = new Set(['57014', '55P03'])
 
 /** Whether the other members may still succeed, which they cannot when the database is gone or full. */
 function isMemberFailure(error: unknown): boolean {
-  const { code } = (error ?? {}) as { code?: string }
-  return databaseFault(error) === undefined || code === STATEMENT_TIMEOUT
+  const { code = '' } = (error ?? {}) as { code?: string }
+  return databaseFault(error) === undefined || TIMEOUTS.has(code)
 }
 
 type Result = QueryResult<unknown>
