@@ -162,4 +162,30 @@ for (const engine of engines)
       const { status, refundedAmount } = await payment(paymentId)
       assert.deepEqual([status, refundedAmount], ['PAID', 0])
     })
+    test('text in an event that no database could store counts as absent or is cut', async () => {
+      const { api, deliver, paid, payment } = loop()
+      const { paymentId } = await paid()
+      const { providerPaymentIntentId: payment_intent } = await payment(paymentId)
+      const session = { id: 'cs_odd', status: 'complete', payment_status: 'paid' }
+      const refund = { amount: 1, currency: 'eur', status: 'succeeded', payment_intent }
+      const odd: [type: string, object: object][] = [
+        ['checkout.session.completed', { ...session, metadata: { businessReference: 'a\0b' } }],
+        ['checkout.session.completed', { ...session, metadata: { paymentId: 'a\0b' } }],
+        ['checkout.session.completed', { ...session, payment_intent: 'p'.repeat(256) }],
+        ['payment_intent.succeeded', { id: 'pi\0' }],
+        ['refund.created', { ...refund, id: 're_foreign', payment_intent: 'pi\0' }],
+        ['refund.created', { ...refund, id: 're_nul', reason: 'a\0b' }],
+        ['refund.created', { ...refund, id: 're_long', reason: 'a'.repeat(65) }],
+        ['refund.created', { ...refund, id: 're_currency', currency: 'eurofighter' }],
+      ]
+
+      for (const [index, [type, object]] of odd.entries()) {
+        const reply = await deliver({ id: `evt_text_${index}`, type, data: { object } })
+        assert.deepEqual([reply.status, reply.body.status], [200, 'PROCESSED'], `${index}`)
+      }
+
+      assert.equal((await payment(paymentId)).refundedAmount, 3)
+      const inbox = await api.get('/api/webhook-events?status=FAILED')
+      assert.equal(inbox.body.totalElements, 0)
+    })
   })

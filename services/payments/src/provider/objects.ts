@@ -25,20 +25,22 @@ export function readSession(raw: Raw): CheckoutSession {
     paymentIntentStatus: isObject(intent) ? textOf(intent.status) : null,
     customerId: idOf(raw.customer),
     amount: numberOf(raw.amount_total),
-    currency: textOf(raw.currency)?.toLowerCase() ?? null,
+    currency: currencyOf(raw.currency),
     expiresAt: instantOf(raw.expires_at),
     metadata: metadataOf(raw.metadata),
   }
 }
+
+const LONGEST_REASON = 64
 
 export function readRefund(raw: Raw): Refund {
   return {
     id: textOf(raw.id) ?? '',
     paymentIntentId: idOf(raw.payment_intent),
     amount: numberOf(raw.amount) ?? 0,
-    currency: (textOf(raw.currency) ?? '').toLowerCase(),
+    currency: currencyOf(raw.currency) ?? '',
     status: refundStatusOf(textOf(raw.status)),
-    reason: textOf(raw.reason)?.toLowerCase() ?? null,
+    reason: textOf(raw.reason)?.toLowerCase().slice(0, LONGEST_REASON) ?? null,
     metadata: metadataOf(raw.metadata),
   }
 }
@@ -57,13 +59,27 @@ export function isObject(value: unknown): value is Raw {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** PostgreSQL cannot store NUL: text with it counts as absent. */
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && !value.includes('\0')
+}
+
 function textOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null
+  return isText(value) && value !== '' ? value : null
+}
+
+const LONGEST_CURRENCY = 8
+
+/** One that cannot be stored must not count as absent, which would mean that it is the expected one. */
+function currencyOf(value: unknown): string | null {
+  if (typeof value !== 'string' || value === '') return null
+  return value.toLowerCase().replaceAll('\0', '\ufffd').slice(0, LONGEST_CURRENCY)
 }
 
 /** A reference to another object: its id, or the object itself when it was expanded. */
 export function idOf(value: unknown): string | null {
-  return isObject(value) ? textOf(value.id) : textOf(value)
+  const id = isObject(value) ? value.id : value
+  return isName(id) ? id : null
 }
 
 function numberOf(value: unknown): number | null {
@@ -82,9 +98,7 @@ function oneOf<const T extends string>(value: unknown, options: readonly T[]): T
 
 export function metadataOf(value: unknown): Metadata {
   const entries = isObject(value) ? Object.entries(value) : []
-  return Object.fromEntries(
-    entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-  )
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => isText(entry[1])))
 }
 
 /** An unknown status counts as pending: it reserves the amount, but moves no money. */
