@@ -52,6 +52,23 @@ test('ending connections during webhooks loses no acknowledged event and leaves 
   )
 })
 
+test('an event is 503 while the database accepts no writes, and is applied when it comes again', {
+  skip: postgres?.skip,
+}, async (t) => {
+  const { service, openPaid } = await start(t)
+  const { db } = service.payments
+  const [event] = refundsOf(await openPaid())
+
+  await refuseEvents(db)
+  const { status, body, headers } = await service.deliver(event)
+  await sql`drop trigger refuse on webhook_events`.execute(db)
+  const applied = await service.deliver(event)
+
+  assert.deepEqual([status, body.code], [503, 'DATABASE_UNAVAILABLE'])
+  assert.equal(headers.get('retry-after'), '5')
+  assert.deepEqual([applied.status, applied.body.duplicate], [200, false])
+})
+
 type Event = { id: string; type: string; data: object }
 
 async function start(t: TestContext) {
@@ -89,6 +106,14 @@ async function endConnections(db: Db): Promise<void> {
     where datname = current_database() and pid != pg_backend_pid()`
     .execute(db)
     .catch(() => {})
+}
+
+/** Writes fail as on a standby. */
+async function refuseEvents(db: Db): Promise<void> {
+  await sql`create function refuse() returns trigger language plpgsql as
+    $$ begin raise exception 'read-only' using errcode = '25006'; end $$`.execute(db)
+  await sql`create trigger refuse before insert on webhook_events
+    for each row execute function refuse()`.execute(db)
 }
 
 /** The status of each event, and how often it changed its payment. */

@@ -1,4 +1,4 @@
-import { engineOf, failPoint, inTransaction } from '@plinth/kit'
+import { databaseFault, engineOf, failPoint, inTransaction } from '@plinth/kit'
 import type { Payments, Recording } from '../payment/context.ts'
 import {
   insertObservation,
@@ -61,6 +61,7 @@ export async function receiveEvent(payments: Payments, delivery: Delivery) {
     return acknowledged
   } catch (error) {
     await recordFailedEvent(payments, delivery, error).catch((second) => {
+      if (databaseFault(error) && databaseFault(second)) throw second
       const message = 'An event could neither be processed nor stored for a retry.'
       throw new AggregateError([error, second], message, { cause: error })
     })
