@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
+import pg from 'pg'
 import { engines, pooled, postgres, sqlite } from '../../testing/databases/engines.ts'
 import { addNote, NOTES, type NoteTables, openNotes } from '../../testing/databases/notes.ts'
 import { StartError } from '../problems.ts'
@@ -92,22 +93,48 @@ test('the error for a database that does not answer names it, without its passwo
   assert.doesNotMatch(error.message, /hunter2/)
 })
 
-test('a PostgreSQL database of another encoding is refused', {
+for (const encoding of ['LATIN1', 'SQL_ASCII'])
+  test(`a new PostgreSQL database with the encoding ${encoding} is refused`, {
+    skip: postgres.skip || pooled,
+  }, async (t) => {
+    const url = await databaseWith(t, encoding)
+
+    const refused = await openDatabase(url, kitMigrations).catch((error) => error)
+
+    assert.ok(refused instanceof StartError)
+    assert.match(
+      refused.message,
+      new RegExp(`" at .+ cannot be used: its encoding is ${encoding}, not UTF8`),
+    )
+  })
+
+test('a PostgreSQL database with the encoding SQL_ASCII that is in use keeps working', {
   skip: postgres.skip || pooled,
 }, async (t) => {
-  const url = new URL(await postgres.freshUrl(t))
-  const { db } = await openNotes(t, url.href)
-  const name = `${url.pathname.slice(1)}_latin`
-  const latin = sql.id(name)
-  await sql`create database ${latin} encoding 'LATIN1' locale 'C' template template0`.execute(db)
+  const url = await databaseWith(t, 'SQL_ASCII')
+  await runSql(url, 'create table schema_migrations (name varchar(200) primary key)')
 
-  url.pathname = name
-  const refused = await openDatabase(url.href, kitMigrations).catch((error) => error)
-  await sql`drop database ${latin} with (force)`.execute(db)
+  const { ping, close } = await openDatabase(url, kitMigrations)
 
-  assert.ok(refused instanceof StartError)
-  assert.match(refused.message, /_latin" at .+ cannot be used: its encoding is LATIN1, not UTF8/)
+  await ping()
+  await close()
 })
+
+async function databaseWith(t: TestContext, encoding: string): Promise<string> {
+  const url = new URL(await postgres.freshUrl(t))
+  const name = `${url.pathname.slice(1)}_other`
+  const server = Object.assign(new URL(url), { pathname: 'postgres' }).href
+  const options = `encoding '${encoding}' locale 'C' template template0`
+  await runSql(server, `create database ${name} ${options}`)
+  t.after(() => runSql(server, `drop database ${name} with (force)`))
+  return Object.assign(url, { pathname: name }).href
+}
+
+async function runSql(url: string, statement: string): Promise<void> {
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query(statement).finally(() => client.end())
+}
 
 test('a transaction rolled back by SQLite itself, as on a full disk, keeps its cause and does not block others', async (t) => {
   const database = await openNotes(t, await sqlite.freshUrl(t))

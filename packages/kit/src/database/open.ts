@@ -89,13 +89,17 @@ async function openCurrent<T>(
   }
 }
 
-/** In other encodings PostgreSQL rejects most characters, or counts their bytes. */
+/**
+ * In other encodings PostgreSQL rejects most characters. With SQL_ASCII it only counts their bytes, so an
+ * installation that has it already keeps running.
+ */
 async function requireUnicode<T>({ db, engine }: Connection<T>, url: string): Promise<void> {
   if (engine === 'sqlite') return
-  const { rows } = await sql<{ encoding: string }>`
-    select current_setting('server_encoding') as encoding`.execute(db)
-  const encoding = rows[0]?.encoding
-  if (encoding === 'UTF8') return
+  const { rows } = await sql<{ encoding: string; isNew: boolean }>`
+    select current_setting('server_encoding') as encoding,
+      to_regclass('schema_migrations') is null as "isNew"`.execute(db)
+  const { encoding, isNew } = rows[0] ?? {}
+  if (encoding === 'UTF8' || (encoding === 'SQL_ASCII' && !isNew)) return
   throw new StartError(
     `${nameOf(url)} cannot be used: its encoding is ${encoding}, not UTF8. Create another: ` +
       "create database … encoding 'UTF8' template template0.",
