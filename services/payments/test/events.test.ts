@@ -77,6 +77,29 @@ for (const engine of engines)
       assert.deepEqual(about(failing.id), ['refund.failed'])
       assert.equal(events.find(({ subject }) => subject === failing.id).data.status, 'failed')
     })
+
+    test('an attempt that the provider refuses publishes nothing, whatever came before it', async (t) => {
+      const { checkOut, sandbox, told } = await start(t)
+      const refuse = (businessReference: string) =>
+        checkOut({ businessReference, attemptReference: 'two', providerCustomerId: 'cus_unknown' })
+      const { body: failed } = await checkOut({ businessReference: 'failed' })
+      await sandbox.debit(failed.checkoutSessionId)
+      await sandbox.fail(failed.checkoutSessionId)
+      const { body: expired } = await checkOut({ businessReference: 'expired' })
+      await sandbox.expire(expired.checkoutSessionId)
+      await sandbox.flush()
+
+      const refused = [await refuse('failed'), await refuse('expired')]
+
+      assert.deepEqual(
+        refused.map(({ status }) => status),
+        [400, 400],
+      )
+      const events = await told()
+      const about = (subject: string) => typesOf(events.filter((one) => one.subject === subject))
+      assert.deepEqual(about(failed.paymentId), ['payment.created', 'payment.failed'])
+      assert.deepEqual(about(expired.paymentId), ['payment.created', 'payment.expired'])
+    })
   })
 
 describe('access to events and endpoints', () => {

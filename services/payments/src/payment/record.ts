@@ -211,12 +211,16 @@ async function publishPaymentChange(db: Db, change: Change, at: Date): Promise<v
 
 function typesOf({ before, after, attempts }: Change): string[] {
   const isPaid = ({ status }: Payment) => status !== 'PENDING' && status !== 'FAILED'
+  // Once an attempt is withdrawn, the previous one is shown again: its events were published before.
+  const { attemptReference: shown } = before
+  const isNews = shown === null || shown === after.attemptReference
   const types: string[] = []
-  if (attempts === 1 && before.sessionId === null && after.sessionId !== null)
+  if (isNews && attempts === 1 && before.sessionId === null && after.sessionId !== null)
     types.push('payment.created')
   if (isPaid(after) && !isPaid(before)) types.push('payment.paid')
-  if (after.status === 'FAILED' && before.status !== 'FAILED') types.push('payment.failed')
-  if (after.checkoutStatus === 'EXPIRED' && before.checkoutStatus !== 'EXPIRED')
+  if (isNews && after.status === 'FAILED' && before.status !== 'FAILED')
+    types.push('payment.failed')
+  if (isNews && after.checkoutStatus === 'EXPIRED' && before.checkoutStatus !== 'EXPIRED')
     types.push('payment.expired')
   return types
 }
