@@ -73,6 +73,21 @@ for (const engine of engines)
       assert.equal(observations[0].anomaly, 'REFERENCE_USED_ELSEWHERE')
     })
 
+    test('counts as foreign when another payment has its reference by then', async (t) => {
+      const { deliver, checkOut, timeline } = await start(t)
+      const { body } = await checkOut({ businessReference: 'shared' })
+      const { data, ...event } = paidEvent('shared')
+      const metadata = { businessReference: 'shared', paymentId: crypto.randomUUID() }
+
+      const reply = await deliver({ ...event, data: { object: { ...data.object, metadata } } })
+
+      assert.equal(reply.body.status, 'PROCESSED')
+      const { status, observations } = await timeline(body.paymentId)
+      assert.equal(status, 'PENDING')
+      assert.equal(observations.at(-1).anomaly, 'REFERENCE_USED_ELSEWHERE')
+      assert.equal(observations.at(-1).eventId, event.id)
+    })
+
     test('of another amount is kept as failed, and the payment is still created', async (t) => {
       const { api, deliver, checkOut, timeline } = await start(t)
       await deliver(paidEvent('differs'))

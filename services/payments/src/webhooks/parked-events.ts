@@ -4,12 +4,13 @@ import {
   insertObservation,
   type ObservationSource,
 } from '../payment/database/observations.repository.ts'
-import type { NewPayment } from '../payment/database/payments.repository.ts'
+import { findPaymentByReference, type NewPayment } from '../payment/database/payments.repository.ts'
+import type { Db } from '../payment/database/tables.ts'
 import { observeSession } from '../payment/observe.ts'
 import { InconsistentObservation } from '../payment/problems.ts'
 import { sessionStateOf } from '../payment/state.ts'
 import { metadataOf, readEvent, readSession } from '../provider/objects.ts'
-import type { ProviderEvent } from '../provider/provider.ts'
+import type { CheckoutSession, ProviderEvent } from '../provider/provider.ts'
 import { type InboxEvent, listParkedEvents, updateEvent } from './events.repository.ts'
 import { failedEvent } from './failed-events.ts'
 
@@ -37,6 +38,18 @@ export async function linkParkedEvents(
       await insertObservation(db, source, { paymentId, ...ELSEWHERE })
     else await link(recording, event, { ...parked, paymentId, parkedFor: null }, source)
   }
+}
+
+/** Shows an event that names another payment in the timeline of the payment that has its reference here. */
+export async function recordForeignEvent(
+  db: Db,
+  { metadata: { paymentId: named, businessReference } }: CheckoutSession,
+  source: ObservationSource,
+): Promise<void> {
+  // By its reference alone, the event would have found the payment.
+  if (!named || !businessReference) return
+  const payment = await findPaymentByReference(db, businessReference)
+  if (payment) await insertObservation(db, source, { paymentId: payment.id, ...ELSEWHERE })
 }
 
 /** An event that contradicts the payment is rejected before anything is written, and must not prevent it. */

@@ -27,6 +27,7 @@ import {
   updateEvent,
 } from './events.repository.ts'
 import { hasFailed, recordFailedEvent } from './failed-events.ts'
+import { recordForeignEvent } from './parked-events.ts'
 
 type Delivery = ArrivedEvent & { event: ProviderEvent }
 
@@ -116,8 +117,8 @@ async function lockTarget(
   const { paymentId } = target
   switch (object.kind) {
     case 'session': {
-      if (!paymentId) return async () => {}
       const { session } = object
+      if (!paymentId) return () => recordForeignEvent(db, session, source)
       const seen = { paymentId, session, state: sessionStateOf(session, source.kind) }
       const locking = lockSession(db, seen)
       await locking
