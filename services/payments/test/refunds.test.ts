@@ -112,6 +112,23 @@ for (const engine of engines)
       assert.equal((await sandbox.refunds()).length, 1)
     })
 
+    test('leaves out metadata without a value, which the provider does not store', async (t) => {
+      const { paid, refund, payments } = await start(t)
+      const { paymentId } = await paid({ businessReference: 'b' })
+      const request = { reference: 'r', amount: 300, metadata: { kept: '1', blank: '' } }
+
+      const first = await refund(paymentId, request)
+      const second = await refund(paymentId, request)
+      // As after a restore of an older backup, when only the provider knows the refund.
+      await payments.db.deleteFrom('refund_intents').execute()
+      const third = await refund(paymentId, request)
+
+      const metadata = { kept: '1', businessReference: 'b', refundReference: 'r' }
+      assert.deepEqual(first.body.metadata, metadata)
+      assert.deepEqual(second.body, first.body)
+      assert.deepEqual(third.body, first.body)
+    })
+
     test('is 409 for the same reference with other content', async (t) => {
       const { paid, refund } = await start(t)
       const { paymentId } = await paid()

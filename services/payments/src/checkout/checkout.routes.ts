@@ -4,6 +4,7 @@ import type { PaymentGuard, Payments } from '../payment/context.ts'
 import {
   currencyCode,
   metadata,
+  metadataOrNone,
   optionalEmail,
   optionalPlainText,
   plainText,
@@ -88,7 +89,7 @@ function requestOf(body: Static<typeof CheckoutBody>): CheckoutRequest {
     attemptReference: body.attemptReference,
     customerEmail: textOrNull(body.customerEmail)?.trim() ?? null,
     providerCustomerId: textOrNull(body.providerCustomerId)?.trim() ?? null,
-    metadata: body.metadata ?? {},
+    metadata: metadataOrNone(body.metadata),
     successUrl: textOrNull(body.successUrl)?.trim() ?? null,
     cancelUrl: textOrNull(body.cancelUrl)?.trim() ?? null,
   }

@@ -1,6 +1,12 @@
 import { emailText, orNull, pageRequest, type Server, Type, textIn } from '@plinth/kit'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
-import { metadata, optionalPlainText, ProviderIdParams, textOrNull } from '../payment/fields.ts'
+import {
+  metadata,
+  metadataOrNone,
+  optionalPlainText,
+  ProviderIdParams,
+  textOrNull,
+} from '../payment/fields.ts'
 import { providerNotConfigured } from '../payment/problems.ts'
 import { CALL_PROBLEMS, providerResourceMissing } from '../provider/problems.ts'
 import { createCustomer, pageOfCustomers, readCustomer } from './customers.ts'
@@ -72,7 +78,7 @@ export function customerRoutes(server: Server, payments: Payments, guard: Paymen
         email: body.email.trim(),
         name: textOrNull(body.name),
         description: textOrNull(body.description),
-        metadata: body.metadata ?? {},
+        metadata: metadataOrNone(body.metadata),
       }
       reply.code(201)
       const idempotencyKey = headers['idempotency-key']

@@ -71,6 +71,11 @@ export const PaymentParams = Type.Object({
   }),
 })
 
+/** The provider takes an empty value as none and does not store the entry, so it is left out from the start. */
+export function metadataOrNone(given?: Record<string, string> | null): Record<string, string> {
+  return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== ''))
+}
+
 /** The text of an optional field, or null when it is blank. */
 export function textOrNull(value: string | null | undefined): string | null {
   return value?.trim() ? value : null

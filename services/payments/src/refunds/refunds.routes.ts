@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
 import {
   metadata,
+  metadataOrNone,
   nullable,
   PaymentParams,
   ProviderIdParams,
@@ -110,6 +111,6 @@ function requestOf(body: Static<typeof RefundBody>): RefundRequest {
     amount: body.amount ?? null,
     reason: textOrNull(body.reason)?.toLowerCase() ?? null,
     reference: body.reference,
-    metadata: body.metadata ?? {},
+    metadata: metadataOrNone(body.metadata),
   }
 }
