@@ -23,7 +23,7 @@ import type { Controls } from './controls/state.ts'
 import { hostedRoutes } from './pages/hosted/hosted.routes.ts'
 import { refuseOtherSites } from './pages/other-sites.ts'
 import { renderForApi } from './protocol/answer.ts'
-import { parseFormBodies } from './protocol/form.ts'
+import { acceptForms } from './protocol/form.ts'
 import { startTicking } from './resources/timers.ts'
 import { startDeliverer } from './resources/webhooks/deliverer.ts'
 import { ensureConfiguredEndpoint } from './resources/webhooks/endpoints.ts'
@@ -75,7 +75,7 @@ export async function createProviderSandbox(
   await ensureConfiguredEndpoint(sandbox)
 
   refuseOtherSites(server, config.corsOrigins)
-  parseFormBodies(server)
+  acceptForms(server)
   actuatorRoutes(server, { ...ABOUT, healthy: database.ping })
   apiRoutes(server, sandbox, held)
   hostedRoutes(server, sandbox)

@@ -128,6 +128,37 @@ describe('the API', () => {
     }
   })
 
+  test('answers a broken form like any other call: by its key, with a request id, and logged', async (t) => {
+    const { api } = await startSandbox(t)
+    const post = (token?: string) =>
+      api.request('POST', '/v1/customers', {
+        token,
+        headers: FORM,
+        body: 'email=a@b.c&email=d@e.f',
+      })
+
+    const broken = await post('sk_test_x')
+    const [logged] = (await api.get('/sandbox/api/requests')).body
+    const unknown = await post()
+
+    assert.equal(broken.status, 400)
+    assert.deepEqual([logged.id, logged.status], [broken.headers.get('request-id'), broken.status])
+    assert.equal(unknown.status, 401)
+  })
+
+  test('names the media type of a form to whoever sends another one', async (t) => {
+    const { api } = await startSandbox(t)
+
+    const { status, body } = await api.request('POST', '/v1/customers', {
+      token: 'sk_test_x',
+      headers: { 'content-type': 'text/plain' },
+      body: 'email=a@b.c',
+    })
+
+    assert.equal(status, 415)
+    assert.match(body.error.message, /application\/x-www-form-urlencoded/)
+  })
+
   test('expands along a path, even through a list, and says what cannot be expanded', async (t) => {
     const sandbox = await startSandbox(t)
     await paidOrder(sandbox)

@@ -1,7 +1,7 @@
-import type { Reply, Request, Server } from '@plinth/kit'
+import { type Reply, type Request, type Server, Type } from '@plinth/kit'
 import type { Answer } from '../protocol/answer.ts'
 import { invalidForm } from '../protocol/errors.ts'
-import { type Form, parseForm } from '../protocol/form.ts'
+import { FORM_TYPE, type Form, parseForm } from '../protocol/form.ts'
 import { listing, type Operation, retrieving } from '../protocol/operations.ts'
 import * as read from '../protocol/parameters.ts'
 import { createSession } from '../resources/checkout/new-session.ts'
@@ -91,7 +91,8 @@ function endpointsOf(server: Server, api: Api) {
     server.route({ method: UNKNOWN_METHODS, url, onRequest: handler, handler })
   }
   const add = (method: 'GET' | 'POST' | 'DELETE') => (url: string, operation: Operation) => {
-    server.route({ method, url, handler: answer(`${method} ${url}`, operation) })
+    const schema = { readsBody: { [FORM_TYPE]: Type.Object({}) } }
+    server.route({ method, url, schema, handler: answer(`${method} ${url}`, operation) })
   }
   return { get: add('GET'), post: add('POST'), delete: add('DELETE') }
 }
@@ -124,7 +125,7 @@ async function readCall(
 function formOf(request: Request): Form {
   if (request.body === undefined || request.body === null) return parseForm('')
   if (/^application\/x-www-form-urlencoded/i.test(request.headers['content-type'] ?? ''))
-    return request.body as Form
+    return parseForm(request.body as string)
   throw invalidForm(
     'Invalid request (check that your POST content type is application/x-www-form-urlencoded).',
   )

@@ -57,11 +57,13 @@ function pathOf(name: string): string[] {
   return [match[1] ?? '', ...steps]
 }
 
-/** The provider's clients and the hosted page send forms. */
-export function parseFormBodies(server: Server): void {
+export const FORM_TYPE = 'application/x-www-form-urlencoded'
+
+/** The provider's clients and the hosted page send forms. They are parsed by their routes, which answer broken ones. */
+export function acceptForms(server: Server): void {
   server.addContentTypeParser(
-    'application/x-www-form-urlencoded',
+    FORM_TYPE,
     { parseAs: 'string' },
-    async (_request: unknown, body: string) => parseForm(body),
+    async (_request: unknown, body: string) => body,
   )
 }

@@ -1,5 +1,5 @@
 import { basePathOf, type Reply, type Request, type Server } from '@plinth/kit'
-import type { Form } from '../../protocol/form.ts'
+import { parseForm } from '../../protocol/form.ts'
 import { answerChallenge, payByBank, payByCard } from '../../resources/checkout/paying.ts'
 import { expireSession } from '../../resources/checkout/sessions.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
@@ -43,7 +43,7 @@ async function take(
   reply: Reply,
   stepOf: (field: Field) => Step,
 ): Promise<Reply> {
-  const form = (request.body ?? {}) as Form
+  const form = parseForm(String(request.body ?? ''))
   // People type card and account numbers in groups.
   const field = (name: string) =>
     typeof form[name] === 'string' ? form[name].replaceAll(/\s/g, '') : ''
