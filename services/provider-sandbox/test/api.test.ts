@@ -159,6 +159,23 @@ describe('the API', () => {
     assert.match(body.error.message, /application\/x-www-form-urlencoded/)
   })
 
+  test('lists events by a group of types, and refuses a type beside types', async (t) => {
+    const { stripe } = await startSandbox(t)
+    const { id } = await stripe.customers.create({ name: 'Ada' })
+    await stripe.customers.del(id)
+
+    const group = await stripe.events.list({ type: 'customer.*' })
+    const none = await stripe.events.list({ type: 'refund.*' })
+    const both = stripe.events.list({ type: 'customer.created', types: ['customer.deleted'] })
+
+    assert.deepEqual(
+      group.data.map(({ type }) => type),
+      ['customer.deleted', 'customer.created'],
+    )
+    assert.equal(none.data.length, 0)
+    await assert.rejects(both, { statusCode: 400, param: 'types' })
+  })
+
   test('expands along a path, even through a list, and says what cannot be expanded', async (t) => {
     const sandbox = await startSandbox(t)
     await paidOrder(sandbox)

@@ -1,4 +1,5 @@
 import { secondsAfter } from '@plinth/kit'
+import { parameterInvalid } from '../../protocol/errors.ts'
 import { type Operation, pageable, readPage } from '../../protocol/operations.ts'
 import * as read from '../../protocol/parameters.ts'
 import type { Event, ProviderObject, WebhookEndpoint } from '../../state/objects/kinds.ts'
@@ -79,6 +80,8 @@ export const listEvents: Operation = async (sandbox, { form, path }) => {
     created: read.createdRange,
     delivery_success: read.flag(),
   })
+  if (given.type !== undefined && given.types !== undefined)
+    throw parameterInvalid('types', 'You may only specify one of these parameters: type, types.')
   const oldest = secondsOf(sandbox.clock()) - EVENT_DAYS * 24 * 60 * 60
   const created = { ...given.created, gte: Math.max(given.created?.gte ?? 0, oldest) }
   const types = given.types ?? (given.type === undefined ? undefined : [given.type])

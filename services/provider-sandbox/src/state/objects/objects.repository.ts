@@ -70,6 +70,7 @@ export type CreatedRange = { gt?: number; gte?: number; lt?: number; lte?: numbe
 export type ObjectFilter = {
   /** Members of the object and the value they must have. */
   where?: Record<string, string | undefined>
+  /** Types of events; `*` stands for any characters. */
   types?: string[]
   created?: CreatedRange
   parent?: string
@@ -123,7 +124,10 @@ function filtered(
         .where('state', '!=', 'delivered')
       return delivered ? eb.not(eb.exists(missing)) : eb.exists(missing)
     })
-  if (types) query = query.where(memberOf('type'), 'in', types)
+  if (types)
+    query = query.where((eb) =>
+      eb.or(types.map((type) => sql<boolean>`${memberOf('type')} glob ${type}`)),
+    )
   for (const [member, value] of Object.entries(where))
     if (value !== undefined) query = query.where(memberOf(member), '=', value)
   for (const [limit, sign] of CREATED_LIMITS) {
