@@ -177,6 +177,9 @@ describe('unusable input or output is refused in one line, and nothing changes',
         env,
         encoding: 'latin1',
       })
+      const unheard = said(
+        await plinth(['backup', 'create', '--output', '-'], { env, unread: true }),
+      )
       const verified = await of('backup', 'verify', elsewhere)
       mkdirSync(backups, { recursive: true })
       const old = ['20260101', '20260102', '20260103'].map(
@@ -191,6 +194,7 @@ describe('unusable input or output is refused in one line, and nothing changes',
       assert.match(again, /^73 .*elsewhere\.tar\.zst is already there; nothing was changed\.$/)
       assert.match(piped, /^64 --verify needs a file/)
       assert.deepEqual([stream.code, stream.stdout.slice(0, 4)], [0, '\x28\xb5\x2f\xfd'])
+      assert.equal(unheard, '73 The output cannot be written: EPIPE.')
       assert.equal(verified.code, 0, verified.stderr + verified.stdout)
       const names = JSON.parse(listed.stdout).map(({ file }: { file: string }) => basename(file))
       assert.deepEqual(names, old.toReversed())

@@ -18,6 +18,8 @@ type Surroundings = {
   /** The encoding of stdout, if it is not text. */
   encoding?: BufferEncoding
   main?: string
+  /** Nobody reads stdout: its pipe is closed. */
+  unread?: boolean
 }
 export type Ended = {
   code: number | null
@@ -29,7 +31,14 @@ export type Ended = {
 /** Runs the command in its own process, as a user would. */
 export async function plinth(
   words: string[],
-  { cwd = tmpdir(), env = {}, input = '', main = MAIN, encoding = 'utf8' }: Surroundings = {},
+  {
+    cwd = tmpdir(),
+    env = {},
+    input = '',
+    main = MAIN,
+    encoding = 'utf8',
+    unread,
+  }: Surroundings = {},
 ): Promise<Ended> {
   const child = spawn(process.execPath, [...preloads(), main, ...words], {
     cwd,
@@ -37,8 +46,9 @@ export async function plinth(
     timeout: 120_000,
   })
   child.stdin.end(input)
+  if (unread) child.stdout.destroy()
   const [stdout, stderr, [code, signal]] = await Promise.all([
-    buffer(child.stdout).then((bytes) => bytes.toString(encoding)),
+    unread ? '' : buffer(child.stdout).then((bytes) => bytes.toString(encoding)),
     text(child.stderr),
     once(child, 'close'),
   ])

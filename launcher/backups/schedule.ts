@@ -35,8 +35,11 @@ const RETRY_MS = 3_600_000
 /** Well past the time when the next backup is due. */
 const MADE_SECONDS = 2 * 86_400
 
-/** Exit codes of the backup process. The record holds the reason for a failure. */
-export const ENDED = { done: 0, failed: 1, busy: 75 }
+/**
+ * Exit codes of the backup process. After `failed` the record holds the reason. That is not 1, with which Node ends
+ * after an uncaught exception: then nothing has been recorded.
+ */
+export const ENDED = { done: 0, failed: 2, busy: 75 }
 
 /** Returns undefined without BACKUP_AT, or without a database to hold the lease. */
 export function startSchedule(scheduled: Scheduled): Schedule | undefined {

@@ -131,6 +131,21 @@ test('a failed backup records the reason and is retried after an hour', async (t
   assert.equal((await backupHealth(node.config, later(27))).status, 'DOWN')
 })
 
+test('a backup process that ends with an uncaught exception counts as a failed backup', async (t) => {
+  const { startNode } = await startSuite(t, sqlite)
+  const NODE_OPTIONS = '--import=data:text/javascript,throw%20Error()'
+  const node = await startNode('node', { NODE_OPTIONS })
+
+  await node.runDue()
+
+  const { status, details } = await node.health()
+  assert.deepEqual(
+    [status, details.lastFailure?.reason],
+    ['DOWN', 'The process ended: exit code 1.'],
+  )
+  assert.equal((await readRecord(node.config.record)).failures, 1)
+})
+
 test('repeated failed verifications leave only one archive', async (t) => {
   const { env } = await testEnv(t, { NODE_ENV: 'test', BACKUP_KEEP: '2' })
   mkdirSync(env.SUITE_DATA as string)

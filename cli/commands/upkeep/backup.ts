@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import type { BackupError, KeptBackup } from '@plinth/backup'
 import { armFailPoint, systemClock } from '@plinth/kit/runtime'
 import type { Made } from '../../../launcher/backups/make.ts'
@@ -114,7 +115,7 @@ async function createAt(
   const { folder, passphrase } = loadBackups(env)
   const options = { clock: systemClock, show: progress.show, passphrase, pinned: lowerPriority }
   if (output === '-') {
-    await writeBackup(kept, process.stdout, options)
+    await namingFault(process.stdout, () => writeBackup(kept, process.stdout, options))
     progress.end()
     // Stdout carries the archive itself, so these go to stderr.
     for (const name of leftOut) console.error(withoutData(name))
@@ -125,6 +126,22 @@ async function createAt(
   const { createdAt, pausedMs } = manifest
   const services = kept.map(({ name }) => name)
   return { file, bytes, createdAt, services, leftOut, pausedMs, faults, pruned: [] }
+}
+
+/** Tells a broken pipe, or a full disk that stdout is directed to, from faults of the data. */
+async function namingFault(stdout: Writable, work: () => Promise<unknown>): Promise<void> {
+  let fault: NodeJS.ErrnoException | undefined
+  stdout.once('error', (error) => {
+    fault = error
+  })
+  try {
+    await work()
+  } catch (error) {
+    if (fault === undefined) throw error
+    throw new CommandError(EXIT.cannotCreate, `The output cannot be written: ${fault.code}.`, {
+      cause: error,
+    })
+  }
 }
 
 const withoutData = (name: string) => `Left out, because it has no data here: ${name}.`

@@ -4,9 +4,10 @@ import { createReadStream } from 'node:fs'
 import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PassThrough, Readable } from 'node:stream'
+import { PassThrough, Readable, Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Manifest } from './manifest.ts'
 import { readArchive } from './read.ts'
 import { openArchiveWriter } from './write.ts'
@@ -81,6 +82,30 @@ test('a large file is written and read in constant memory', async (t) => {
 
   assert.equal(read, LARGE_BYTES)
   assert.ok(peak - before < LARGE_BYTES / 4, `${(peak - before) / 2 ** 20} MB more`)
+})
+
+test('an output that fails ends the writing with its own error, at any member', async () => {
+  const noSpace = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+  const outputFor = (bytes: number) =>
+    new Writable({
+      highWaterMark: 1,
+      write: (chunk, _encoding, done) => {
+        bytes -= chunk.length
+        setImmediate(done, bytes < 0 ? noSpace : undefined)
+      },
+    })
+  const slow = async function* () {
+    for (let count = 0; count < 500; count++) yield await nextTurn(randomBytes(1000))
+  }
+  const writeTo = async (output: Writable) => {
+    const writer = await openArchiveWriter(output, MANIFEST)
+    for (const name of ['files/a/1', 'files/a/2'])
+      await writer.file(name, 500_000, Readable.from(slow()))
+    await writer.finish()
+  }
+
+  for (const bytes of [0, 300_000, 600_000, 900_000])
+    await assert.rejects(writeTo(outputFor(bytes)), noSpace, `${bytes}`)
 })
 
 test('a truncated archive is refused wherever it is cut', async () => {

@@ -36,9 +36,18 @@ export async function openArchiveWriter(
   const digest = createHash('sha256')
   let members = 0
 
+  const openEntry = async (header: Parameters<typeof tar.entry>[0]) => {
+    try {
+      // When the output fails, the entry fails with it: `written` reports that, and an unhandled event ends the process.
+      return tar.entry(header).on('error', () => {})
+    } catch (error) {
+      await written
+      throw error
+    }
+  }
   const add = async (name: string, size: number, bytes: Iterable<Buffer> | Readable) => {
     const mtime = new Date(manifest.createdAt)
-    const entry = tar.entry({ name, size, mode: MODE, mtime })
+    const entry = await openEntry({ name, size, mode: MODE, mtime })
     const content = createHash('sha256')
     let length = 0
     for await (const chunk of bytes as AsyncIterable<Buffer>) {
