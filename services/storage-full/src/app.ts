@@ -30,7 +30,6 @@ import {
   indexRoute,
   issuerUnavailable,
   type Logger,
-  makeDataFolder,
   openApiRoutes,
   openDatabase,
   openServiceKeys,
@@ -43,6 +42,7 @@ import {
   sweepSpools,
   systemClock,
 } from '@plinth/kit'
+import { makeOwnedFolder } from '@plinth/kit/runtime'
 import type { StorageFullConfig } from './config.ts'
 import { storageMigrations } from './database/migrations/index.ts'
 import type { StorageTables } from './database/tables.ts'
@@ -243,7 +243,7 @@ export const storageFullData = dataOpenedBy(openStorage)
  */
 async function prepareRoot({ db, log, spoolFolder }: Storage, root: string): Promise<void> {
   const active = await findActiveLocation(db)
-  if (active?.provider !== 'LOCAL') makeDataFolder(root, 'SUITE_DATA or STORAGE_FULL_ROOT')
+  if (active?.provider !== 'LOCAL') makeOwnedFolder(root, 'SUITE_DATA or STORAGE_FULL_ROOT')
   const present = await stat(root).catch(() => undefined)
   if (present) await sweepSpools(spoolFolder)
   else log.error('the storage root does not exist: mount its disk, or create it')

@@ -1,11 +1,12 @@
 import { constants, existsSync } from 'node:fs'
 import { link, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { giveFolderToOwner } from '@plinth/kit/runtime'
 import { fileOf, openConnection } from '../databases/open.ts'
 import { createMark } from '../databases/rows.repository.ts'
 import { tableNames } from '../databases/schema.repository.ts'
 import { MARK, quoted } from '../databases/tables.ts'
-import { giveFolderToOwner } from '../sources/owner.ts'
+
 import type { ServiceData } from '../sources/service-data.ts'
 
 /** The target of a restore: a database or a folder of files. */
@@ -46,7 +47,7 @@ function filePlace(file: string): Place {
     // The file exists at every moment: a service that found none would create a new database.
     setAside: async (stamp) => {
       await mkdir(dirname(keptAt(stamp)), { recursive: true, mode: 0o700 })
-      await giveFolderToOwner(dirname(keptAt(stamp)))
+      giveFolderToOwner(dirname(keptAt(stamp)))
       const marked = `${file}.marked`
       await rm(marked, { force: true })
       const connection = await openConnection(`sqlite:${marked}`)
@@ -90,7 +91,7 @@ function folderPlace(root: string): Place {
     isEmpty: async () => (await stored()).length === 0,
     setAside: async (stamp) => {
       await mkdir(keptAt(stamp), { recursive: true, mode: 0o700 })
-      await giveFolderToOwner(keptAt(stamp))
+      giveFolderToOwner(keptAt(stamp))
       const moved: string[] = []
       try {
         for (const name of await stored()) {

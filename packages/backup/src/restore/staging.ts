@@ -3,7 +3,8 @@ import { constants, existsSync } from 'node:fs'
 import { type FileHandle, mkdir, open, opendir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from '@plinth/kit'
-import { giveFolderToOwner, giveTree } from '../sources/owner.ts'
+import { giveFolderToOwner } from '@plinth/kit/runtime'
+import { giveTree } from '../sources/owner.ts'
 
 /** Files waiting to be moved into the folder of a service. */
 export type Staging = {
@@ -25,7 +26,7 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
  */
 export async function openStaging(root: string): Promise<Staging> {
   await mkdir(root, { recursive: true, mode: 0o700 })
-  await giveFolderToOwner(root)
+  giveFolderToOwner(root)
   const target = await open(root, O_RDONLY | O_DIRECTORY)
   const place = pathOf(target, root)
   await removeLeftOvers(place)

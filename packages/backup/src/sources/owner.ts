@@ -1,6 +1,7 @@
 import { constants, type Stats } from 'node:fs'
 import { lchown, open, opendir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { giveFileToOwner } from '@plinth/kit/runtime'
 
 type Owner = Pick<Stats, 'uid' | 'gid'>
 
@@ -13,15 +14,13 @@ export async function giveToOwner(path: string, folder = dirname(path)): Promise
   await lchown(path, uid, gid)
 }
 
-/** Creates an empty file unless it exists. The owner is set through the handle: the name may lead elsewhere by now. */
+/** Creates an empty file unless it exists. */
 export async function createForOwner(path: string): Promise<void> {
   const { O_WRONLY, O_CREAT, O_EXCL } = constants
   const file = await open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600).catch(ignoreExisting)
   if (!file) return
   try {
-    if (!isRoot()) return
-    const { uid, gid } = await stat(dirname(path))
-    await file.chown(uid, gid)
+    giveFileToOwner(file.fd, dirname(path))
   } finally {
     await file.close()
   }
@@ -29,20 +28,6 @@ export async function createForOwner(path: string): Promise<void> {
 
 function ignoreExisting(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'EEXIST') throw error
-}
-
-/** Gives a folder that root owns, so one that we made, to its parent's owner. A symlink's target is not ours. */
-export async function giveFolderToOwner(path: string): Promise<void> {
-  if (!isRoot()) return
-  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
-  const folder = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch(() => undefined)
-  if (!folder) return
-  try {
-    const { uid, gid } = await stat(dirname(path))
-    if ((await folder.stat()).uid === 0) await folder.chown(uid, gid)
-  } finally {
-    await folder.close()
-  }
 }
 
 /** Gives away everything in a folder that only root can enter: any other could change during the walk. */

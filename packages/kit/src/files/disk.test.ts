@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import {
+  chownSync,
   closeSync,
   mkdtempSync,
   readdirSync,
@@ -26,6 +27,20 @@ test('a temporary file is accessible to its owner only', async (t) => {
   closeSync(await createTemporaryFile(path))
 
   assert.equal(statSync(path).mode & 0o777, 0o600)
+})
+
+test('a temporary file of root, and a folder made for it, belong to the owner of the folder', {
+  skip: process.getuid?.() !== 0 && 'needs root',
+}, async (t) => {
+  const folder = temporaryFolder(t)
+  chownSync(folder, 1234, 1235)
+
+  closeSync(await createTemporaryFile(join(folder, 'incoming', 'tmp')))
+
+  for (const path of ['incoming', 'incoming/tmp']) {
+    const { uid, gid } = statSync(join(folder, path))
+    assert.deepEqual([uid, gid], [1234, 1235], path)
+  }
 })
 
 // On Linux /dev/shm is a separate file system in memory, and /var/tmp is on a disk.

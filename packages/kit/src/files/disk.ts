@@ -11,6 +11,7 @@ import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { coalesce } from '../runtime/coalesce.ts'
+import { giveFileToOwner, giveFolderToOwner } from '../runtime/data-folder.ts'
 import { failPoint } from '../runtime/fail-point.ts'
 
 const openDescriptor = promisify(open)
@@ -26,10 +27,15 @@ const OWNER_ONLY_FOLDER = 0o700
 
 /** Recreates a missing folder, but not its parent: if that is missing too, so is the whole storage. */
 export async function createTemporaryFile(path: string, flags = 0): Promise<number> {
-  const create = () => openDescriptor(path, NEW_FILE | flags, OWNER_ONLY)
+  const create = async () => {
+    const descriptor = await openDescriptor(path, NEW_FILE | flags, OWNER_ONLY)
+    giveFileToOwner(descriptor, dirname(path))
+    return descriptor
+  }
   return create().catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
     await mkdir(dirname(path), OWNER_ONLY_FOLDER).catch(ignoreExisting)
+    giveFolderToOwner(dirname(path))
     return create()
   })
 }

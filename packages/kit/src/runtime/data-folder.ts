@@ -1,6 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  fstatSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { StartError } from '../problems.ts'
 
@@ -11,6 +23,13 @@ const UNUSABLE = /^(EACCES|EEXIST|ENOENT|ENOSPC|ENOTDIR|EPERM|EROFS|SQLITE_(CANT
 /** Creates a missing folder that only its owner can access; an existing one keeps its mode. */
 export function makeDataFolder(folder: string, setting: string): void {
   inDataFolder(folder, setting, () => {})
+}
+
+/** Like `makeDataFolder`, for a folder within the data folder: a new one belongs to the owner of its parent. */
+export function makeOwnedFolder(folder: string, setting: string): void {
+  if (isFolder(folder)) return
+  makeDataFolder(folder, setting)
+  giveFolderToOwner(folder)
 }
 
 /** Like `makeDataFolder`, then runs `work`. If the folder is unusable, the error names it and its setting. */
@@ -79,7 +98,13 @@ function unsavedKey(file: string, keys: Map<string, Buffer>): Buffer {
 
 function createKey(file: string): Buffer {
   const draft = `${file}.${randomBytes(6).toString('hex')}`
-  writeFileSync(draft, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flush: true })
+  const descriptor = openSync(draft, 'wx', 0o600)
+  try {
+    giveFileToOwner(descriptor, dirname(file))
+    writeFileSync(descriptor, `${randomBytes(32).toString('base64')}\n`, { flush: true })
+  } finally {
+    closeSync(descriptor)
+  }
   try {
     linkSync(draft, file)
   } catch (error) {
@@ -98,5 +123,41 @@ function readKey(file: string): Buffer | undefined {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
+  }
+}
+
+const ROOT = 0
+
+const isRoot = () => process.getuid?.() === ROOT
+
+/**
+ * A command that root runs works in the folders of a service that runs as another user. What it creates there
+ * must belong to that user, the owner of the folder: the service could not use it otherwise. The file is given
+ * away through its descriptor, because its name may lead elsewhere by now.
+ */
+export function giveFileToOwner(descriptor: number, folder: string): void {
+  if (!isRoot()) return
+  const { uid, gid } = statSync(folder)
+  if (uid !== ROOT) fchownSync(descriptor, uid, gid)
+}
+
+/** Gives a folder that root owns, so one that we made, to its parent's owner. A symlink's target is not ours. */
+export function giveFolderToOwner(path: string): void {
+  if (!isRoot()) return
+  const descriptor = openFolder(path)
+  if (descriptor === undefined) return
+  try {
+    if (fstatSync(descriptor).uid === ROOT) giveFileToOwner(descriptor, dirname(path))
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function openFolder(path: string): number | undefined {
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
+  try {
+    return openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+  } catch {
+    return undefined
   }
 }

@@ -1,6 +1,11 @@
 /** The part of kit that every command loads first. It imports only Node's own modules, so it loads fast. */
 export { systemClock } from './clock.ts'
-export { makeDataFolder } from './data-folder.ts'
+export {
+  giveFileToOwner,
+  giveFolderToOwner,
+  makeDataFolder,
+  makeOwnedFolder,
+} from './data-folder.ts'
 export { armFailPoint } from './fail-point.ts'
 export { isLoopback } from './networks.ts'
 export { hostUrl, logLevel, serviceSettings } from './service-settings.ts'

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import SqliteDatabase from 'better-sqlite3'
 import type { CompiledQuery, QueryResult } from 'kysely'
-import { inDataFolder } from '../../runtime/data-folder.ts'
+import { giveFileToOwner, inDataFolder } from '../../runtime/data-folder.ts'
 
 export type Sqlite = InstanceType<typeof SqliteDatabase>
 
@@ -25,7 +25,9 @@ const OWNER_ONLY = 0o600
 /** SQLite would make it readable for others. Its WAL and shared-memory files inherit the mode. */
 function createForOwner(file: string): void {
   try {
-    closeSync(openSync(file, 'ax', OWNER_ONLY))
+    const descriptor = openSync(file, 'ax', OWNER_ONLY)
+    giveFileToOwner(descriptor, dirname(file))
+    closeSync(descriptor)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }

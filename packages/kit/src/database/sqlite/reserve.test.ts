@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import {
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -25,6 +33,23 @@ test('disk space is reserved while there is some', async (t) => {
   const { withReserve, reserved } = await open(t)
 
   assert.equal(await withReserve(async () => reserved()), 2 ** 20)
+})
+
+test('the reserve is never written through a link, which root might follow to a file of its own', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-reserve-'))
+  const [file, elsewhere] = [join(folder, 'test.db'), join(folder, 'elsewhere')]
+  const db = openSqliteKysely(file)
+  t.after(async () => {
+    await db.destroy()
+    rmSync(folder, { recursive: true })
+  })
+  writeFileSync(elsewhere, 'not ours')
+  symlinkSync(elsewhere, `${file}-reserve`)
+
+  await openReserve(db, file)
+
+  assert.equal(readFileSync(elsewhere, 'utf8'), 'not ours')
+  assert.equal(lstatSync(`${file}-reserve`).size, 2 ** 20)
 })
 
 test('work that finds the disk full gets the reserve, which is restored afterwards', async (t) => {

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, open, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { type Kysely, sql } from 'kysely'
+import { giveFileToOwner } from '../../runtime/data-folder.ts'
 import { databaseFault } from '../engine.ts'
 
 const RESERVE_BYTES = 2 ** 20
@@ -31,13 +33,23 @@ export async function openReserve<T>(db: Kysely<T>, file: string): Promise<WithR
   }
 }
 
-/** Random bytes, so that no file system compresses them. A full disk has no space to reserve. */
+/** A full disk has no space to reserve. */
 async function fill(path: string): Promise<void> {
-  const present = await stat(path).catch(() => undefined)
-  if (present?.size === RESERVE_BYTES) return
-  await writeFile(path, randomBytes(RESERVE_BYTES), { mode: 0o600 }).catch(() =>
-    rm(path, { force: true }),
-  )
+  const present = await lstat(path).catch(() => undefined)
+  if (present?.isFile() && present.size === RESERVE_BYTES) return
+  await rm(path, { force: true })
+  await create(path).catch(() => rm(path, { force: true }))
+}
+
+/** Random bytes, so that no file system compresses them. Never through a link, which root might follow elsewhere. */
+async function create(path: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    giveFileToOwner(file.fd, dirname(path))
+    await file.writeFile(randomBytes(RESERVE_BYTES))
+  } finally {
+    await file.close()
+  }
 }
 
 /** After this checkpoint SQLite writes its WAL from the start again, which takes no more space. */

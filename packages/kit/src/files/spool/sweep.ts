@@ -1,6 +1,7 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { systemClock } from '../../runtime/clock.ts'
+import { giveFolderToOwner } from '../../runtime/data-folder.ts'
 import { HOST_NAME } from './spool.ts'
 
 const ABANDONED_SECONDS = 86_400
@@ -8,12 +9,21 @@ const OWNER_ONLY = 0o700
 
 /** Removes the temporary files left by processes of this machine that have ended. */
 export async function sweepSpools(folder: string): Promise<number> {
-  await mkdir(folder, { recursive: true, mode: OWNER_ONLY })
+  for (const each of [dirname(folder), folder]) await makeFolder(each)
   const entries = await readdir(folder, { withFileTypes: true })
   const leftovers = entries.filter((entry) => entry.isFile() && isLeftover(entry.name))
   // Another process that is starting may remove them first.
   await Promise.all(leftovers.map(({ name }) => rm(join(folder, name), { force: true })))
   return leftovers.length
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, OWNER_ONLY)
+    giveFolderToOwner(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
 }
 
 /** Process ids of another machine mean nothing here. */

@@ -10,6 +10,7 @@ import {
   storageFull,
   syncFolder,
 } from '@plinth/kit'
+import { giveFolderToOwner } from '@plinth/kit/runtime'
 import { diskProblem, isDiskFault, storageUnavailable } from '../problems.ts'
 import { localProbe } from './local-probe.ts'
 import type { ByteRange, StorageProvider } from './provider.ts'
@@ -106,6 +107,7 @@ async function makeFolders(root: string, path: string): Promise<void> {
 async function makeFolder(folder: string): Promise<boolean> {
   try {
     await mkdir(folder, OWNER_ONLY)
+    giveFolderToOwner(folder)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
