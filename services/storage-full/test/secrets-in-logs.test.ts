@@ -11,6 +11,8 @@ import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 
+const PREFLIGHT = { origin: 'https://app.example', 'access-control-request-method': 'GET' }
+
 const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 
@@ -27,6 +29,7 @@ test('no key, secret, token or password reaches the log or a trace, whatever fai
   const env = {
     ...storageEnv(await temporaryFolder(t)),
     LOG_LEVEL: 'trace',
+    STORAGE_FULL_CORS_ORIGINS: PREFLIGHT.origin,
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
   }
   const service = await spawnService(t, MAIN, env)
@@ -46,6 +49,11 @@ test('no key, secret, token or password reaches the log or a trace, whatever fai
   const { body: file } = await upload(api, admin)
   const ask = { id: file.id, expiresInSeconds: 60 }
   const { body: link } = await api.post('/file/generate-pre-signed-url', ask, token)
+  const strayed = [
+    (await api.delete(`/file/presigned/${link.token}`)).status,
+    (await api.get(`/file/presigned/${link.token}/x`)).status,
+    (await api.request('OPTIONS', `/file/presigned/${link.token}`, { headers: PREFLIGHT })).status,
+  ]
   await s3.kill()
   const statuses = [
     (await upload(api, admin)).status,
@@ -54,6 +62,7 @@ test('no key, secret, token or password reaches the log or a trace, whatever fai
   ]
   await service.kill('SIGTERM')
 
+  assert.deepEqual(strayed, [405, 404, 204])
   assert.deepEqual(statuses, [503, 503, 503])
   const log = written.join('') + traces.join('')
   assert.match(log, /The object store answered/)

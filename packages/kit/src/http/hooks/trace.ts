@@ -49,7 +49,6 @@ function isProbe({ url }: Request): boolean {
   return url.startsWith('/actuator/')
 }
 
-/** Omits the query, which may hold a secret, and a path that contains a token. */
 function described(request: Request, reply: Reply): [string, Attributes, boolean] {
   const route = routeTemplate(request.routeOptions.url)
   const status = statusOf(reply)
@@ -57,9 +56,17 @@ function described(request: Request, reply: Reply): [string, Attributes, boolean
     'http.request.method': request.method,
     'http.route': route,
     'http.response.status_code': status,
-    'url.path': route?.includes('{token}') ? route : request.url.split('?', 1)[0],
+    'url.path': isPathPublic(route) ? request.url.split('?', 1)[0] : route,
   }
   return [`${request.method} ${route ?? ''}`.trim(), attributes, status >= 500]
+}
+
+/**
+ * A path may contain the token of a link, and so may one without a route of its own: a link that is asked for with
+ * another method or with something appended. The query, which may hold a secret too, is never recorded.
+ */
+function isPathPublic(route: string | undefined): boolean {
+  return route !== undefined && !/\{token\}|\*/.test(route)
 }
 
 declare module 'fastify' {
