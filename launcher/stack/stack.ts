@@ -5,7 +5,7 @@ import {
   isLoopback,
   listen,
   type Server,
-  StartError,
+  SettingsError,
   systemClock,
 } from '@plinth/kit'
 import { measureBackups } from '../backups/health.ts'
@@ -31,7 +31,13 @@ type Choice = { env?: Env; only?: ServiceEntry[] }
 export async function startStack({ env = process.env, only }: Choice = {}): Promise<Stack> {
   const { config, management, workers, prepared } = await prepareStack(env, only)
   if (workers > 1)
-    throw new StartError('WORKERS is for one service: WORKERS=4 npm start -- identity')
+    throw new SettingsError([
+      {
+        name: 'WORKERS',
+        found: '(set)',
+        expected: 'Expected 1, unless one service is started: WORKERS=4 npm start -- identity',
+      },
+    ])
   const backups = loadBackups(env)
   /** Drain time in seconds, by server. */
   const opened = new Map<Server, number>()

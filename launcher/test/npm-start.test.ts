@@ -104,7 +104,7 @@ describe('npm start', () => {
 
     const { exitCode, errors } = await failureOf(launch(t, { env, folder }))
 
-    assert.equal(exitCode, 69)
+    assert.equal(exitCode, 78)
     assert.match(errors, /WORKERS=4 npm start -- identity/)
   })
 })

@@ -137,6 +137,20 @@ describe('settings', () => {
     assert.deepEqual(read, ['https://a.example/x', 'https://a.example/x/', env.B_URL])
   })
 
+  test('a base address has no user, query or fragment: paths are appended, and fetch refuses a password', () => {
+    for (const value of [
+      'https://ada:s3cret@a.example',
+      'https://a.example/x?y=1',
+      'https://a.example#z',
+    ])
+      assert.throws(
+        () =>
+          readSettings({ A_URL: value }, (settings) => settings.url('A_URL', 'http://localhost')),
+        /A_URL {2}\(set\)\n +Expected an address without user, query and fragment\. For example: A_URL=http:\/\/localhost$/,
+        value,
+      )
+  })
+
   test('a service has an address, a data folder and a database by default', () => {
     const value = readSettings({ SUITE_DATA: '/d' }, (settings) => ({
       ...serviceSettings(settings, 'X_', { port: 8081 }),
@@ -189,8 +203,9 @@ describe('settings', () => {
     assert.equal(read({ OTEL_SDK_DISABLED: 'true' }), undefined)
     assert.throws(() => read({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }), /OTLP_PROTOCOL/)
     assert.throws(
-      () => read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }),
-      /OTEL_EXPORTER_OTLP_ENDPOINT=http:\/\/localhost:4318/,
+      () => read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318/s3cret' }),
+      ({ message }: Error) =>
+        /ENDPOINT=http:\/\/localhost:4318/.test(message) && !message.includes('s3cret'),
     )
   })
 

@@ -175,7 +175,10 @@ export class Settings {
 
   /** A base address to append paths to: without a trailing slash. */
   url(name: string, fallback: string): string {
-    return this.address(name, fallback).replace(/\/+$/, '')
+    const text = this.address(name, fallback)
+    if (/^https?:\/\/[^/]*@|[?#]/.test(text))
+      this.fault(name, 'Expected an address without user, query and fragment.', fallback)
+    return text.replace(/\/+$/, '')
   }
 
   /** An address that is used exactly as written. */
