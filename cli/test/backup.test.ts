@@ -22,7 +22,7 @@ import { openArchiveWriter } from '../../packages/backup/src/archive/write.ts'
 import { openConnection } from '../../packages/backup/src/databases/open.ts'
 import { until } from '../../test/until.ts'
 import { type Env, elsewhere, fill, PASSWORD, PDF, startSuiteOn, suiteEnv } from './filled-suite.ts'
-import { type Ended, plinth, plinthHere } from './run-plinth.ts'
+import { type Ended, plinth, plinthHere, plinthSucceeds } from './run-plinth.ts'
 
 for (const engine of engines)
   test(`a backup on ${engine.name}`, { skip: engine.skip }, async (suiteScope) => {
@@ -321,6 +321,16 @@ for (const engine of engines)
       assert.equal(restored.code, 0, restored.stderr)
       const users = await plinthHere(['user', 'list', '--json'], { env: target })
       assert.match(users.stdout, /grace/)
+      assert.match(restored.stdout, /^Payments asks the provider /m)
+      const again = await plinthSucceeds(['restore', archive, '--replace', '--json'], {
+        env: target,
+      })
+      const { setAside } = JSON.parse(again.stdout)
+      assert.deepEqual(setAside, [...new Set(setAside)])
+      const one = join(folder, 'identity.tar.zst')
+      await plinthSucceeds(['backup', 'create', 'identity', '--output', one], { env: two })
+      const alone = await plinthSucceeds(['restore', one, '--replace'], { env: target })
+      assert.doesNotMatch(alone.stdout, /Payments/)
     })
 
     await t.test('is refused when one of them has lost its data', async () => {

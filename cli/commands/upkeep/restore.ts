@@ -17,6 +17,9 @@ export const restore: Command = {
   run: (given) => withExitCode(() => restoreFrom(given)),
 }
 
+const PAYMENTS =
+  'Payments asks the provider what has happened since, and answers 503 until it knows.'
+
 async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Outcome> {
   armFailPoint(env)
   const { openArchive, restoreBackup } = await import('@plinth/backup')
@@ -29,20 +32,22 @@ async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Ou
     file === '-'
       ? [process.stdin, progress.show]
       : [await openArchive(file, progress.show), undefined]
-  const { manifest, setAside, leftOut } = await restoreBackup(input, servicesOf, {
+  const { manifest, leftOut, ...restored } = await restoreBackup(input, servicesOf, {
     clock: systemClock,
     replace: flag('replace'),
     keepSessions: flag('keep-sessions'),
     passphrase,
     show,
   })
-  const { createdAt, version } = manifest
+  const { createdAt, version, services } = manifest
+  const setAside = [...new Set(restored.setAside)]
+  const hasPayments = 'payments' in services && !leftOut.includes('payments')
   const lines = [
     `Restored the state of ${createdAt}, as saved by Plinth ${version}.`,
     ...leftOut.map((name) => `Left out, because these settings do not run it: ${name}.`),
-    ...[...new Set(setAside)].map((place) => `The previous data is now in ${place}.`),
+    ...setAside.map((place) => `The previous data is now in ${place}.`),
     flag('keep-sessions') ? 'Sessions are as they were.' : 'All users have to sign in again.',
-    'Payments asks the provider what has happened since, and answers 503 until it knows.',
+    ...(hasPayments ? [PAYMENTS] : []),
   ]
   return { text: lines.join('\n'), json: { createdAt, version, leftOut, setAside } }
 }
