@@ -119,8 +119,12 @@ function backupSettings(settings: Settings) {
   if (at !== undefined && !TIME_OF_DAY.test(at))
     settings.fault('BACKUP_AT', 'Expected a time of day in UTC.', '02:00')
   const pingUrl = settings.optional('BACKUP_PING_URL')
-  if (pingUrl !== undefined && !/^https?:/.test(URL.parse(pingUrl)?.protocol ?? ''))
-    settings.fault('BACKUP_PING_URL', 'Expected an address.', 'https://hc-ping.example/1f0c…')
+  if (pingUrl !== undefined && !isPingUrl(pingUrl))
+    settings.fault(
+      'BACKUP_PING_URL',
+      'Expected an address without user and password.',
+      'https://hc-ping.example/1f0c…',
+    )
   const passphrase = settings.optional('BACKUP_PASSPHRASE')
   if (passphrase !== undefined && passphrase.length < SHORTEST_PASSPHRASE)
     settings.fault(
@@ -139,6 +143,12 @@ function backupSettings(settings: Settings) {
     weeks: settings.integer('BACKUP_KEEP_WEEKS', 0, { max: 520 }),
     record: join(dataFolder, 'last-backup.json'),
   }
+}
+
+/** With a user in it, fetch would refuse every ping. */
+function isPingUrl(text: string): boolean {
+  const url = URL.parse(text)
+  return /^https?:$/.test(url?.protocol ?? '') && `${url?.username}${url?.password}` === ''
 }
 
 const SHORTEST_PASSPHRASE = 20

@@ -248,6 +248,6 @@ async function startCounting(t: TestContext) {
 test('an invalid time or ping address is refused', () => {
   for (const at of ['2:30', '24:00', '02:60', 'daily'])
     assert.throws(() => loadBackups({ BACKUP_AT: at }), /BACKUP_AT/)
-  for (const url of ['hc-ping.example', 'ftp://hc-ping.example'])
+  for (const url of ['hc-ping.example', 'ftp://hc-ping.example', 'https://a:b@hc-ping.example'])
     assert.throws(() => loadBackups({ BACKUP_PING_URL: url }), /BACKUP_PING_URL/)
 })
