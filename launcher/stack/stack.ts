@@ -35,7 +35,8 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
       {
         name: 'WORKERS',
         found: '(set)',
-        expected: 'Expected 1, unless one service is started: WORKERS=4 npm start -- identity',
+        expected: 'Expected 1, unless only one service is started.',
+        example: '4 npm start -- identity',
       },
     ])
   const backups = loadBackups(env)
