@@ -6,7 +6,6 @@ import { fileOf, openConnection } from '../databases/open.ts'
 import { createMark } from '../databases/rows.repository.ts'
 import { tableNames } from '../databases/schema.repository.ts'
 import { MARK, quoted } from '../databases/tables.ts'
-
 import type { ServiceData } from '../sources/service-data.ts'
 
 /** The target of a restore: a database or a folder of files. */
