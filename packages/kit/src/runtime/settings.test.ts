@@ -151,6 +151,22 @@ describe('settings', () => {
       )
   })
 
+  test('an invalid base address is no example for another one', () => {
+    const read = () =>
+      readSettings({ A_URL: 'https://ada:s3cret@a.example' }, (settings) =>
+        settings.url('B_URL', settings.url('A_URL', 'http://localhost')),
+      )
+
+    assert.throws(read, ({ faults, message }: SettingsError) => {
+      assert.deepEqual(
+        faults.map(({ name }) => name),
+        ['A_URL'],
+      )
+      assert.doesNotMatch(message, /s3cret/)
+      return true
+    })
+  })
+
   test('a service has an address, a data folder and a database by default', () => {
     const value = readSettings({ SUITE_DATA: '/d' }, (settings) => ({
       ...serviceSettings(settings, 'X_', { port: 8081 }),

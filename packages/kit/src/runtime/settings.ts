@@ -176,9 +176,9 @@ export class Settings {
   /** A base address to append paths to: without a trailing slash. */
   url(name: string, fallback: string): string {
     const text = this.address(name, fallback)
-    if (/^https?:\/\/[^/]*@|[?#]/.test(text))
-      this.fault(name, 'Expected an address without user, query and fragment.', fallback)
-    return text.replace(/\/+$/, '')
+    if (!/^https?:\/\/[^/]*@|[?#]/.test(text)) return text.replace(/\/+$/, '')
+    this.fault(name, 'Expected an address without user, query and fragment.', fallback)
+    return fallback
   }
 
   /** An address that is used exactly as written. */
