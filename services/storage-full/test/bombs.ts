@@ -48,6 +48,13 @@ function jpeg(width: number, height: number): Bomb {
   return { name: 'x.jpg', type: 'image/jpeg', bytes }
 }
 
+/** `at`: where the segments begin. */
+function segmented(count: number, at: number): Bomb {
+  const segments = Buffer.alloc(count * 4, Buffer.from('ffe10002', 'hex'))
+  const [before, after] = [sampleFiles.jpg.subarray(0, at), sampleFiles.jpg.subarray(at)]
+  return { name: 'x.jpg', type: 'image/jpeg', bytes: Buffer.concat([before, segments, after]) }
+}
+
 type Frame = { count: number; width: number; height: number; disposal?: number }
 
 function gif(width: number, height: number, frame: Frame): Bomb {
@@ -120,6 +127,8 @@ export const impossible: Record<string, Bomb> = {
   'a WebP of 4,000 frames, 7,000 pixels a side': webp(7000, MANY_FRAMES),
   'a PNG whose comments unpack to gigabytes': commented(50, zeros(50)),
   'a PNG of 12,000 comments': commented(TOO_MANY, zeros(0)),
+  'a JPEG of 12,000 segments': segmented(TOO_MANY, 2),
+  'a JPEG of 12,000 segments after its pixels': segmented(TOO_MANY, sampleFiles.jpg.length - 2),
   'a GIF of 12,000 frames': gif(10, 10, { count: TOO_MANY, width: 1, height: 1 }),
   'a WebP of 12,000 frames': webp(10, TOO_MANY),
   'a WebP of 12,000 frames inside its first one': webp(10, TOO_MANY, { nested: true }),

@@ -21,6 +21,7 @@ export async function hasTooManyParts(path: string): Promise<boolean> {
   const bytesFrom = windowOn(file)
   const head = (await bytesFrom(0)).toString('latin1', 0, 12)
   // Awaited, because the file is closed on return.
+  if (head.startsWith('\xff\xd8')) return await hasTooManySegments(bytesFrom)
   if (head.startsWith('\x89PNG')) return await hasTooManyChunks(bytesFrom)
   if (head.startsWith('GIF8')) return await hasTooManyBlocks(bytesFrom)
   return head.startsWith('RIFF') && (await hasTooManyFrames(bytesFrom))
@@ -39,6 +40,38 @@ function windowOn(file: FileHandle): BytesFrom {
     }
     return held.subarray(position - start)
   }
+}
+
+const END_OF_IMAGE = 0xd9
+
+/** The segments of a JPEG. Between the scans of a progressive one the decoder keeps them too. */
+async function hasTooManySegments(bytesFrom: BytesFrom): Promise<boolean> {
+  let position = 2
+  for (let parts = 0; parts < MOST_PARTS; parts += 1) {
+    position = await nextMarker(bytesFrom, position)
+    const segment = await bytesFrom(position)
+    if (segment.length < 4 || segment[1] === END_OF_IMAGE) return false
+    position += 2 + segment.readUInt16BE(2)
+  }
+  return true
+}
+
+/** Skips pixels, padding and stray bytes, as the decoder does. */
+async function nextMarker(bytesFrom: BytesFrom, start: number): Promise<number> {
+  for (let position = start; ; ) {
+    const bytes = await bytesFrom(position)
+    if (bytes.length < 2) return position
+    for (let at = 0; at + 1 < bytes.length; at += 1)
+      if (bytes[at] === 0xff && isMarker(bytes[at + 1])) return position + at
+    // The last byte may be the first one of a marker.
+    position += bytes.length - 1
+  }
+}
+
+/** Leaves out 0xff as a pixel, padding, and markers without a segment, of which a scan may have many. */
+function isMarker(type = 0): boolean {
+  const isAlone = type <= 0x01 || (type >= 0xd0 && type < END_OF_IMAGE)
+  return !isAlone && type !== 0xff
 }
 
 /** The chunks of a PNG before its pixels; the decoder does not read those after them. */
