@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import {
+  chmodSync,
   chownSync,
   closeSync,
   mkdtempSync,
@@ -19,6 +21,12 @@ function temporaryFolder(t: TestContext, parent = tmpdir()): string {
   const folder = mkdtempSync(join(parent, 'plinth-durable-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   return folder
+}
+
+const WITHOUT_CHOWN = ['--bounding-set', '-chown']
+
+function canDropCapability(): boolean {
+  return process.getuid?.() === 0 && spawnSync('setpriv', [...WITHOUT_CHOWN, 'true']).status === 0
 }
 
 test('a temporary file is accessible to its owner only', async (t) => {
@@ -41,6 +49,23 @@ test('a temporary file of root, and a folder made for it, belong to the owner of
     const { uid, gid } = statSync(join(folder, path))
     assert.deepEqual([uid, gid], [1234, 1235], path)
   }
+})
+
+test('where root may not give files away, as in some containers, they are created all the same', {
+  skip: !canDropCapability() && 'needs root and setpriv',
+}, (t) => {
+  const folder = temporaryFolder(t)
+  chownSync(folder, 1234, 1235)
+  chmodSync(folder, 0o777)
+  const disk = new URL('./disk.ts', import.meta.url).href
+  const script = `import { createTemporaryFile } from '${disk}'
+    await createTemporaryFile('${join(folder, 'incoming', 'tmp')}')`
+  const node = [process.execPath, '--input-type=module', '--eval', script]
+
+  const { stderr } = spawnSync('setpriv', [...WITHOUT_CHOWN, ...node], { encoding: 'utf8' })
+
+  assert.equal(stderr, '')
+  assert.deepEqual(readdirSync(join(folder, 'incoming')), ['tmp'])
 })
 
 // On Linux /dev/shm is a separate file system in memory, and /var/tmp is on a disk.

@@ -138,7 +138,12 @@ const isRoot = () => process.getuid?.() === ROOT
 export function giveFileToOwner(descriptor: number, folder: string): void {
   if (!isRoot()) return
   const { uid, gid } = statSync(folder)
-  if (uid !== ROOT) fchownSync(descriptor, uid, gid)
+  if (uid === ROOT) return
+  try {
+    fchownSync(descriptor, uid, gid)
+  } catch {
+    // A container or a network drive may not allow it even to root, who can then still use the file itself.
+  }
 }
 
 /** Gives a folder that root owns, so one that we made, to its parent's owner. A symlink's target is not ours. */
