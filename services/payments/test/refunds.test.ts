@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
@@ -127,6 +128,20 @@ for (const engine of engines)
       assert.deepEqual(first.body.metadata, metadata)
       assert.deepEqual(second.body, first.body)
       assert.deepEqual(third.body, first.body)
+    })
+
+    test('recognises a request that an earlier version received, even with such metadata', async (t) => {
+      const { paid, refund, payments } = await start(t)
+      const { paymentId } = await paid()
+      const request = { reference: 'r', amount: 300, metadata: { kept: '1', blank: '' } }
+      const first = await refund(paymentId, request)
+      const received = JSON.stringify([300, null, Object.entries(request.metadata).sort()])
+      const content_hash = createHash('sha256').update(received).digest('base64url')
+      await payments.db.updateTable('refund_intents').set({ content_hash }).execute()
+
+      const second = await refund(paymentId, request)
+
+      assert.deepEqual(second.body, first.body)
     })
 
     test('is 409 for the same reference with other content', async (t) => {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { RefundAttempt } from '../payment/database/refunds.repository.ts'
+import { metadataOrNone } from '../payment/fields.ts'
 import {
   intentMissing,
   paymentNotRefundable,
@@ -35,8 +36,8 @@ export function planFoundRefund(
   found: Refund,
 ): RefundStep {
   const { businessReference } = record.payment
-  const { amount, reason, reference } = request
-  const metadata = { ...request.metadata, businessReference, refundReference: reference }
+  const { amount, reason } = request
+  const metadata = metadataToSend(request, businessReference)
   const isSame =
     (amount ?? found.amount) === found.amount &&
     reason === found.reason &&
@@ -68,7 +69,7 @@ export function planRefund(
     paymentIntentId,
     amount: amountToRefund(record, request),
     reason,
-    metadata: { ...request.metadata, businessReference, refundReference: reference },
+    metadata: metadataToSend(request, businessReference),
     state: 'reserved',
     generation,
     idempotencyKey: idempotencyKey('re1', id, reference, generation),
@@ -97,6 +98,11 @@ function amountToRefund(record: PaymentRecord, request: RefundRequest): number {
   return amount
 }
 
+function metadataToSend({ metadata, reference }: RefundRequest, businessReference: string) {
+  return { ...metadataOrNone(metadata), businessReference, refundReference: reference }
+}
+
+/** Of the request as received: a hash that was stored by an earlier version must still match. */
 function contentHash({ amount, reason, metadata }: RefundRequest): string {
   const entries = Object.entries(metadata).sort(([left], [right]) => (left < right ? -1 : 1))
   return hashOf(JSON.stringify([amount, reason, entries]))

@@ -3,7 +3,6 @@ import type { Static } from 'typebox'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
 import {
   metadata,
-  metadataOrNone,
   nullable,
   PaymentParams,
   ProviderIdParams,
@@ -111,6 +110,6 @@ function requestOf(body: Static<typeof RefundBody>): RefundRequest {
     amount: body.amount ?? null,
     reason: textOrNull(body.reason)?.toLowerCase() ?? null,
     reference: body.reference,
-    metadata: metadataOrNone(body.metadata),
+    metadata: body.metadata ?? {},
   }
 }
