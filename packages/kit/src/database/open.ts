@@ -90,8 +90,8 @@ async function openCurrent<T>(
 }
 
 /**
- * In other encodings PostgreSQL rejects most characters. With SQL_ASCII it only counts their bytes, so an
- * installation that has it already keeps running.
+ * In other encodings PostgreSQL rejects most characters, or counts their bytes. An installation that has one
+ * already must not stop with an update: `plinth doctor` reports it.
  */
 async function requireUnicode<T>({ db, engine }: Connection<T>, url: string): Promise<void> {
   if (engine === 'sqlite') return
@@ -99,7 +99,7 @@ async function requireUnicode<T>({ db, engine }: Connection<T>, url: string): Pr
     select current_setting('server_encoding') as encoding,
       to_regclass('schema_migrations') is null as "isNew"`.execute(db)
   const { encoding, isNew } = rows[0] ?? {}
-  if (encoding === 'UTF8' || (encoding === 'SQL_ASCII' && !isNew)) return
+  if (encoding === 'UTF8' || !isNew) return
   throw new StartError(
     `${nameOf(url)} cannot be used: its encoding is ${encoding}, not UTF8. Create another: ` +
       "create database … encoding 'UTF8' template template0.",
