@@ -16,6 +16,7 @@ import { describe, test } from 'node:test'
 import { engines, sqlite } from '@plinth/kit/testing'
 import Sqlite from 'better-sqlite3'
 import { services } from '../../launcher/services.ts'
+import { extractDataOfOneZero } from '../../launcher/test/data-1.0.ts'
 import type { Manifest } from '../../packages/backup/src/archive/manifest.ts'
 import { readArchive } from '../../packages/backup/src/archive/read.ts'
 import { openArchiveWriter } from '../../packages/backup/src/archive/write.ts'
@@ -351,6 +352,17 @@ for (const engine of engines)
       assert.equal(chosen.code, 0, chosen.stderr)
     })
   })
+
+test('data that 1.0 left is backed up once this version has run on it, and the backup verifies', async (t) => {
+  const { env, folder } = await suiteEnv(t, sqlite)
+  await extractDataOfOneZero(folder)
+  const suite = await startSuiteOn(t, env)
+  await suite.close()
+
+  const verified = await plinth(['backup', 'create', '--verify'], { env })
+
+  assert.equal(verified.code, 0, verified.stderr)
+})
 
 test('a second backup at the same time fails with "try again later"', async (t) => {
   const { env, backups } = await suiteEnv(t, sqlite)

@@ -7,6 +7,7 @@ import { postgres, sqlite } from '@plinth/kit/testing'
 import Sqlite from 'better-sqlite3'
 import { services } from '../../launcher/services.ts'
 import { startStack } from '../../launcher/stack/stack.ts'
+import { extractDataOfOneZero } from '../../launcher/test/data-1.0.ts'
 import { openConnection } from '../../packages/backup/src/databases/open.ts'
 import { tableNames } from '../../packages/backup/src/databases/schema.repository.ts'
 import { type Env, PASSWORD, suiteEnv } from './filled-suite.ts'
@@ -54,6 +55,20 @@ describe('a move between SQLite and PostgreSQL', { skip: postgres.skip }, () => 
       return identity.register(grace('joan'))
     })
     assert.equal(next.id, Number(id) + 1)
+  })
+
+  test('takes data that 1.0 left and this version has not run on', async (t) => {
+    const { env, folder } = await suiteEnv(t, sqlite)
+    const { password } = await extractDataOfOneZero(folder)
+    const url = await postgres.freshUrl(t)
+    const there = join(folder, 'there')
+    writeFileSync(there, url)
+
+    const moved = await plinthHere(['move', 'identity', '--to-file', there], { env })
+
+    assert.equal(moved.code, 0, moved.stderr)
+    const onPostgres = { ...env, IDENTITY_DATABASE_URL: url }
+    await onIdentity(t, onPostgres, (identity) => identity.logIn('grace', password))
   })
 
   test('after kill -9 at any step, in either direction, no service starts on the target', async (t) => {

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { createHash, createPrivateKey } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { promisify } from 'node:util'
 import { identityClient, paymentsClient, storageClient, storageKeyClient } from '@plinth/client'
 import { VERSION } from '@plinth/kit'
 import { apiFor } from '@plinth/kit/testing'
@@ -12,16 +10,13 @@ import SqliteDatabase from 'better-sqlite3'
 import { createAuthenticator } from '../../services/identity/test/authenticator.ts'
 import { startStack } from '../stack/stack.ts'
 import { checkedServices } from './checked-services.ts'
+import { extractDataOfOneZero } from './data-1.0.ts'
 import { failureOf, launch } from './launch.ts'
 import { testEnv } from './test-env.ts'
 
-/** Holds `data`, the folder that 1.0.0 left, and `expected.json`, what its API said about it. */
-const DATA_OF_1_0 = join(import.meta.dirname, 'data-1.0.tar.gz')
-
 async function dataOfOneZero(t: TestContext) {
   const { env, folder } = await testEnv(t)
-  await promisify(execFile)('tar', ['-xzf', DATA_OF_1_0, '-C', folder])
-  const expected = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8'))
+  const expected = await extractDataOfOneZero(folder)
   return { env, folder, expected }
 }
 

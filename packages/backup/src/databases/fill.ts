@@ -83,9 +83,13 @@ export function requireKnown(
   )
 }
 
+/** What 1.0 created: a database that no migration has changed since has no column for versions. */
+const MIGRATIONS_OF_1_0 = 'schema_migrations (name)'
+
 function requireSameTables(given: Table[], own: Table[]): void {
   const describe = ({ name, columns }: Table) => `${name} (${columns.join(', ')})`
-  const differing = given.filter((table) => !own.some((mine) => describe(mine) === describe(table)))
+  const known = new Set([...own.map(describe), MIGRATIONS_OF_1_0])
+  const differing = given.filter((table) => !known.has(describe(table)))
   if (differing.length > 0)
     throw new BackupError(
       'refused',
