@@ -31,9 +31,10 @@ const EndpointParams = Type.Object({
   id: lookUpText({ maxLength: 40, description: 'The id of an endpoint' }),
 })
 
+/** No leap seconds: the format allows them, and a `Date` cannot hold them. */
 const moment = Type.String({
   format: 'date-time',
-  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?Z$',
+  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:[0-5]\\d(\\.\\d{1,3})?Z$',
   message: 'must be a time such as 2030-01-01T12:00:00Z',
   examples: ['2030-01-01T12:00:00Z'],
 })

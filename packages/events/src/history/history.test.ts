@@ -171,7 +171,8 @@ for (const engine of engines)
       assert.deepEqual(await list('types=thing.made&order=desc'), [3, 1])
       assert.ok((await list('state=failed')).includes(2))
       assert.equal((await api.get('/api/events?limit=0')).status, 400)
-      for (const time of ['yesterday', '2030-13-01T00:00:00Z', '2030-02-30T00:00:00Z'])
+      const leapSecond = '2016-12-31T23:59:60Z'
+      for (const time of ['yesterday', '2030-13-01T00:00:00Z', '2030-02-30T00:00:00Z', leapSecond])
         assert.equal((await api.get(`/api/events?since=${time}`)).status, 400, time)
     })
 
@@ -395,6 +396,9 @@ for (const engine of engines)
         'until: must not be before since',
       ])
       assert.deepEqual(await errors({ since }), ['since: must not be in the future'])
+      assert.deepEqual(await errors({ since: '2016-12-31T23:59:60Z' }), [
+        'since: must be a time such as 2030-01-01T12:00:00Z',
+      ])
     })
 
     test('a reader reports its forwards, and the newest 20 are kept with the event', async (t) => {
