@@ -6,3 +6,11 @@ export const systemClock: Clock = () => new Date()
 export function secondsAfter(date: Date, seconds: number): Date {
   return new Date(date.getTime() + seconds * 1000)
 }
+
+/**
+ * Whether an end that was set at most `seconds` ahead is still to come. An end further ahead means that
+ * the clock was set back: then it has passed, instead of lasting until the clock has caught up.
+ */
+export function isAhead(end: Date, seconds: number, now: Date): boolean {
+  return now < end && end <= secondsAfter(now, seconds)
+}

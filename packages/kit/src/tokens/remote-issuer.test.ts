@@ -89,6 +89,19 @@ describe('tokens of another issuer', () => {
     assert.equal(await verify(token), undefined)
   })
 
+  test('are checked with the keys of today when the clock is set back', async (t) => {
+    const { issuer, signWith, verify, clock } = await startIssuer(t)
+    const [old, successor] = [issuer.keys[0], newSigningKey(2, clock())]
+    await verify(await signWith(old))
+    await verify(await signWith(successor))
+
+    issuer.keys = [successor]
+    clock.advance(-3_600)
+
+    assert.equal(await verify(await signWith(old)), undefined)
+    assert.deepEqual(await verify(await signWith(successor)), ALICE)
+  })
+
   test('stay valid while the issuer is down, once its keys are known', async (t) => {
     const { issuer, signWith, verify, clock } = await startIssuer(t)
     const token = await signWith(issuer.keys[0])

@@ -1,7 +1,7 @@
 import type { webcrypto } from 'node:crypto'
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { issuerUnavailable } from '../problems.ts'
-import { type Clock, secondsAfter } from '../runtime/clock.ts'
+import { type Clock, isAhead, secondsAfter } from '../runtime/clock.ts'
 import {
   type AcceptsHeader,
   type AccessTokenVerifier,
@@ -67,7 +67,7 @@ function remoteKeys({ issuer, address = issuer, clock }: RemoteIssuer): Verifica
   }
 
   async function askOnce(): Promise<void> {
-    if (!asking && clock() < askAgainAt) return
+    if (!asking && isAhead(askAgainAt, COOLDOWN_SECONDS, clock())) return
     askAgainAt = keys ? secondsAfter(clock(), COOLDOWN_SECONDS) : clock()
     asking ??= ask().finally(() => {
       asking = undefined
@@ -87,7 +87,7 @@ function remoteKeys({ issuer, address = issuer, clock }: RemoteIssuer): Verifica
   return {
     async find(kid, algorithm) {
       const known = await find(kid, algorithm)
-      if (known && clock() < staleAt) return known
+      if (known && isAhead(staleAt, MAX_AGE_SECONDS, clock())) return known
       await askOnce()
       return find(kid, algorithm)
     },

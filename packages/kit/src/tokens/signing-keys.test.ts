@@ -141,5 +141,19 @@ for (const engine of engines) {
         assert.ok(await node.find(kid))
       }
     })
+
+    test('a deleted key stops verifying when the clock is set back, too', async (t) => {
+      const { openNode, clock, db } = await openKeyTable(t, engine)
+      const node = await openNode()
+      const { kid: old } = await node.current()
+      await node.find('unknown')
+
+      await db.deleteFrom('signing_keys').execute()
+      const { kid } = await (await openNode()).current()
+      clock.advance(-3_600)
+
+      assert.ok(await node.find(kid))
+      assert.equal(await node.find(old), undefined)
+    })
   })
 }

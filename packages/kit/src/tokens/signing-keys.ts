@@ -7,7 +7,7 @@ import {
   type webcrypto,
 } from 'node:crypto'
 import type { Db } from '../database/open.ts'
-import { type Clock, secondsAfter } from '../runtime/clock.ts'
+import { type Clock, isAhead, secondsAfter } from '../runtime/clock.ts'
 import { openText, sealText } from './sealed-text.ts'
 import {
   deleteSigningKeys,
@@ -83,7 +83,7 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
   }
 
   async function freshKeys(): Promise<SigningKey[]> {
-    if (clock() >= reloadAt) await reloadOnce()
+    if (!isAhead(reloadAt, RELOAD_SECONDS, clock())) await reloadOnce()
     return keys.filter((key) => !isRetired(key))
   }
 
@@ -94,7 +94,7 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
   }
 
   async function reloadAfterMiss(): Promise<void> {
-    if (clock() < missAllowedAt) return
+    if (isAhead(missAllowedAt, MISS_COOLDOWN_SECONDS, clock())) return
     missAllowedAt = secondsAfter(clock(), MISS_COOLDOWN_SECONDS)
     await reload()
   }

@@ -42,6 +42,16 @@ test('an answer is cached for ten seconds and no longer', async (t) => {
   assert.equal(asked[0], 'POST /oauth2/introspect Bearer plk_test_x token=a.b.c')
 })
 
+test('an answer is not kept for longer because the clock is set back', async (t) => {
+  const { issuer, clock, check } = await startIssuer(t)
+
+  assert.equal((await check('a.b.c'))?.username, 'anna')
+  issuer.body = JSON.stringify({ active: false })
+  clock.advance(-3_600)
+
+  assert.equal(await check('a.b.c'), undefined)
+})
+
 test('a call to the issuer belongs to the trace of the request that needs it', async (t) => {
   const { traces, check } = await startIssuer(t)
   const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), sampled: true }

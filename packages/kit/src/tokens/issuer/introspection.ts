@@ -1,5 +1,5 @@
 import { issuerUnavailable } from '../../problems.ts'
-import { type Clock, secondsAfter } from '../../runtime/clock.ts'
+import { type Clock, isAhead, secondsAfter } from '../../runtime/clock.ts'
 import { hashOpaqueToken } from '../opaque-token.ts'
 import { askIssuer } from './ask.ts'
 
@@ -59,7 +59,7 @@ function keptAnswers<T>(clock: Clock) {
   const answers = new Map<string, Answer<T>>()
   return (name: string, ask: () => Promise<T>): Promise<T> => {
     const known = answers.get(name)
-    if (known && clock() < known.until) return known.answer
+    if (known && isAhead(known.until, KEPT_SECONDS, clock())) return known.answer
     const answer = ask().catch((cause) => {
       answers.delete(name)
       throw issuerUnavailable({ cause })
