@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -10,6 +10,7 @@ type Locked = {
   integrity?: string
   resolved?: string
   hasInstallScript?: boolean
+  gypfile?: boolean
 }
 type Manifest = Partial<Record<(typeof KINDS)[number], Record<string, string>>> & {
   scripts?: Record<string, string>
@@ -40,6 +41,17 @@ describe('the supply chain', () => {
     for (const [path, { hasInstallScript }] of installed)
       if (hasInstallScript)
         assert.equal(root.allowScripts?.[path.replace(/^.*node_modules\//, '')], false, path)
+  })
+
+  test('npm compiles no package', () => {
+    const native = installed.filter(([path]) => existsSync(join(ROOT, path, 'binding.gyp')))
+
+    assert.ok(native.length > 0)
+    for (const [path, { gypfile }] of native) {
+      assert.equal(JSON.parse(read(`${path}/package.json`)).gypfile, false, path)
+      // npm before 11.19 reads it only here, and "npm install" drops it.
+      assert.equal(gypfile, false, `add "gypfile": false to ${path} in package-lock.json`)
+    }
   })
 
   test('dynamic imports of CommonJS packages use only the default export', () => {

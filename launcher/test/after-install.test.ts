@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+
+describe('after npm ci', { skip: process.platform === 'win32' && 'needs a shell script' }, () => {
+  test('the Node from the package is linked, which npm 10 fails to do, and runs the programs', (t) => {
+    const { run, folder, node } = installed(t, 'echo "$1" >> ran')
+
+    const { status, stderr } = run()
+
+    assert.equal(status, 0, stderr)
+    assert.equal(realpathSync(join(folder, 'node_modules/.bin/node')), realpathSync(node))
+    assert.equal(
+      readFileSync(join(folder, 'ran'), 'utf8'),
+      'packages/console/build.ts\nlauncher/compile-ahead.js\n',
+    )
+    assert.equal(run().status, 0, 'a second time, when the link exists')
+  })
+
+  test('a program that fails, fails the installation, and the next one does not run', (t) => {
+    const { run, folder } = installed(t, 'echo "$1" >> ran; exit 7')
+
+    assert.equal(run().status, 7)
+    assert.equal(readFileSync(join(folder, 'ran'), 'utf8'), 'packages/console/build.ts\n')
+  })
+
+  test('without a package for this platform, the Node that npm found runs the programs', (t) => {
+    const { run, folder, node } = installed(t, 'exit 7')
+    rmSync(node)
+    mkdirSync(join(folder, 'packages/console'), { recursive: true })
+    for (const program of ['packages/console/build.ts', 'launcher/compile-ahead.js'])
+      writeFileSync(join(folder, program), `console.log('ran ${program}')`)
+
+    const { status, stdout } = run()
+
+    assert.equal(status, 0)
+    assert.equal(stdout, 'ran packages/console/build.ts\nran launcher/compile-ahead.js\n')
+    assert.ok(!existsSync(join(folder, 'node_modules/.bin/node')))
+  })
+})
+
+/** A folder with the program and a Node in the package of this platform, which runs the script instead. */
+function installed(t: { after(work: () => void): void }, script: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-installed-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const bin = join(folder, `node_modules/node-${process.platform}-${process.arch}/bin`)
+  const program = join(folder, 'launcher/after-install.js')
+  mkdirSync(bin, { recursive: true })
+  mkdirSync(join(folder, 'launcher'))
+  copyFileSync(join(import.meta.dirname, '../after-install.js'), program)
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(bin, 'node'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  const run = () => spawnSync(process.execPath, [program], { encoding: 'utf8' })
+  return { folder, node: join(bin, 'node'), run }
+}
