@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -33,15 +33,23 @@ describe('plinth init, and the first start', () => {
       assert.ok(!first.stdout.includes(readFileSync(join(cwd, 'secrets', secret), 'utf8').trim()))
   })
 
-  test('refuse an address that is not https and a folder that needs quotes, writing nothing', async (t) => {
-    const cwd = temporaryFolder(t)
+  for (const words of [
+    ['--url', 'http://app.example'],
+    ['--url', 'https://user:password@app.example'],
+    ['--url', 'HTTPS://app.example'],
+    ['--url', 'https://app.example/?'],
+    ['--url', 'https://app.example\\'],
+    ['--url', 'https://app.example\nSUITE_PORT=1'],
+    ['--data', '/var/lib/my plinth'],
+  ])
+    test(`refuse ${JSON.stringify(words.join(' '))}, which start would not accept, writing nothing`, async (t) => {
+      const cwd = temporaryFolder(t)
 
-    const address = await plinthHere(['init', '--url', 'http://app.example'], { cwd })
-    const folder = await plinthHere(['init', '--data', '/var/lib/my plinth'], { cwd })
+      const { code } = await plinthHere(['init', ...words], { cwd })
 
-    assert.deepEqual([address.code, folder.code], [64, 64])
-    assert.deepEqual(readdirSync(cwd), [])
-  })
+      assert.equal(code, 64)
+      assert.deepEqual(readdirSync(cwd), [])
+    })
 
   test('with --data, later commands in that folder find the data there', async (t) => {
     const cwd = temporaryFolder(t)
@@ -56,6 +64,21 @@ describe('plinth init, and the first start', () => {
     )
     assert.ok(readdirSync(join(cwd, 'lib')).includes('payments.db'))
     assert.deepEqual(readdirSync(cwd).toSorted(), ['.env', 'lib', 'secrets'])
+  })
+
+  test('leave no half-written file on a full disk, and can be repeated', {
+    skip: process.platform === 'win32' && 'needs ulimit',
+  }, async (t) => {
+    const cwd = temporaryFolder(t)
+    // In blocks of 512 bytes: enough for every secret, too little for .env.
+    const script = `ulimit -f 1 && exec "$0" ${join(import.meta.dirname, '../main.js')} init`
+
+    const failed = spawnSync('sh', ['-c', script, process.execPath], { cwd, encoding: 'utf8' })
+
+    assert.equal(failed.status, 73, failed.stderr)
+    assert.match(failed.stderr, /^Cannot write \.env: /)
+    assert.deepEqual(readdirSync(cwd), ['secrets'])
+    assert.equal((await plinthHere(['init'], { cwd })).code, 0)
   })
 
   test('exit 73 where nothing can be written', async (t) => {

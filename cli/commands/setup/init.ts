@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { mkdir, open, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Command, CommandError, EXIT } from '../../command.ts'
 
@@ -44,11 +44,14 @@ export const init: Command = {
   },
 }
 
+/** Programs that read .env files disagree about quoting. */
+const NEEDS_QUOTES = /[\s"'`#$]/
+
 function publicUrl(text: string | undefined): string | undefined {
   if (text === undefined) return undefined
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol === 'https:' && url.search === '' && url.hash === '')
-    return text.replace(/\/+$/, '')
+  // Without user, query and fragment, as SUITE_PUBLIC_URL requires at the start.
+  const isBase = /^https:\/\/[^/@?\\]+(\/[^?\\]*)?$/.test(text) && URL.canParse(text)
+  if (isBase && !NEEDS_QUOTES.test(text)) return text.replace(/\/+$/, '')
   throw new CommandError(
     EXIT.usage,
     `--url ${text}: expected an address such as https://app.example.`,
@@ -57,16 +60,25 @@ function publicUrl(text: string | undefined): string | undefined {
 
 /** An absolute path, so that commands and the service find the same folder wherever they run. */
 function dataFolder(text: string | undefined): string | undefined {
-  // Programs that read .env files disagree about quoting.
-  if (text === undefined || !/[\s"'`#$]/.test(text)) return text && resolve(text)
+  if (text === undefined || !NEEDS_QUOTES.test(text)) return text && resolve(text)
   throw new CommandError(EXIT.usage, `--data ${text}: expected a folder such as /var/lib/plinth.`)
 }
 
 /** Never replaces an existing file: a lost key means lost data. */
 async function writeNew(file: string, content: string): Promise<boolean> {
   try {
-    await writeFile(file, content, { flag: 'wx', mode: 0o600, flush: true })
-    return true
+    const created = await open(file, 'wx', 0o600)
+    try {
+      await created.writeFile(content)
+      await created.sync()
+      return true
+    } catch (error) {
+      // On a full disk. The next run would take what is left of it for a file to keep.
+      await rm(file, { force: true })
+      throw error
+    } finally {
+      await created.close()
+    }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     return cannotWrite(file)(error as Error)
