@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { identityClient } from '@plinth/client'
 import { freePortSettings, freePorts } from '../test/servers/free-ports.ts'
 import { until } from '../test/until.ts'
-import { oldNode } from './client/runtimes.ts'
+import { node12, oldNode } from './client/runtimes.ts'
 import { LINTERS, lint } from './package-linters.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -19,6 +19,7 @@ const LARGEST_TARBALL_BYTES = 3_000_000
 const MINUTES = 60_000
 const run = promisify(execFile)
 const old = await oldNode().catch((error: Error) => error)
+const oldest = await node12().catch((error: Error) => error)
 
 describe('the packed plinth, installed in an empty folder', {
   skip: old instanceof Error && old.message,
@@ -201,7 +202,7 @@ describe('the packed plinth, installed in an empty folder', {
 })
 
 describe('a bundled Node that does not start', {
-  skip: old instanceof Error && old.message,
+  skip: oldest instanceof Error && oldest.message,
 }, () => {
   const FAULTS = {
     libatomic: [
@@ -220,7 +221,7 @@ describe('a bundled Node that does not start', {
       await writeFile(join(runtime, 'bin/node'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
       await copyFile(join(ROOT, 'release/bin.cjs'), join(folder, 'bin.cjs'))
 
-      const failure = await run(String(old), [join(folder, 'bin.cjs'), 'version']).catch(
+      const failure = await run(String(oldest), [join(folder, 'bin.cjs'), 'version']).catch(
         (error) => error,
       )
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
+// biome-ignore-all lint/style/useNodejsImportProtocol: Node 12 does not know it in require.
 'use strict'
 // Written in old syntax, so that any Node can load it. Runs Plinth on this Node if it is new enough, otherwise
 // on the Node that was installed with the package.
-var path = require('node:path')
+var path = require('path')
 
 var OLDEST = 26
 var NAMES = {
@@ -36,7 +37,7 @@ function nodeOfPackage() {
 /** Replaces this process if Node can do that; otherwise runs a child, forwards signals and exits as it does. */
 function handOver(node) {
   var args = [__filename].concat(process.argv.slice(2))
-  var childProcess = require('node:child_process')
+  var childProcess = require('child_process')
   if (process.execve) {
     explain(childProcess.spawnSync(node, ['--version'], { encoding: 'utf8' }))
     process.execve(node, [node].concat(args), process.env)

@@ -22,6 +22,11 @@ export async function oldNode(): Promise<string> {
   return fromNpm(`node-${process.platform}-${process.arch}`, '20.20.2', 'bin/node')
 }
 
+/** The Node of Ubuntu 22.04, which runs npm but little else. */
+export function node12(): Promise<string> {
+  return fromNpm(`node-${process.platform}-${process.arch}`, '12.22.12', 'bin/node')
+}
+
 export async function deno(): Promise<string[]> {
   const name = `@deno/${process.platform}-${process.arch}-glibc`
   return [await fromNpm(name, '2.9.6', 'deno'), 'run', '--no-remote', '--allow-net']
