@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -10,6 +17,7 @@ import { services } from '../launcher/services.ts'
 import { debianProgram } from './servers/debian.ts'
 
 const ROOT = join(import.meta.dirname, '..')
+const run = promisify(execFile)
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 const analyze = await debianProgram('systemd-analyze', 'systemd').catch((error: Error) => error)
 
@@ -18,7 +26,7 @@ async function analyzed(...words: string[]) {
   const { path, env } = analyze
   const folders = (env.LD_LIBRARY_PATH ?? '').split(':').filter(Boolean)
   const libraries = folders.flatMap((folder) => [folder, `${folder}/systemd`]).join(':')
-  return promisify(execFile)(path, ['--no-pager', ...words], {
+  return run(path, ['--no-pager', ...words], {
     env: { ...env, ...(libraries && { LD_LIBRARY_PATH: libraries }) },
   })
 }
@@ -89,6 +97,7 @@ describe('deploy/, Dockerfile and compose.yaml:', () => {
       'readOnlyRootFilesystem: true',
       'allowPrivilegeEscalation: false',
       'capabilities: { drop: [ALL] }',
+      'enableServiceLinks: false',
     ])
       assert.match(cluster, new RegExp(`^ +${RegExp.escape(line)}$`, 'm'))
   })
@@ -126,15 +135,26 @@ describe('deploy/, Dockerfile and compose.yaml:', () => {
     }
   })
 
-  test('the sed in docs/server.md removes the first password from the unit and nothing else', () => {
-    assert.match(read('docs/server.md'), /^sed -i '\/admin\/Id' .*plinth\.service$/m)
-    const left = read('deploy/plinth.service')
-      .split('\n')
-      .filter((line) => !/admin/i.test(line))
-      .join('\n')
+  test('the sed in docs/server.md removes the first password and nothing else', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'plinth-sed-'))
+    t.after(() => rmSync(folder, { recursive: true, force: true }))
+    const command = /^sed -i .*plinth\.service$/m.exec(read('docs/server.md'))?.[0] ?? ''
+    await run(process.execPath, [join(ROOT, 'cli/main.js'), 'init'], { cwd: folder })
+    appendFileSync(join(folder, '.env'), 'MAIL_FROM=admin@app.example\n')
+    copyFileSync(join(ROOT, 'deploy/plinth.service'), join(folder, 'plinth.service'))
+    const written = readFileSync(join(folder, '.env'), 'utf8')
 
-    assert.match(left, /^ExecStart=\/usr\/bin\/env \\\n(?: {2}[A-Z_]+=\S+ \\\n){4} {2}\S+ start$/m)
-    assert.equal(left.match(/^LoadCredential=/gm)?.length, 4)
+    await run('sh', ['-c', command.replaceAll(/\/etc\/(plinth|systemd\/system)\//g, '')], {
+      cwd: folder,
+    })
+
+    const unit = readFileSync(join(folder, 'plinth.service'), 'utf8')
+    assert.match(unit, /^ExecStart=\/usr\/bin\/env \\\n(?: {2}[A-Z_]+=\S+ \\\n){4} {2}\S+ start$/m)
+    assert.equal(unit.match(/^LoadCredential=/gm)?.length, 4)
+    assert.equal(
+      readFileSync(join(folder, '.env'), 'utf8'),
+      written.replaceAll(/^(IDENTITY|STORAGE_FULL)_ADMIN_.*\n/gm, ''),
+    )
   })
 
   test('a stop signals only the main process, which forwards it', () => {
