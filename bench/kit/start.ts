@@ -38,7 +38,7 @@ export async function start(folder: string): Promise<Row[]> {
 
 /** The step of `npm ci` that matters here, with a separate compile cache. */
 async function install(compiled: string): Promise<void> {
-  const program = join(ROOT, 'launcher/compile-ahead.js')
+  const program = join(ROOT, 'launcher/install/compile-ahead.js')
   const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: compiled }
   await promisify(execFile)(process.execPath, [program], { env })
 }

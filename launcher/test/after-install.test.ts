@@ -24,7 +24,7 @@ describe('after npm ci', { skip: process.platform === 'win32' && 'needs a shell 
     assert.equal(realpathSync(join(folder, 'node_modules/.bin/node')), realpathSync(node))
     assert.equal(
       readFileSync(join(folder, 'ran'), 'utf8'),
-      'packages/console/build.ts\nlauncher/compile-ahead.js\n',
+      'packages/console/build.ts\nlauncher/install/compile-ahead.js\n',
     )
     assert.equal(run().status, 0, 'a second time, when the link exists')
   })
@@ -40,13 +40,13 @@ describe('after npm ci', { skip: process.platform === 'win32' && 'needs a shell 
     const { run, folder, node } = installed(t, 'exit 7')
     rmSync(node)
     mkdirSync(join(folder, 'packages/console'), { recursive: true })
-    for (const program of ['packages/console/build.ts', 'launcher/compile-ahead.js'])
+    for (const program of ['packages/console/build.ts', 'launcher/install/compile-ahead.js'])
       writeFileSync(join(folder, program), `console.log('ran ${program}')`)
 
     const { status, stdout } = run()
 
     assert.equal(status, 0)
-    assert.equal(stdout, 'ran packages/console/build.ts\nran launcher/compile-ahead.js\n')
+    assert.equal(stdout, 'ran packages/console/build.ts\nran launcher/install/compile-ahead.js\n')
     assert.ok(!existsSync(join(folder, 'node_modules/.bin/node')))
   })
 })
@@ -56,10 +56,10 @@ function installed(t: { after(work: () => void): void }, script: string) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-installed-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const bin = join(folder, `node_modules/node-${process.platform}-${process.arch}/bin`)
-  const program = join(folder, 'launcher/after-install.js')
+  const program = join(folder, 'launcher/install/after-install.js')
   mkdirSync(bin, { recursive: true })
-  mkdirSync(join(folder, 'launcher'))
-  copyFileSync(join(import.meta.dirname, '../after-install.js'), program)
+  mkdirSync(join(folder, 'launcher/install'), { recursive: true })
+  copyFileSync(join(import.meta.dirname, '../install/after-install.js'), program)
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(bin, 'node'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
   const run = () => spawnSync(process.execPath, [program], { encoding: 'utf8' })

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..')
 const BIN = join(ROOT, 'node_modules/.bin')
 const isWindows = process.platform === 'win32'
 const target = isWindows
@@ -14,7 +14,7 @@ const packaged = join(ROOT, 'node_modules', target)
 
 if (existsSync(packaged)) linkNode()
 const node = existsSync(packaged) ? packaged : process.execPath
-for (const program of ['packages/console/build.ts', 'launcher/compile-ahead.js']) {
+for (const program of ['packages/console/build.ts', 'launcher/install/compile-ahead.js']) {
   const { status } = spawnSync(node, [program], { cwd: ROOT, stdio: 'inherit' })
   if (status !== 0) process.exit(status || 1)
 }

@@ -4,14 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { keepCompiledCode } from './compile-cache.js'
+import { keepCompiledCode } from '../compile-cache.js'
 
 keepCompiledCode()
 const folder = mkdtempSync(join(tmpdir(), 'plinth-compile-'))
 try {
-  const { prepareStack } = await import('./stack/prepare.ts')
-  const { createLanding } = await import('./stack/landing.ts')
-  const { startManagement, watch } = await import('./stack/management.ts')
+  const { prepareStack } = await import('../stack/prepare.ts')
+  const { createLanding } = await import('../stack/landing.ts')
+  const { startManagement, watch } = await import('../stack/management.ts')
   const { config, prepared } = await prepareStack({ SUITE_DATA: folder, LOG_LEVEL: 'silent' })
   const services = await Promise.all(prepared.map(({ service }) => service.create()))
   const servers = [...services, createLanding(config, [])]
