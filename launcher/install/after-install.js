@@ -12,11 +12,25 @@ const target = isWindows
   : `node-${process.platform}-${process.arch}/bin/node`
 const packaged = join(ROOT, 'node_modules', target)
 
-if (existsSync(packaged)) linkNode()
+if (existsSync(packaged)) {
+  requireStart()
+  linkNode()
+}
 const node = existsSync(packaged) ? packaged : process.execPath
 for (const program of ['packages/console/build.ts', 'launcher/install/compile-ahead.js']) {
   const { status } = spawnSync(node, [program], { cwd: ROOT, stdio: 'inherit' })
   if (status !== 0) process.exit(status || 1)
+}
+
+function requireStart() {
+  const { status, stderr, error } = spawnSync(packaged, ['--version'], { encoding: 'utf8' })
+  if (status === 0) return
+  console.error(`✖ The Node in node_modules does not start: ${String(error || stderr).trim()}`)
+  if (/libatomic/.test(stderr))
+    console.error(
+      '  Debian, Ubuntu: apt-get install libatomic1. Fedora, RHEL: dnf install libatomic.',
+    )
+  process.exit(69)
 }
 
 /**

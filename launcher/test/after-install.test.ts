@@ -14,9 +14,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 
+const STARTS = '[ "$1" = --version ] && exit'
+
 describe('after npm ci', { skip: process.platform === 'win32' && 'needs a shell script' }, () => {
   test('the Node from the package is linked, which npm 10 fails to do, and runs the programs', (t) => {
-    const { run, folder, node } = installed(t, 'echo "$1" >> ran')
+    const { run, folder, node } = installed(t, `${STARTS}; echo "$1" >> ran`)
 
     const { status, stderr } = run()
 
@@ -30,10 +32,21 @@ describe('after npm ci', { skip: process.platform === 'win32' && 'needs a shell 
   })
 
   test('a program that fails, fails the installation, and the next one does not run', (t) => {
-    const { run, folder } = installed(t, 'echo "$1" >> ran; exit 7')
+    const { run, folder } = installed(t, `${STARTS}; echo "$1" >> ran; exit 7`)
 
     assert.equal(run().status, 7)
     assert.equal(readFileSync(join(folder, 'ran'), 'utf8'), 'packages/console/build.ts\n')
+  })
+
+  test('a Node that does not start is explained, with exit code 69', (t) => {
+    const fault = 'node: error while loading shared libraries: libatomic.so.1: cannot open'
+    const { run } = installed(t, `echo "${fault}" >&2; exit 127`)
+
+    const { status, stderr } = run()
+
+    assert.equal(status, 69)
+    assert.ok(stderr.includes(fault))
+    assert.match(stderr, /apt-get install libatomic1/)
   })
 
   test('without a package for this platform, the Node that npm found runs the programs', (t) => {
