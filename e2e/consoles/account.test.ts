@@ -522,6 +522,25 @@ describe('the account pages', { skip }, () => {
     await page.getByRole('heading', { name: 'Your account' }).waitFor()
   })
 
+  test('a change that waits for a proof is not made as the next user of the page', async (t) => {
+    const [first, next] = [await register('interrupted'), await register('bystander')]
+    const page = await openConsole(t, browser, `${identity}/account/`)
+    await signIn(page, first)
+    await page.getByRole('heading', { name: 'Your account' }).waitFor()
+    await enrolElsewhere(first)
+    await page.getByRole('button', { name: 'Delete my account' }).click()
+    await page.getByRole('button', { name: 'Delete it' }).click()
+    await page.getByRole('heading', { name: 'Is it still you?' }).waitFor()
+    const tab = await page.context().newPage()
+    await tab.goto(`${identity}/account/`)
+    await tab.getByRole('button', { name: 'Sign out', exact: true }).click()
+
+    await signIn(page, next)
+
+    await page.getByRole('heading', { name: 'Your account' }).waitFor()
+    assert.equal(await page.getByRole('heading', { name: 'Is it still you?' }).count(), 0)
+  })
+
   test('the account page reauthenticates before it changes the address, and deletes the account', async (t) => {
     const user = await register('leaving')
     const page = await openConsole(t, browser, `${identity}/account/`, {

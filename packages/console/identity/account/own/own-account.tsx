@@ -1,5 +1,6 @@
 import type { Profile } from '@plinth/client'
 import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { useLoad } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { Notice, Skeleton } from '../../../shared/components/page.tsx'
@@ -35,6 +36,8 @@ type Security = { emailVerified: boolean; secondFactor: boolean; enrolledAt: str
 function Overview() {
   const profile = useLoad<Profile>(() => session.api.get('/api/users/me'))
   const security = useLoad<Security>(() => session.api.get('/api/users/me/security'))
+  // The next user of this page must not make the change that waits for a proof.
+  useEffect(() => () => proving.peek()?.(false), [])
   if (profile.loading || security.loading) return <Skeleton label={texts.loading} />
   if (!profile.body || !security.body) return <SignedOut reply={profile.refusal} />
   const { username, email } = profile.body
