@@ -522,6 +522,17 @@ describe('the account pages', { skip }, () => {
     await page.getByRole('heading', { name: 'Your account' }).waitFor()
   })
 
+  test('a browser without passkeys is not offered to use one', async (t) => {
+    const page = await openConsole(t, browser, `${identity}/account/`)
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor()
+
+    await page.addInitScript('delete globalThis.PublicKeyCredential')
+    await page.reload()
+
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Sign in with a passkey' }).count(), 0)
+  })
+
   test('a change that waits for a proof is not made as the next user of the page', async (t) => {
     const [first, next] = [await register('interrupted'), await register('bystander')]
     const page = await openConsole(t, browser, `${identity}/account/`)

@@ -12,12 +12,8 @@ import { session } from '../session.ts'
 import { addPasskey } from './add-passkey.ts'
 import { CeremonyStopped, ceremony } from './ceremony.ts'
 import { PasskeyList } from './passkey-list.tsx'
+import { SUPPORTED } from './support.ts'
 import { signInWithPasskey } from './use-passkey.ts'
-
-const SUPPORTED =
-  typeof PublicKeyCredential !== 'undefined' &&
-  'parseCreationOptionsFromJSON' in PublicKeyCredential &&
-  isSecureContext
 
 export function PasskeysPage() {
   const busy = useSignal(false)

@@ -2,6 +2,7 @@ import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { faultOf } from '../../../shared/components/form.tsx'
 import { PASSKEY } from '../../../shared/components/icon.tsx'
+import { SUPPORTED } from '../../passkeys/support.ts'
 import { brand } from '../account.ts'
 import { Ask, Failure, Heading } from '../parts.tsx'
 import { filled, texts } from '../texts/texts.ts'
@@ -50,9 +51,7 @@ export function SignIn() {
         send={texts.signIn}
       />
       <div class="row">
-        <Button icon={PASSKEY} busy={byPasskey.busy} onClick={() => byPasskey.run()}>
-          {texts.passkeySignIn}
-        </Button>
+        <PasskeyButton action={byPasskey}>{texts.passkeySignIn}</PasskeyButton>
         <a href="#forgot">{texts.forgotTitle}</a>
       </div>
       <Failure reply={byPasskey.refusal ?? session.stepRefusal.value} />
@@ -123,12 +122,21 @@ export function Prove({ secondFactor }: { secondFactor: boolean }) {
         send={texts.prove}
       />
       <div class="row">
-        <Button icon={PASSKEY} busy={byPasskey.busy} onClick={() => byPasskey.run()}>
-          {texts.passkeyProof}
-        </Button>
+        <PasskeyButton action={byPasskey}>{texts.passkeyProof}</PasskeyButton>
         <Button onClick={() => proving.value?.(false)}>{texts.cancel}</Button>
       </div>
       <Failure reply={byPasskey.refusal} />
     </>
+  )
+}
+
+type PasskeyButtonProps = { action: { run(): unknown; busy: boolean }; children: string }
+
+function PasskeyButton({ action, children }: PasskeyButtonProps) {
+  if (!SUPPORTED) return null
+  return (
+    <Button icon={PASSKEY} busy={action.busy} onClick={() => action.run()}>
+      {children}
+    </Button>
   )
 }
