@@ -337,6 +337,7 @@ describe('the identity console', { skip }, () => {
     await page.getByText('Page 1 of 2').waitFor()
     await page.getByRole('button', { name: 'Next' }).click()
     await page.getByRole('cell', { name: 'crowd121', exact: true }).waitFor()
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Next')
     await page.getByRole('button', { name: 'Previous' }).click()
     await page.getByRole('cell', { name: 'crowd100', exact: true }).waitFor()
 

@@ -84,7 +84,10 @@ export function usePages<Row>(
 ) {
   const page = useKept(`page ${name}`, 0)
   const { body, ...load } = useLoad(() => call(page.value), [page.value, ...inputs])
-  const { totalPages = 0, totalElements = 0 } = body ?? {}
+  const known = useRef<Page<Row> | undefined>(undefined)
+  // While another page loads, the totals stay, and with them the button that has the focus.
+  if (!load.loading) known.current = body
+  const { totalPages = 0, totalElements = 0 } = known.current ?? {}
   useExistingPage(page, body && totalPages)
   return { ...load, body: body?.content, page, totalPages, totalElements }
 }

@@ -4,6 +4,7 @@ import { type ComponentChildren, Fragment } from 'preact'
 import type { Reply } from '../api/api.ts'
 import { useExistingPage } from '../api/use-reply.ts'
 import { useKept } from '../shell/route.ts'
+import { Button } from './button.tsx'
 import { Loaded, type Loading, Refusal } from './reply.tsx'
 
 export type Column<Row> = { title: string; of(row: Row): ComponentChildren; number?: boolean }
@@ -51,11 +52,11 @@ export function Table<Row>(props: TableProps<Row>) {
   )
 }
 
-type PagerProps = { page: Signal<number>; totalPages: number }
+type Paged = { page: Signal<number>; totalPages: number }
 
 /** A list as the service returns it: all at once or by page. */
 export function List<Row extends { id: string | number }>(props: {
-  of: Loading<Row[]> & Partial<PagerProps>
+  of: Loading<Row[]> & Partial<Paged>
   caption: string
   columns: Column<Row>[]
   /** An action on its rows, whose refusal is shown above them. */
@@ -77,7 +78,7 @@ export function List<Row extends { id: string | number }>(props: {
           )
         }
       </Loaded>
-      {of.page && <Pager page={of.page} totalPages={of.totalPages ?? 0} />}
+      {of.page && <Pager page={of.page} totalPages={of.totalPages ?? 0} busy={of.loading} />}
     </>
   )
 }
@@ -98,28 +99,28 @@ export function PagedTable<Row>(props: TableProps<Row>) {
   )
 }
 
-/** Steps through a paged list; hidden while everything fits on one page. */
-function Pager({ page, totalPages }: PagerProps) {
+/**
+ * Steps through a paged list; hidden while everything fits on one page. At either end its button stays
+ * focusable, because it may have the focus.
+ */
+function Pager({ page, totalPages, busy }: Paged & { busy?: boolean }) {
   const moveBy = (pages: number) => () => {
     page.value += pages
   }
   if (totalPages <= 1) return null
+  const isFirst = page.value === 0
+  const isLast = page.value + 1 >= totalPages
   return (
     <nav class="row" aria-label="Pages of the list">
-      <button type="button" class="button small" disabled={page.value === 0} onClick={moveBy(-1)}>
+      <Button small busy={busy} blocked={isFirst && 'This is the first page.'} onClick={moveBy(-1)}>
         Previous
-      </button>
+      </Button>
       <span class="soft">
         Page {page.value + 1} of {totalPages}
       </span>
-      <button
-        type="button"
-        class="button small"
-        disabled={page.value + 1 >= totalPages}
-        onClick={moveBy(1)}
-      >
+      <Button small busy={busy} blocked={isLast && 'This is the last page.'} onClick={moveBy(1)}>
         Next
-      </button>
+      </Button>
     </nav>
   )
 }
