@@ -332,6 +332,24 @@ describe('where people stumbled', { skip }, () => {
     await panel.waitFor()
   })
 
+  test('hiding and showing the request panel keeps the focus on the button for it', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), {
+      viewport: WIDE,
+    })
+    const hide = page.getByRole('button', { name: 'Hide the requests' })
+    const show = page.getByRole('button', { name: 'Requests', expanded: false })
+    const focused = () => page.evaluate<string>('document.activeElement.outerHTML')
+
+    for (let round = 0; round < 2; round += 1) {
+      await hide.press('Enter')
+      await show.waitFor()
+      await until(focused, (html) => html.includes('>Requests<'))
+      await show.press('Enter')
+      await hide.waitFor()
+      await until(focused, (html) => html.includes('"Hide the requests"'))
+    }
+  })
+
   test('while the service does not answer, the page says so once', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('payments')))
     await page.route('**/api/**', (route) => route.abort())

@@ -14,6 +14,14 @@ export function Inspector() {
   useEffect(() => {
     if (inspectorOpen.value) sheet.current?.querySelector<HTMLElement>('.close')?.focus()
   }, [inspectorOpen.value])
+  const { shown } = panel.value
+  const wasShown = useRef(shown)
+  // The button that had the focus is gone.
+  useEffect(() => {
+    if (shown === wasShown.current) return
+    wasShown.current = shown
+    document.querySelector<HTMLElement>(shown ? '.inspector .collapse' : '.open-inspector')?.focus()
+  }, [shown])
   const selected = all.find(({ id }) => id === selectedExchange.value)
   return (
     <aside
@@ -23,7 +31,7 @@ export function Inspector() {
       onKeyDown={({ key }) => {
         if (key === 'Escape') closeInspector()
       }}
-      data-shown={panel.value.shown}
+      data-shown={shown}
     >
       <PanelEdge />
       <header class="row">
@@ -36,6 +44,7 @@ export function Inspector() {
           icon="cross"
           label="Hide the requests"
           onClick={() => {
+            inspectorOpen.value = false
             panel.value = { ...panel.value, shown: false }
           }}
         />
