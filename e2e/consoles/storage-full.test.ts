@@ -249,6 +249,26 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.equal((await fetch(link)).status, 404)
   })
 
+  test('a preview that cannot be loaded says why, and leaving one ends its download', async (t) => {
+    const page = await openFiles(t)
+    await page.getByLabel('Files to upload').setInputFiles(samplePng('lost.png', 1.5))
+    const refused = { status: 503, json: { detail: 'The bucket does not answer.' } }
+    await page.route('**/file/stream/*', (route) => route.fulfill(refused))
+    await page.locator('.file-grid a', { hasText: 'lost.png' }).click()
+    await page.locator('.preview').getByText('The bucket does not answer.').waitFor()
+    await goTo(page, '')
+    await page.unroute('**/file/stream/*')
+    const asked = Promise.withResolvers<void>()
+    await page.route('**/file/stream/*', () => asked.resolve())
+    await page.locator('.file-grid a', { hasText: 'lost.png' }).click()
+    await asked.promise
+
+    const ended = page.waitForEvent('requestfailed', (request) => /stream/.test(request.url()))
+    await goTo(page, 'profile')
+
+    await ended
+  })
+
   test('plays media without a link, and a link plays in its own tab', async (t) => {
     const page = await openFiles(t)
     await page.getByLabel('Files to upload').setInputFiles(silentMp3('silence.mp3'))

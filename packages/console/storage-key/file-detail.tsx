@@ -7,6 +7,7 @@ import { Card } from '../shared/components/page.tsx'
 import { Loaded, Refusal } from '../shared/components/reply.tsx'
 import { Facts } from '../shared/components/table.tsx'
 import { saveFile } from '../shared/files/save-file.ts'
+import { useContent } from '../shared/files/use-content.ts'
 import { dateText, sizeText } from '../shared/wording.ts'
 import { api, listFiles, selectedName } from './store.ts'
 
@@ -75,18 +76,12 @@ function ExactSize({ path, kilobytes }: { path: string; kilobytes: number }) {
 
 /** Shows a picture here; the browser shows a PDF in its own tab. */
 function Preview({ path, name }: { path: string; name: string }) {
-  const address = useSignal<string | undefined>(undefined)
-  useEffect(() => {
-    api.get(`/file/${path}`, { silent: true }).then((reply) => {
-      if (reply.ok) address.value = URL.createObjectURL(reply.content)
-    })
-    return () => URL.revokeObjectURL(address.value ?? '')
-  }, [path, address])
-  if (!address.value) return null
-  if (!name.endsWith('.pdf')) return <img class="stored-picture" src={address.value} alt={name} />
+  const { address } = useContent(api, `/file/${path}`, { silent: true })
+  if (!address) return null
+  if (!name.endsWith('.pdf')) return <img class="stored-picture" src={address} alt={name} />
   return (
     <div>
-      <ButtonLink href={address.value} newTab>
+      <ButtonLink href={address} newTab>
         Open the PDF
       </ButtonLink>
     </div>

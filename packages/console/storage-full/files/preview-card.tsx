@@ -1,9 +1,11 @@
 import type { StoredFile } from '@plinth/client'
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useLoad } from '../../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../../shared/components/button.tsx'
 import { Code } from '../../shared/components/code.tsx'
 import { Card } from '../../shared/components/page.tsx'
+import { Loaded, Refusal } from '../../shared/components/reply.tsx'
+import { useContent } from '../../shared/files/use-content.ts'
 import { sizeText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
 import { Thumbnail } from './thumbnail.tsx'
@@ -27,20 +29,23 @@ function Preview({ file }: { file: StoredFile }) {
   return <p class="soft">A file of this type cannot be shown here. Download it to open it.</p>
 }
 
+const pathOf = ({ id }: StoredFile) => `/file/stream/${id}`
+
 function Picture({ file }: { file: StoredFile }) {
-  const address = useContent(file, true)
-  return address ? <img src={address} alt={file.originalFilename} /> : null
+  const { address, refusal } = useContent(session.api, pathOf(file))
+  if (!address) return <Refusal reply={refusal} />
+  return <img src={address} alt={file.originalFilename} />
 }
 
 function Text({ file }: { file: StoredFile }) {
-  const text = useSignal('')
-  useEffect(() => {
+  const text = useLoad<string>(async () => {
     const headers = { Range: 'bytes=0-65535' }
-    session.api.get(`/file/stream/${file.id}`, { headers }).then(async (reply) => {
-      if (reply.ok) text.value = await reply.content.text()
-    })
-  }, [file.id, text])
-  return <Code text={text.value} label="The first part of the text" />
+    const reply = await session.api.get(pathOf(file), { headers })
+    return reply.ok ? { ...reply, body: await reply.content.text() } : reply
+  }, [file.id])
+  return (
+    <Loaded of={text}>{(body) => <Code text={body} label="The first part of the text" />}</Loaded>
+  )
 }
 
 const LOADED_AT_ONCE_BYTES = 20 * 1024 * 1024
@@ -48,7 +53,7 @@ const LOADED_AT_ONCE_BYTES = 20 * 1024 * 1024
 /** A media element cannot send an access token, so the file is fetched with it first. */
 function Media({ file }: { file: StoredFile }) {
   const asked = useSignal(file.size <= LOADED_AT_ONCE_BYTES)
-  const address = useContent(file, asked.value)
+  const { address, refusal } = useContent(session.api, asked.value ? pathOf(file) : undefined)
   if (!asked.value)
     return (
       <Button
@@ -59,7 +64,7 @@ function Media({ file }: { file: StoredFile }) {
         Load it to play ({sizeText(file.size)})
       </Button>
     )
-  if (!address) return null
+  if (!address) return <Refusal reply={refusal} />
   if (file.contentType.startsWith('audio/'))
     return (
       // biome-ignore lint/a11y/useMediaCaption: the file is the user's own and brings no captions.
@@ -73,10 +78,11 @@ function Media({ file }: { file: StoredFile }) {
 
 /** The browser shows a PDF in its own tab, because its plug-in is not allowed in this page. */
 function Pdf({ file }: { file: StoredFile }) {
-  const address = useContent(file, true)
+  const { address, refusal } = useContent(session.api, pathOf(file))
   return (
     <div class="stack first-page">
       <Thumbnail file={file} />
+      <Refusal reply={refusal} />
       {address && (
         <ButtonLink href={address} newTab>
           Open the PDF
@@ -84,17 +90,4 @@ function Pdf({ file }: { file: StoredFile }) {
       )}
     </div>
   )
-}
-
-/** An object URL for the bytes of the file, revoked when the component unmounts. */
-function useContent(file: StoredFile, wanted: boolean): string | undefined {
-  const address = useSignal<string | undefined>(undefined)
-  useEffect(() => {
-    if (!wanted) return
-    session.api.get(`/file/stream/${file.id}`).then((reply) => {
-      if (reply.ok) address.value = URL.createObjectURL(reply.content)
-    })
-    return () => URL.revokeObjectURL(address.value ?? '')
-  }, [file.id, wanted, address])
-  return address.value
 }
