@@ -119,6 +119,36 @@ describe('the key edition’s tester', { skip }, () => {
     assert.deepEqual(await findTokens(page, [OWN_KEY]), [])
   })
 
+  test('a late answer to an earlier key does not count against the current one', async (t) => {
+    const page = await openConsole(t, browser, addressWithOwnKey)
+    await page.getByText('This server has its own key: enter it.').waitFor()
+    const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await page.route('**/file/list', async (route) => {
+      if (route.request().headers()['x-api-key'] === OWN_KEY) return route.continue()
+      asked.resolve()
+      await released.promise
+      return route.continue()
+    })
+    const use = async (key: string) => {
+      await page.getByLabel('Key', { exact: true }).fill(key)
+      await page.getByRole('button', { name: 'Use this key' }).click()
+    }
+    await use('a wrong key')
+    await asked.promise
+    await use(OWN_KEY)
+    await page.getByText('accepted').waitFor()
+
+    released.resolve()
+    const refusals = page.locator('.exchange-list').getByText('401')
+    await until(
+      () => refusals.count(),
+      (count) => count === 2,
+    )
+
+    await page.getByText('The store is empty').waitFor()
+    assert.equal(await page.getByText('This server refuses that key.').count(), 0)
+  })
+
   test('a key with characters that no header can carry is refused like any other', async (t) => {
     const page = await openConsole(t, browser, addressWithOwnKey)
     await page.getByLabel('Key', { exact: true }).fill(OWN_KEY)

@@ -26,8 +26,14 @@ export function useKey(key: string): Promise<void> {
   return listFiles()
 }
 
+let asked = 0
+
+/** Replies can overtake each other: only the last one asked for counts. */
 export async function listFiles(): Promise<void> {
+  asked += 1
+  const question = asked
   const reply = await api.get<string[]>('/file/list')
+  if (question !== asked) return
   keyAccepted.value = reply.status === 401 ? false : reply.ok ? true : undefined
   names.value = reply.ok ? reply.body : undefined
 }
