@@ -25,7 +25,7 @@ const AT_ONCE = 3
 
 /** Sends dropped files, three at a time. Files that the server would refuse are sent only on request. */
 export function createUploadQueue({ send, onStored }: QueueOptions) {
-  const { uploads, put, change, has } = createUploads()
+  const { uploads, put, change, find } = createUploads()
   const aborts = new Map<number, AbortController>()
 
   async function add(files: Iterable<File>): Promise<void> {
@@ -35,8 +35,10 @@ export function createUploadQueue({ send, onStored }: QueueOptions) {
       const file = declared(given, kinds)
       const id = put(file)
       const verdict = await checkFile(file, kinds, facts.value.uploads?.maxFileBytes)
-      if (!has(id)) return
-      change(id, { verdict, state: verdict.accepted ? 'waiting' : 'refused' })
+      const upload = find(id)
+      if (!upload) return
+      const isRefused = upload.state === 'waiting' && !verdict.accepted
+      change(id, { verdict, ...(isRefused && { state: 'refused' }) })
       sendNext()
     }
   }
@@ -63,7 +65,7 @@ export function createUploadQueue({ send, onStored }: QueueOptions) {
     aborts.delete(id)
     if (abort.signal.aborted) change(id, { state: 'cancelled' })
     else change(id, { state: reply.ok ? 'stored' : 'refused', share: 1, reply })
-    if (reply.ok && has(id)) onStored(reply)
+    if (reply.ok && find(id)) onStored(reply)
     sendNext()
   }
 
@@ -101,6 +103,6 @@ function createUploads() {
     change(id: number, values: Partial<Upload>): void {
       uploads.value = uploads.value.map((each) => (each.id === id ? { ...each, ...values } : each))
     },
-    has: (id: number) => uploads.value.some((each) => each.id === id),
+    find: (id: number) => uploads.value.find((each) => each.id === id),
   }
 }
