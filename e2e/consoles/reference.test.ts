@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
+import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
@@ -70,6 +71,19 @@ describe('the API reference', { skip }, () => {
     await page.getByText(/^1 of \d+ operations and events$/).waitFor()
     assert.equal(await page.locator('section.operation').count(), 1)
     assert.equal(await page.locator('#register').count(), 1)
+  })
+
+  test('Back leaves a reference that was opened at an operation', async (t) => {
+    const page = await openConsole(t, browser, pageOf('identity', 'changePassword'))
+    await page.locator('#changePassword').waitFor()
+    await until(
+      () => isInView(page, '#changePassword'),
+      (isThere) => isThere,
+    )
+
+    await page.goBack()
+
+    assert.equal(page.url(), 'about:blank')
   })
 
   test('signs in, sends a call and shows its reply, and stores no token', async (t) => {

@@ -67,11 +67,12 @@ function ReferencePage() {
   )
 }
 
-/** The URL may name an operation that was not rendered yet when the page opened. */
+/** The URL may name an operation that was not rendered yet when the page opened. Adds nothing to the history. */
 function goToAddress(): void {
   const { hash } = location
-  location.hash = ''
-  location.hash = hash
+  if (hash === '') return
+  location.replace('#')
+  location.replace(hash)
 }
 
 function Reference({ document: { info, tags, ...rest } }: { document: ApiDocument }) {
