@@ -1,7 +1,7 @@
 export const en = {
   forgotTitle: 'Forgot your password?',
   forgotAbout:
-    'Enter the e-mail address of your account. We send a code and a link to choose a new one.',
+    'Enter the e-mail address of your account. We send a code and a link to choose a new password.',
   email: 'E-mail address',
   emailRefused: 'This is not an e-mail address.',
   send: 'Send the mail',
