@@ -1,6 +1,6 @@
 import { validationFailed } from '@plinth/kit'
 import { ensureConfiguredEndpoint } from '../resources/webhooks/endpoints.ts'
-import type { MovableClock } from '../state/clock.ts'
+import { CLOCK_OFFSET, type MovableClock } from '../state/clock.ts'
 import { change, type Sandbox } from '../state/sandbox.ts'
 import { deleteRows, insertRows, isFaultyRow, listRows, TABLES } from './scenario.repository.ts'
 
@@ -17,6 +17,8 @@ export async function exportScenario({ db }: Sandbox): Promise<Scenario> {
 export async function importScenario(sandbox: Sandbox, clock: MovableClock, { tables }: Scenario) {
   const unknown = Object.keys(tables).filter((name) => !TABLES.includes(name as never))
   if (unknown.length > 0) throw validationFailed([`tables: unknown: ${unknown.join(', ')}`])
+  const unreadable = unreadableTexts(tables)
+  if (unreadable.length > 0) throw validationFailed(unreadable)
   try {
     await change(sandbox, async ({ db }) => {
       await deleteRows(db, TABLES)
@@ -27,6 +29,37 @@ export async function importScenario(sandbox: Sandbox, clock: MovableClock, { ta
     throw error
   }
   await clock.load()
+}
+
+/** Columns with JSON, which the database accepts as any text. */
+const JSON_COLUMNS: Record<string, string[]> = {
+  objects: ['body', 'hidden'],
+  values: ['value'],
+  delivery_attempts: ['request_headers', 'response_headers'],
+  faults: ['detail'],
+}
+
+function unreadableTexts(tables: Scenario['tables']): string[] {
+  const isReadable = (row: object, column: string) => {
+    const { [column]: text, name } = row as Record<string, unknown>
+    // The database refuses it.
+    if (typeof text !== 'string') return true
+    const value = jsonOf(text)
+    return name === CLOCK_OFFSET ? Number.isFinite(value) : value !== undefined
+  }
+  return Object.entries(JSON_COLUMNS).flatMap(([table, columns]) =>
+    columns
+      .filter((column) => tables[table]?.some((row) => !isReadable(row, column)))
+      .map((column) => `tables.${table}: ${column} cannot be read`),
+  )
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** The counters stay, so that no id is given out twice. */
