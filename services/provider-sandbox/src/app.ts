@@ -85,7 +85,7 @@ export async function createProviderSandbox(
   stateRoutes(server, controls)
 
   server.addHook('preClose', async () => {
-    held.release()
+    held.close()
   })
   server.onClose(() => database.close())
   server.onClose(() => deliverer.stop())

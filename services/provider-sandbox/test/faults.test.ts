@@ -109,6 +109,22 @@ describe('a fault', () => {
     assert.ok(performance.now() - started >= 55)
   })
 
+  test('latency ends when the sandbox closes', { timeout: 20_000 }, async (t) => {
+    const { api, stripe, server } = await startSandbox(t)
+    await api.post('/sandbox/api/faults', { kind: 'latency', delayMs: 60_000 })
+    const call = stripe.customers.create({})
+    await until(
+      () => api.get('/sandbox/api/faults'),
+      ({ body }) => body.faults.length === 0,
+    )
+
+    const closing = server.close()
+
+    assert.ok(await call)
+    server.server.closeAllConnections()
+    await closing
+  })
+
   test('with a probability strikes the same calls for the same seed', async (t) => {
     const strikesOf = async (seed: string) => {
       const { api, port } = await startSandbox(t, { SANDBOX_SEED: seed })

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Answer } from '../../protocol/answer.ts'
 import { ProviderError } from '../../protocol/errors.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
@@ -73,8 +72,8 @@ const OUTSIDE: Strikes<'before' | 'after'> = {
 
 /** Strikes while the call holds its idempotency key. */
 const INSIDE: Strikes<'during'> = {
-  latency: async ({ fault }, work) => {
-    await delay(fault.delayMs ?? 1000)
+  latency: async ({ fault, held }, work) => {
+    await held.wait(fault.delayMs ?? 1000)
     return work()
   },
   hang: async ({ fault, held, hungUp }) => {
