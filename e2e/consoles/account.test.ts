@@ -487,6 +487,24 @@ describe('the account pages', { skip }, () => {
     await page.getByText('This code is wrong or was used before.').waitFor()
   })
 
+  test('after too many attempts, a recovery code is suggested only where one is accepted', async (t) => {
+    const user = await register('hasty')
+    await enrolElsewhere(user)
+    const page = await openConsole(t, browser, `${identity}/account/`)
+    const refused = { status: 429, json: { code: 'TOO_MANY_ATTEMPTS' } }
+    await page.route('**/api/auth/login', (route) => route.fulfill(refused), { times: 1 })
+    await page.route('**/api/auth/mfa', (route) => route.fulfill(refused))
+
+    await signIn(page, user)
+    await page.getByText('Try again later').waitFor()
+    assert.equal(await page.getByText('use a recovery code').count(), 0)
+    await signIn(page, user)
+    await page.getByLabel('Code from your authenticator').fill('123456')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+
+    await page.getByText('Try again later, or use a recovery code.').waitFor()
+  })
+
   test('a session that was ended elsewhere is said to be over', async (t) => {
     const user = await register('sentaway')
     const page = await openConsole(t, browser, `${identity}/account/`)

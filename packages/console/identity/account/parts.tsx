@@ -55,11 +55,19 @@ export function Ask(props: {
         </Button>
       </div>
       {!isAboutFields(action.reply) && (
-        <Failure reply={action.reply} again={props.again ?? '#forgot'} token={props.token} />
+        <Failure
+          reply={action.reply}
+          again={props.again ?? '#forgot'}
+          token={props.token}
+          locked={takesRecoveryCode(props.fields) ? texts.factorLocked : undefined}
+        />
       )}
     </form>
   )
 }
+
+const takesRecoveryCode = (fields: FieldProps[]) =>
+  fields.some(({ hint }) => hint === texts.factorHint)
 
 /** Faults of a field are shown beside it; everything else is reported in the reader's language. */
 function isAboutFields(reply: Reply | undefined): boolean {
@@ -74,14 +82,16 @@ export function Failure(props: {
   again?: Again | undefined
   /** The token of the refused link. */
   token?: string | undefined
+  /** What to do after too many attempts, if there is more to do than to wait. */
+  locked?: string | undefined
 }) {
-  const { reply, again, token } = props
+  const { reply, again, token, locked } = props
   if (!reply || reply.ok) return null
   const code = reply.body?.code
   if (code !== 'TOKEN_INVALID')
     return (
       <Notice tone="bad" alert>
-        <p>{failureText(code)}</p>
+        <p>{(code === 'TOO_MANY_ATTEMPTS' && locked) || failureText(code)}</p>
         {code === 'EMAIL_NOT_VERIFIED' && (
           <p>
             <a href="#verify">{texts.haveCode}</a>

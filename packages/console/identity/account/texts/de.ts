@@ -73,6 +73,7 @@ export const de: Texts = {
   factorHint: 'Sechs Ziffern oder einer deiner Wiederherstellungscodes.',
   factorAsked: 'Dein Konto hat einen zweiten Faktor: Gib auch dessen Code ein.',
   factorRefused: 'Dieser Code ist falsch oder wurde schon benutzt. Warte auf den nächsten.',
+  tooManyAttempts: 'Es gab zu viele Fehlversuche. Versuche es später noch einmal.',
   factorLocked:
     'Es gab zu viele Fehlversuche. Versuche es später noch einmal oder nimm einen Wiederherstellungscode.',
   alarmTitle: 'Das warst du nicht?',

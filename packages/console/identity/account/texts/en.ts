@@ -68,6 +68,7 @@ export const en = {
   factorHint: 'Six digits, or one of your recovery codes.',
   factorAsked: 'Your account has a second factor: enter its code, too.',
   factorRefused: 'This code is wrong or was used before. Wait for the next one.',
+  tooManyAttempts: 'There were too many wrong attempts. Try again later.',
   factorLocked: 'There were too many wrong attempts. Try again later, or use a recovery code.',
   alarmTitle: 'This was not you?',
   alarmAbout:

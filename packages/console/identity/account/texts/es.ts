@@ -73,6 +73,7 @@ export const es: Texts = {
   factorHint: 'Seis dígitos, o uno de tus códigos de recuperación.',
   factorAsked: 'Tu cuenta tiene un segundo factor: introduce también su código.',
   factorRefused: 'Este código es incorrecto o ya se ha usado. Espera al siguiente.',
+  tooManyAttempts: 'Ha habido demasiados intentos fallidos. Inténtalo más tarde.',
   factorLocked:
     'Ha habido demasiados intentos fallidos. Inténtalo más tarde o usa un código de recuperación.',
   alarmTitle: '¿No has sido tú?',

@@ -26,7 +26,7 @@ const FAILURES: Record<string, string> = {
   EMAIL_NOT_VERIFIED: texts.notVerified,
   LAST_ADMINISTRATOR: texts.lastAdmin,
   MAIL_NOT_CONFIGURED: texts.mailOff,
-  TOO_MANY_ATTEMPTS: texts.factorLocked,
+  TOO_MANY_ATTEMPTS: texts.tooManyAttempts,
 }
 
 export type LinkState = { state: string; at: string | null }
