@@ -135,6 +135,15 @@ describe('the hosted page', () => {
     assert.match(await read(), /Your card has expired/)
   })
 
+  test('declines a card whose month does not exist', async (t) => {
+    const { post, stripe, id } = await startCheckout(t)
+
+    for (const expiry of ['13/60', '00/60'])
+      await post(`/pay/${id}/card`, { number: '4242424242424242', expiry, cvc: '123' })
+
+    assert.equal((await stripe.checkout.sessions.retrieve(id)).status, 'open')
+  })
+
   test('lets the bank ask for confirmation first', async (t) => {
     const { pay, read, post, id, after } = await startCheckout(t)
 

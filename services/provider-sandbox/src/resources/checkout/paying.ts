@@ -43,7 +43,7 @@ export async function payByCard(
 
 /** Whether a card that is valid through `MM/YY` has expired. */
 function isExpired(expiry: string, now: Date): boolean {
-  const [, month, year] = /^(\d\d)\/(\d\d)$/.exec(expiry) ?? []
+  const [, month, year] = /^(0[1-9]|1[0-2])\/(\d\d)$/.exec(expiry) ?? []
   return !month || !year || now >= new Date(Date.UTC(2000 + Number(year), Number(month)))
 }
 
