@@ -18,7 +18,7 @@ type Surroundings = {
   /** The encoding of stdout, if it is not text. */
   encoding?: BufferEncoding
   main?: string
-  /** Nobody reads stdout: its pipe is closed. */
+  /** Closes the pipe of stdout without reading it. */
   unread?: boolean
 }
 export type Ended = {

@@ -146,7 +146,7 @@ describe('the API', () => {
     assert.equal(unknown.status, 401)
   })
 
-  test('names the media type of a form to whoever sends another one', async (t) => {
+  test('refuses a body that is not a form, and names the media type it expects', async (t) => {
     const { api } = await startSandbox(t)
 
     const { status, body } = await api.request('POST', '/v1/customers', {

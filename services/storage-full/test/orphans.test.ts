@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { createLogger } from '@plinth/kit'
 import { testClock } from '@plinth/kit/testing'
 import { openStorage, storageFullData } from '../src/app.ts'
@@ -12,13 +12,7 @@ import { engines, startStorage, storageEnv, temporaryFolder, upload } from './st
 for (const engine of engines)
   describe(`objects without a file, on ${engine.name}`, { skip: engine.skip }, () => {
     test('are never removed when they are seen for the first time', async (t) => {
-      const env = storageEnv(await temporaryFolder(t), await engine.freshUrl(t))
-      const config = loadConfig({ ...env, STORAGE_FULL_ORPHAN_AGE_SECONDS: '0' })
-      const log = createLogger('sweeper', 'silent')
-      const { storage, database } = await openStorage(config, { clock: testClock(), log })
-      t.after(() => database.close())
-      const [prefix = ''] = await readdir(join(config.root, 'files'))
-      await writeFile(join(config.root, 'files', prefix, 'unfinished.png'), 'x')
+      const { storage } = await withOrphan(t, engine, 'unfinished.png')
 
       const removed = [await sweep(storage), await sweep(storage), await sweep(storage)]
 
@@ -26,13 +20,7 @@ for (const engine of engines)
     })
 
     test('are not removed while a backup is reading: its database may still name them', async (t) => {
-      const env = storageEnv(await temporaryFolder(t), await engine.freshUrl(t))
-      const config = loadConfig({ ...env, STORAGE_FULL_ORPHAN_AGE_SECONDS: '0' })
-      const log = createLogger('sweeper', 'silent')
-      const { storage, database } = await openStorage(config, { clock: testClock(), log })
-      t.after(() => database.close())
-      const [prefix = ''] = await readdir(join(config.root, 'files'))
-      await writeFile(join(config.root, 'files', prefix, 'moved-away.png'), 'x')
+      const { storage, config } = await withOrphan(t, engine, 'moved-away.png')
       const files = await storageFullData(config).files('backup')
       await files.hold()
 
@@ -72,3 +60,15 @@ test('in production an object without a file is kept for at least an hour', () =
   assert.throws(given('3599'), /STORAGE_FULL_ORPHAN_AGE_SECONDS/)
   assert.throws(given('3600'), (error: Error) => !/ORPHAN_AGE/.test(error.message))
 })
+
+/** A storage that removes orphans at any age, with one that it has not seen yet. */
+async function withOrphan(t: TestContext, engine: (typeof engines)[number], name: string) {
+  const env = storageEnv(await temporaryFolder(t), await engine.freshUrl(t))
+  const config = loadConfig({ ...env, STORAGE_FULL_ORPHAN_AGE_SECONDS: '0' })
+  const log = createLogger('sweeper', 'silent')
+  const { storage, database } = await openStorage(config, { clock: testClock(), log })
+  t.after(() => database.close())
+  const [prefix = ''] = await readdir(join(config.root, 'files'))
+  await writeFile(join(config.root, 'files', prefix, name), 'x')
+  return { storage, config }
+}
