@@ -25,18 +25,21 @@ const AT_ONCE = 3
 
 /** Sends dropped files, three at a time. Files that the server would refuse are sent only on request. */
 export function createUploadQueue({ send, onStored }: QueueOptions) {
-  const { uploads, put, change, find } = createUploads()
+  const { uploads, put, change, find, clear } = createUploads()
   const aborts = new Map<number, AbortController>()
+  let timesForgotten = 0
 
   async function add(files: Iterable<File>): Promise<void> {
+    const before = timesForgotten
     await factsRead
     const kinds = acceptedKinds()
     for (const given of files) {
+      if (timesForgotten !== before) return
       const file = declared(given, kinds)
       const id = put(file)
       const verdict = await checkFile(file, kinds, facts.value.uploads?.maxFileBytes)
       const upload = find(id)
-      if (!upload) return
+      if (!upload) continue
       const isRefused = upload.state === 'waiting' && !verdict.accepted
       change(id, { verdict, ...(isRefused && { state: 'refused' }) })
       sendNext()
@@ -79,14 +82,11 @@ export function createUploadQueue({ send, onStored }: QueueOptions) {
     },
     /** Stops everything: what one user has chosen must not be sent, or shown, as another. */
     forget: () => {
+      timesForgotten += 1
       uploads.value = []
       for (const abort of aborts.values()) abort.abort()
     },
-    clear: () => {
-      uploads.value = uploads.value.filter(
-        ({ state }) => state === 'sending' || state === 'waiting',
-      )
-    },
+    clear,
   }
 }
 
@@ -104,5 +104,11 @@ function createUploads() {
       uploads.value = uploads.value.map((each) => (each.id === id ? { ...each, ...values } : each))
     },
     find: (id: number) => uploads.value.find((each) => each.id === id),
+    /** Keeps what is not done yet. */
+    clear(): void {
+      uploads.value = uploads.value.filter(
+        ({ state }) => state === 'sending' || state === 'waiting',
+      )
+    },
   }
 }
