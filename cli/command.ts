@@ -76,6 +76,11 @@ export function usageOf({ name, operands = [], options = {} }: Command): string 
   return ['plinth', name, ...operands, ...flags].join(' ')
 }
 
+/** `1 fault`, `2 faults`. */
+export function counted(count: number, one: string): string {
+  return `${count} ${one}${count === 1 ? '' : 's'}`
+}
+
 /** One line per row, with values separated by tabs. */
 export function tableOf(rows: Record<string, unknown>[]): string {
   const names = Object.keys(rows[0] ?? {})

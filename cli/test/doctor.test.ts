@@ -582,6 +582,14 @@ test('plinth doctor skips what it cannot check while settings are invalid', asyn
   )
 })
 
+test('plinth doctor counts a single fault in the singular', async (t) => {
+  const env = { ...(await freePortSettings()), WORKERS: '0' }
+
+  const { stdout } = await plinthHere(['doctor'], { cwd: temporaryFolder(t), env })
+
+  assert.match(stdout, /\n1 fault, 0 warnings\.\n$/)
+})
+
 async function occupy(t: TestContext, port = '', host = 'localhost'): Promise<void> {
   const other = createListener((socket) => socket.destroy()).listen(Number(port), host)
   t.after(() => other.close())

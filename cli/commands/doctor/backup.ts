@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { systemClock } from '@plinth/kit'
 import { loadBackups } from '../../../launcher/config.ts'
+import { counted } from '../../command.ts'
 import { type Check, type Finding, ok, skip } from './finding.ts'
 
 const DAY_MS = 86_400_000
@@ -42,7 +43,7 @@ function ageFindings(
 ): Finding[] {
   const age = systemClock().getTime() - Date.parse(newest ?? '')
   if (age <= OLDEST_MS) return []
-  const old = `the last backup is ${Math.round(age / DAY_MS)} days old`
+  const old = `the last backup is ${counted(Math.round(age / DAY_MS), 'day')} old`
   return [
     {
       check: 'backup',

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { type Command, EXIT, type Given, type Outcome } from '../../command.ts'
+import { type Command, counted, EXIT, type Given, type Outcome } from '../../command.ts'
 import type { Check, Finding, Installation } from './finding.ts'
 
 const SIGN = { ok: '✔', warn: '!', fail: '✖', skip: '-' }
@@ -77,9 +77,9 @@ function textOf(findings: Finding[]): string {
     const { expected, why, fix } = finding
     return [line, `    expected: ${expected}`, `    why: ${why}`, `    fix: ${fix}`]
   })
-  const count = (status: Finding['status']) =>
-    findings.filter((finding) => finding.status === status).length
-  return [...lines, '', `${count('fail')} faults, ${count('warn')} warnings.`].join('\n')
+  const count = (status: Finding['status'], one: string) =>
+    counted(findings.filter((finding) => finding.status === status).length, one)
+  return [...lines, '', `${count('fail', 'fault')}, ${count('warn', 'warning')}.`].join('\n')
 }
 
 /** Lists the names of the settings that are set, never a value. */

@@ -10,6 +10,7 @@ import {
 } from '../../../launcher/config.ts'
 import { services } from '../../../launcher/services.ts'
 import { prepareStack } from '../../../launcher/stack/prepare.ts'
+import { counted } from '../../command.ts'
 import { nearest } from '../../suggestion.ts'
 import {
   type Check,
@@ -43,7 +44,7 @@ export async function readInstallation(
     const { config: suite, management, prepared } = result
     const running = await answering(prepared)
     Object.assign(installation, { suite, management, prepared, running })
-    const valid = ok('settings', `valid for ${prepared.length} services`)
+    const valid = ok('settings', `valid for ${counted(prepared.length, 'service')}`)
     return { installation, findings: [valid] }
   } catch (error) {
     if (error instanceof SettingsError)
@@ -93,7 +94,7 @@ async function answering(prepared: Installation['prepared']): Promise<Installati
 const health: Check = async ({ running }) => {
   if (running.size === 0) return [skip('health', 'no service is running')]
   const down = [...running].filter(([, { status }]) => status !== 'UP')
-  if (down.length === 0) return [ok('health', `${running.size} services are up`)]
+  if (down.length === 0) return [ok('health', `${counted(running.size, 'service')} up`)]
   return down.map(([name, { status, reason }]) => ({
     check: 'health',
     status: 'fail',

@@ -1,4 +1,4 @@
-import { type Command, CommandError, EXIT, type Outcome } from '../../command.ts'
+import { type Command, CommandError, counted, EXIT, type Outcome } from '../../command.ts'
 import { DOCUMENTED, openApiDocument } from './openapi.ts'
 
 const ANSWER_MS = 10_000
@@ -46,7 +46,7 @@ export const verify: Command = {
       progress.show('operations', index, asked.length)
       faults.push(...(await faultsOf(url, operation, check)))
     }
-    const about = `${service} at ${url}: ${asked.length} operations checked, ${faults.length} faults.`
+    const about = `${service} at ${url}: ${counted(asked.length, 'operation')} checked, ${counted(faults.length, 'fault')}.`
     return {
       text: [...faults, ...absent.map((name) => `Not offered there: ${name}`), about].join('\n'),
       json: { service, url, asked: asked.length, faults, absent },

@@ -3,6 +3,7 @@ import type { ProviderName, Storage } from '@plinth/storage-full'
 import {
   type Command,
   CommandError,
+  counted,
   EXIT,
   type Given,
   type Option,
@@ -83,7 +84,7 @@ async function list(storage: Storage, code: Code, given: Given): Promise<Outcome
       ...{ id, owner, ownerId, size, provider, createdAt, originalFilename },
     }),
   )
-  const count = `${files.length} of ${total} files.`
+  const count = `${files.length} of ${counted(total, 'file')}.`
   const isUnknown = ownerId !== undefined && total === 0
   const hint = isUnknown ? ` None has the ownerId ${ownerId}: "plinth files ls" shows the ids.` : ''
   return { text: `${tableOf(rows)}\n\n${count}${hint}`, json: { total, files: described } }
@@ -104,9 +105,10 @@ async function verify(storage: Storage, { verifyFiles }: Code, given: Given): Pr
     else differences.push(finding)
     given.progress.show('files checked', sound + differences.length)
   }
+  const intact = `${counted(sound, 'file')} ${sound === 1 ? 'is' : 'are'} sound`
   const lines = differences.map(({ problem, subject }) => `${problem}: ${subject}`)
   return {
-    text: [...lines, `${sound} files are sound, ${differences.length} differences.`].join('\n'),
+    text: [...lines, `${intact}, ${counted(differences.length, 'difference')}.`].join('\n'),
     json: { sound, differences },
     code: differences.length === 0 ? EXIT.done : EXIT.failed,
   }
@@ -115,7 +117,7 @@ async function verify(storage: Storage, { verifyFiles }: Code, given: Given): Pr
 async function sweep(storage: Storage, code: Code): Promise<Outcome> {
   await code.finishDeletions(storage)
   const removed = await code.sweep(storage)
-  return { text: `${removed} objects without a file were removed.`, json: { removed } }
+  return { text: `Removed ${counted(removed, 'object')} without a file.`, json: { removed } }
 }
 
 /** Does the move itself, or watches it if a running service is already doing it. */
@@ -128,7 +130,7 @@ async function move(storage: Storage, code: Code, given: Given): Promise<Outcome
     given.progress.show('files moved', moved, total)
     if (state !== 'RUNNING')
       return {
-        text: `${moved} of ${total} files moved, ${failed} failed.`,
+        text: `${moved} of ${counted(total, 'file')} moved, ${failed} failed.`,
         json: { moved, failed, total },
         code: failed === 0 ? EXIT.done : EXIT.failed,
       }

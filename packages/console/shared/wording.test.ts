@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { minorUnitsOf, moneyText, typedAmount } from './wording.ts'
+import { minorUnitsOf, moneyText, sizeText, typedAmount } from './wording.ts'
 
 describe('an amount in minor units', () => {
   for (const [currency, amount] of [
@@ -42,4 +42,14 @@ describe('a typed amount', () => {
     assert.equal(typedAmount(4905, 'eur'), '49.05')
     assert.equal(typedAmount(4900, 'jpy'), '4900')
   })
+})
+
+describe('a size', () => {
+  for (const [bytes, text] of [
+    [0, '0 bytes'],
+    [1, '1 byte'],
+    [1023, '1023 bytes'],
+    [1536, '1.5 kB'],
+  ] as const)
+    test(`of ${bytes} is ${text}`, () => assert.equal(sizeText(bytes), text))
 })

@@ -1,6 +1,7 @@
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB']
 
 export function sizeText(bytes: number): string {
+  if (bytes === 1) return '1 byte'
   const power = bytes < 1024 ? 0 : Math.min(4, Math.floor(Math.log(bytes) / Math.log(1024)))
   const value = bytes / 1024 ** power
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1).replace('.0', '')} ${UNITS[power]}`

@@ -119,7 +119,7 @@ describe('the command line', () => {
       found.stdout,
       /^damaged: file 1\nmissing: file 2\norphan: LOCAL files-\w+\/orphan.png\n/,
     )
-    assert.match(found.stdout, /1 files are sound, 3 differences\.\n$/)
+    assert.match(found.stdout, /1 file is sound, 3 differences\.\n$/)
   })
 
   test('user create makes the first administrator of a service without demo accounts', async (t) => {

@@ -1,5 +1,6 @@
 import { systemClock } from '@plinth/kit'
 import { prefixOf } from '../../../../launcher/services.ts'
+import { counted } from '../../../command.ts'
 import {
   type Check,
   configOf,
@@ -68,8 +69,8 @@ async function rotationFindings(
     {
       check: 'keys',
       status: 'warn',
-      seen: `${name}: the signing key is ${Math.round(age)} days old`,
-      expected: `a new one every ${days} days (${prefixOf(prepared.entry)}KEY_ROTATION_DAYS)`,
+      seen: `${name}: the signing key is ${counted(Math.round(age), 'day')} old`,
+      expected: `a new one every ${counted(days, 'day')} (${prefixOf(prepared.entry)}KEY_ROTATION_DAYS)`,
       why: 'a leaked key can be used for as long as it signs',
       fix: `look for "accounts-maintenance" in the log of ${name}: that job rotates it`,
     },

@@ -35,7 +35,7 @@ async function fetchOptions(
     Account: user.name,
     Challenge: `${challenge.slice(0, 16)}…, valid once`,
     Algorithms: pubKeyCredParams.map(({ alg }) => ALGORITHMS[alg] ?? alg).join(', '),
-    Excluded: `${excludeCredentials?.length ?? 0} passkeys this account already has`,
+    'Passkeys this account already has': String(excludeCredentials?.length ?? 0),
   })
   return reply.body
 }

@@ -60,10 +60,14 @@ function adviceFor({ status, headers }: Reply): string | undefined {
   if (status === 0) return 'Check that it is running, then try again.'
   if (status === 401) return 'Sign in, refresh the session or give a fresh token, then try again.'
   if (status === 403) return 'This account is not allowed to do that.'
-  if (status === 429) return `Too many attempts: wait ${headers['retry-after'] ?? 'some'} seconds.`
+  if (status === 429) return `Too many attempts: wait ${waitText(headers['retry-after'])}.`
   if (status === 503) return 'Something this service depends on is not available. Try again later.'
   if (status >= 500) return 'The fault is on the server. Its log has the request id.'
   return undefined
+}
+
+function waitText(seconds = 'some'): string {
+  return seconds === '1' ? 'a second' : `${seconds} seconds`
 }
 
 /**

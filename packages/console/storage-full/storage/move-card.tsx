@@ -81,7 +81,7 @@ function Report({ move, onStop }: { move: Move; onStop(): void }) {
     <div class="stack tight">
       <div class="row apart">
         <strong role="status">
-          {moved} of {total} files moved to {move.to}
+          {moved} of {total} {total === 1 ? 'file' : 'files'} moved to {move.to}
           {failed > 0 && `, ${failed} failed`}
         </strong>
         <span class="row">
