@@ -122,6 +122,10 @@ describe('plinth listen and plinth trigger', () => {
       const event = await verifyWebhook({ secrets: secret.trim(), headers, body })
       assert.equal(event.id, id)
     }
+    assert.deepEqual(
+      delivered.map(({ body }) => JSON.parse(String(body)).data.status),
+      ['PAID', 'failed'],
+    )
     await again.kill()
     const replayed = await plinth(['listen', ...listening, '--replay', first], { env })
     assert.deepEqual([replayed.code, receiver.delivered[2]?.id], [0, first], replayed.stderr)

@@ -12,10 +12,11 @@ type Operation = {
   responses: Record<string, object>
   parameters?: { name?: string; $ref?: string }[]
 }
+type Content = { 'application/json': { example: { data: Record<string, unknown> } } }
 type ApiDocument = {
   tags: { name: string }[]
   paths: Record<string, Record<string, Operation>>
-  webhooks?: Record<string, { post: Operation }>
+  webhooks?: Record<string, { post: Operation & { requestBody: { content: Content } } }>
 }
 
 describe('docs/openapi', () => {
@@ -53,6 +54,38 @@ describe('docs/openapi', () => {
         post.parameters?.map(({ $ref }) => $ref?.split('/').at(-1)),
         ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
       )
+  })
+
+  test('shows an example of each event that fits its type', () => {
+    const all = Object.values(documents).map((text): ApiDocument => JSON.parse(text))
+    const examples = all.flatMap(({ webhooks = {} }) =>
+      Object.entries(webhooks).map(([type, { post }]) => {
+        const { cause, status, checkoutStatus } =
+          post.requestBody.content['application/json'].example.data
+        return [type, [cause ?? status, checkoutStatus].filter(Boolean).join(' ')]
+      }),
+    )
+    const telling = examples.filter(([, example]) => example !== '')
+
+    assert.deepEqual(Object.fromEntries(telling), {
+      'user.registered': 'REGISTER',
+      'user.updated': 'ROLES_CHANGED',
+      'user.disabled': 'USER_DISABLED',
+      'user.deleted': 'USER_DELETED',
+      'user.verified': 'EMAIL_VERIFIED',
+      'user.email_changed': 'EMAIL_CHANGED',
+      'session.revoked': 'SESSION_REVOKED',
+      'passkey.added': 'PASSKEY_ADDED',
+      'passkey.removed': 'PASSKEY_REMOVED',
+      'mfa.enabled': 'TOTP_ADDED',
+      'mfa.disabled': 'TOTP_REMOVED',
+      'payment.created': 'PENDING OPEN',
+      'payment.paid': 'PAID COMPLETE',
+      'payment.failed': 'FAILED COMPLETE',
+      'payment.expired': 'PENDING EXPIRED',
+      'refund.succeeded': 'succeeded',
+      'refund.failed': 'failed',
+    })
   })
 
   test('gives every route a unique operationId, a summary, a known tag, security and replies', () => {

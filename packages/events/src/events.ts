@@ -31,7 +31,14 @@ export type Events = {
 }
 
 /** For each type, when it is published and the schema of its `data`. */
-export type EventCatalogue = Record<string, { description: string; data: TSchema }>
+export type EventCatalogue = Record<string, CatalogueEntry>
+
+type CatalogueEntry = {
+  description: string
+  data: TSchema
+  /** What a sample of this type has instead of the examples of a schema that several types share. */
+  sample?: Record<string, unknown>
+}
 
 export type AddressRules = {
   /** Allows only https and addresses on the internet. */
@@ -102,7 +109,7 @@ export async function insertKeyEvent<T extends EventTables>(
   if (type) await insertEvent(db, { type, subject: `key:${keyId}`, data: { keyId }, at })
 }
 
-/** Publishes a sample event built from the schema's examples, for testing receivers. */
+/** Publishes a sample event, for testing receivers. */
 export function insertSample<T extends EventTables>(
   db: Connection<T>,
   catalogue: EventCatalogue,
@@ -111,6 +118,9 @@ export function insertSample<T extends EventTables>(
   const known = Object.hasOwn(catalogue, type) ? catalogue[type] : undefined
   if (!known)
     throw validationFailed([`${type}: ${source} has ${Object.keys(catalogue).join(', ')}`])
-  const data = exampleOf(known.data) as Record<string, unknown>
-  return insertEvent(db, { type, subject: 'sample', data, at })
+  return insertEvent(db, { type, subject: 'sample', data: sampleOf(known), at })
+}
+
+export function sampleOf({ data, sample }: CatalogueEntry): Record<string, unknown> {
+  return { ...(exampleOf(data) as Record<string, unknown>), ...sample }
 }

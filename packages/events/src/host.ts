@@ -2,6 +2,7 @@ import {
   type Caller,
   type Clock,
   type Db as Connection,
+  exampleOf,
   type Guard,
   type Job,
   type KeyCaller,
@@ -27,6 +28,7 @@ import {
   type EventCatalogue,
   type EventGuards,
   type Events,
+  sampleOf,
 } from './events.ts'
 import { historyRoutes } from './history/history.routes.ts'
 import { EventReply } from './history/schemas.ts'
@@ -67,9 +69,11 @@ export function eventGuards(keys: KeyGuard, admin?: Guard): EventGuards {
 export function describeEvents(catalogue: EventCatalogue) {
   const all = Object.entries({ ...catalogue, ...COMMON_EVENTS })
   return Object.fromEntries(
-    all.map(([type, { description, data }]) => {
-      const properties = { ...EventReply.properties, type: Type.Literal(type), data }
-      return [type, { summary: description, body: Type.Object(properties) }]
+    all.map(([type, event]) => {
+      const { description, data } = event
+      const body = Type.Object({ ...EventReply.properties, type: Type.Literal(type), data })
+      const example = { ...(exampleOf(body) as object), data: sampleOf(event) }
+      return [type, { summary: description, body, example }]
     }),
   )
 }

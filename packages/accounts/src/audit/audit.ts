@@ -50,30 +50,37 @@ const data = Type.Object(
   { title: 'UserEventData' },
 )
 
+function causedBy(cause: string, description: string): EventCatalogue[string] {
+  return { description, data, sample: { cause } }
+}
+
 /** Events about accounts. */
 export const ACCOUNT_EVENTS: EventCatalogue = {
-  'user.registered': { description: 'An account was created.', data },
-  'user.updated': {
-    description: 'The roles or the password changed, or the account was enabled.',
-    data,
-  },
-  'user.disabled': { description: 'An account was disabled; its sessions ended.', data },
-  'user.deleted': { description: 'An account was erased; delete what you store about it.', data },
-  'session.revoked': { description: 'Sessions of a user were ended.', data },
+  'user.registered': causedBy('REGISTER', 'An account was created.'),
+  'user.updated': causedBy(
+    'ROLES_CHANGED',
+    'The roles or the password changed, or the account was enabled.',
+  ),
+  'user.disabled': causedBy('USER_DISABLED', 'An account was disabled; its sessions ended.'),
+  'user.deleted': causedBy(
+    'USER_DELETED',
+    'An account was erased; delete what you store about it.',
+  ),
+  'session.revoked': causedBy('SESSION_REVOKED', 'Sessions of a user were ended.'),
 }
 
 /** Additional events of a host that verifies addresses. */
 export const ADDRESS_EVENTS: EventCatalogue = {
-  'user.verified': { description: 'A user has verified their e-mail address.', data },
-  'user.email_changed': { description: 'The e-mail address of an account changed.', data },
+  'user.verified': causedBy('EMAIL_VERIFIED', 'A user has verified their e-mail address.'),
+  'user.email_changed': causedBy('EMAIL_CHANGED', 'The e-mail address of an account changed.'),
 }
 
 /** Additional events of a host with passkeys and second factors. */
 export const FACTOR_EVENTS: EventCatalogue = {
-  'passkey.added': { description: 'A user added a passkey.', data },
-  'passkey.removed': { description: 'Passkeys of a user were removed.', data },
-  'mfa.enabled': { description: 'Logins of a user now require a second factor.', data },
-  'mfa.disabled': { description: 'Logins of a user no longer require a second factor.', data },
+  'passkey.added': causedBy('PASSKEY_ADDED', 'A user added a passkey.'),
+  'passkey.removed': causedBy('PASSKEY_REMOVED', 'Passkeys of a user were removed.'),
+  'mfa.enabled': causedBy('TOTP_ADDED', 'Logins of a user now require a second factor.'),
+  'mfa.disabled': causedBy('TOTP_REMOVED', 'Logins of a user no longer require a second factor.'),
 }
 
 /**

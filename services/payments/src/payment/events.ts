@@ -15,7 +15,7 @@ const PaymentData = Type.Object(
     status: oneOf(...PAYMENT_STATUSES),
     checkoutStatus: orNull(oneOf('OPEN', 'COMPLETE', 'EXPIRED')),
     amount,
-    refundedAmount: amount,
+    refundedAmount: Type.Integer({ ...amount, examples: [0] }),
     currency,
   },
   { title: 'PaymentEventData' },
@@ -34,11 +34,35 @@ const RefundData = Type.Object(
 
 /** The events that this service publishes. */
 export const PAYMENT_EVENTS: EventCatalogue = {
-  'payment.created': { description: 'A payment has its first checkout.', data: PaymentData },
-  'payment.paid': { description: 'The payment was paid.', data: PaymentData },
-  'payment.failed': { description: 'The payment was refused.', data: PaymentData },
-  'payment.expired': { description: 'A checkout expired unpaid.', data: PaymentData },
-  'refund.succeeded': { description: 'Money was refunded.', data: RefundData },
-  'refund.failed': { description: 'A refund failed or was cancelled.', data: RefundData },
+  'payment.created': {
+    description: 'A payment has its first checkout.',
+    data: PaymentData,
+    sample: { status: 'PENDING', checkoutStatus: 'OPEN' },
+  },
+  'payment.paid': {
+    description: 'The payment was paid.',
+    data: PaymentData,
+    sample: { status: 'PAID', checkoutStatus: 'COMPLETE' },
+  },
+  'payment.failed': {
+    description: 'The payment was refused.',
+    data: PaymentData,
+    sample: { status: 'FAILED', checkoutStatus: 'COMPLETE' },
+  },
+  'payment.expired': {
+    description: 'A checkout expired unpaid.',
+    data: PaymentData,
+    sample: { status: 'PENDING', checkoutStatus: 'EXPIRED' },
+  },
+  'refund.succeeded': {
+    description: 'Money was refunded.',
+    data: RefundData,
+    sample: { status: 'succeeded' },
+  },
+  'refund.failed': {
+    description: 'A refund failed or was cancelled.',
+    data: RefundData,
+    sample: { status: 'failed' },
+  },
   ...KEY_EVENTS,
 }

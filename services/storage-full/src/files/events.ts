@@ -17,8 +17,10 @@ const FileData = Type.Object(
     fileId: Type.Integer(),
     ownerId: Type.Union([Type.Integer(), Type.String()]),
     contentType: Type.String({ examples: ['image/png'] }),
-    size: Type.Integer({ minimum: 0, description: 'In bytes' }),
-    checksumSha256: Type.String({ examples: ['9f86d081884c7d65…'] }),
+    size: Type.Integer({ minimum: 0, description: 'In bytes', examples: [48_213] }),
+    checksumSha256: Type.String({
+      examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+    }),
     provider: oneOf(...PROVIDER_NAMES),
   },
   { title: 'FileEventData' },

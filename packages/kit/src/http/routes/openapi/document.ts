@@ -24,7 +24,7 @@ export type ApiDescription = {
   accessTo?: (url: string) => Access[]
   problemForm?: ProblemForm
   /** The events that the service sends to URLs registered by its clients, by event type. */
-  webhooks?: Record<string, { summary: string; body: object }>
+  webhooks?: Record<string, { summary: string; body: object; example: object }>
 }
 
 export type OpenApiDocument = Json & { paths: Record<string, Record<string, Json>> }
@@ -65,14 +65,17 @@ export function openApiDocument(operations: Operation[], api: ApiDescription): O
 
 /** OpenAPI calls a request that the service makes a webhook. */
 function webhooksOf(webhooks: NonNullable<ApiDescription['webhooks']>, components: Components) {
-  return mapValues(webhooks, ({ summary, body }, type) => ({
+  return mapValues(webhooks, ({ summary, body, example }, type) => ({
     post: {
       operationId: operationIdOf(type),
       summary,
       // Webhooks are signed, which no security scheme of OpenAPI describes.
       security: [],
       parameters: SIGNATURE.required.map((name) => ({ $ref: `#/components/parameters/${name}` })),
-      requestBody: { required: true, content: { 'application/json': mediaOf(body, components) } },
+      requestBody: {
+        required: true,
+        content: { 'application/json': { ...mediaOf(body, components), example } },
+      },
       responses: { '2XX': { description: 'Delivered. Anything else is tried again.' } },
     },
   }))
