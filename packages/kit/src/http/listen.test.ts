@@ -42,7 +42,7 @@ describe('a host with two addresses', { skip }, () => {
     })
   })
 
-  test('closes once the request in flight on the second is answered', async (t) => {
+  test('closes once the request in flight on the second is answered, even after ten seconds', async (t) => {
     const server = startable(t)
     const events: string[] = []
     const begun = Promise.withResolvers<void>()
@@ -60,8 +60,12 @@ describe('a host with two addresses', { skip }, () => {
     await begun.promise
 
     const firstClosed = once(server.server, 'close')
+    t.mock.timers.enable({ apis: ['setTimeout'] })
     const closing = closeGracefully(server)
+    t.mock.timers.tick(1)
     await firstClosed
+    await setImmediate()
+    t.mock.timers.tick(20_000)
     await setImmediate()
     released.resolve()
     await closing

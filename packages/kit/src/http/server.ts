@@ -139,6 +139,8 @@ function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting): Server
     forceCloseConnections: 'idle',
     // A request that arrives on an open connection while we close is served, and ends the connection.
     return503OnClosing: false,
+    // The framework gives `preClose` hooks ten seconds; a request in flight may take longer. closeGracefully sets the limit.
+    pluginTimeout: 0,
     keepAliveTimeout: KEEP_ALIVE_MS,
     // A deadline for the whole request would cut off slow, honest uploads; headers and JSON bodies have their own.
     requestTimeout: 0,
