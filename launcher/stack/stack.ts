@@ -25,6 +25,9 @@ export type Stack = {
   close(): Promise<void>
 }
 
+/** Requests in flight and jobs of the other services may call these, so they keep listening until those are closed. */
+const CALLED_BY_OTHERS = ['identity', 'provider-sandbox']
+
 type Choice = { env?: Env; only?: ServiceEntry[] }
 
 /** Starts all services (or only some) and the landing page in this process; if one fails, none is left running. */
@@ -40,20 +43,23 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
       },
     ])
   const backups = loadBackups(env)
-  /** Drain time in seconds, by server. */
-  const opened = new Map<Server, number>()
+  const opened: Opened = new Map()
   let landing: Server | undefined
-  let landingClosed: Promise<void> | undefined
+  const closed: Closed = {}
   const close = async ({ isServing }: { isServing: boolean }) => {
     const drain = (server: Server, seconds: number) =>
       closeGracefully(server, isServing ? seconds : 0)
-    landingClosed = landing && drain(landing, config.drainSeconds)
-    const closed = [...opened].map(([server, seconds]) => drain(server, seconds))
-    await Promise.all([landingClosed, ...closed])
+    closed.landing = landing && drain(landing, config.drainSeconds)
+    const drainThose = (areCalled: boolean) =>
+      [...opened]
+        .filter(([, { entry }]) => CALLED_BY_OTHERS.includes(entry.name) === areCalled)
+        .map(([server, { service }]) => drain(server, service.config.drainSeconds ?? 0))
+    closed.callers = Promise.all([closed.landing, ...drainThose(false)])
+    await Promise.all([closed.callers, ...drainThose(true)])
   }
   try {
     // A service must not close its database before requests via the landing page have finished.
-    const running = await startAll(prepared, opened, () => landingClosed)
+    const running = await startAll(prepared, opened, closed)
     const measured = running.map(({ entry, server }) => ({ name: entry.name, server }))
     const shown = isPrivate(config)
     const history =
@@ -98,18 +104,26 @@ function isPrivate({ production, host, publicUrl }: SuiteConfig): boolean {
   return !production && isLoopback(host) && isLoopback(new URL(publicUrl).hostname)
 }
 
+type Opened = Map<Server, Prepared>
+/** Settled once the landing page, or every service that may call others, is closed. */
+type Closed = { landing?: Promise<void> | undefined; callers?: Promise<unknown> }
+
 async function startAll(
   prepared: Prepared[],
-  opened: Map<Server, number>,
-  otherRequests: () => Promise<void> | undefined,
+  opened: Opened,
+  closed: Closed,
 ): Promise<RunningService[]> {
   const created = await Promise.allSettled(prepared.map(({ service }) => service.create()))
   for (const [index, result] of created.entries())
-    if (result.status === 'fulfilled')
-      opened.set(result.value, prepared[index]?.service.config.drainSeconds ?? 0)
+    if (result.status === 'fulfilled') opened.set(result.value, prepared[index] as Prepared)
   for (const result of created) if (result.status === 'rejected') throw result.reason
   const servers = [...opened.keys()]
-  for (const server of servers) server.onClose(() => otherRequests())
+  for (const [server, { entry }] of opened) {
+    server.onClose(() => closed.landing)
+    // After the service's own hooks, which end its event streams: readers below the landing page wait for that.
+    if (CALLED_BY_OTHERS.includes(entry.name))
+      server.addHook('preClose', async () => void (await closed.callers))
+  }
   return Promise.all(
     prepared.map(async ({ entry, service, atSuite }, index) => {
       const server = servers[index] as Server

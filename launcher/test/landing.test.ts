@@ -112,7 +112,7 @@ describe('the landing page', () => {
       )
 
     const closed = stack.close()
-    await until(() => isGone('identity'), Boolean)
+    await until(() => isGone('storage-key'), Boolean)
     const readiness = await fetch(`${urlOf('payments')}/actuator/health/readiness`)
     await closed
 

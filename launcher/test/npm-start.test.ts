@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { services } from '../services.ts'
 import { endOf, failureOf, launch, lineOf } from './launch.ts'
 import { testEnv } from './test-env.ts'
+import { beginPost } from './unfinished-login.ts'
 
 test('npm start, and npm start again', async (t) => {
   const { env, folder } = await testEnv(t, { LOG_LEVEL: 'info' })
@@ -74,6 +78,38 @@ test('npm start, and npm start again', async (t) => {
     },
   )
 })
+
+test('SIGTERM lets a checkout in flight reach the provider, and nothing fails', async (t) => {
+  const { env, folder } = await testEnv(t, { LOG_LEVEL: 'error' })
+  const child = launch(t, { env, folder })
+  const printed: string[] = []
+  child.stdout?.on('data', (chunk) => printed.push(String(chunk)))
+  const { services: urls } = JSON.parse(await lineOf(child, /"msg":"started"/))
+  const checkout = await beginPost(`${urls.payments}/api/checkout/sessions`, {
+    businessReference: 'order-1',
+    attemptReference: 'attempt-1',
+    description: 'Order 1',
+    amount: 1000,
+    currency: 'eur',
+  })
+
+  child.kill('SIGTERM')
+  while (await isListening(urls.payments)) await setImmediate()
+  const status = await checkout.finish()
+
+  assert.equal(status, 201)
+  assert.equal((await endOf(child)).exitCode, 0)
+  assert.doesNotMatch(printed.join(''), /"level":50/)
+})
+
+function isListening(url: string): Promise<boolean> {
+  const socket = connect(Number(new URL(url).port), 'localhost')
+  const connected = once(socket, 'connect').then(
+    () => true,
+    () => false,
+  )
+  return connected.finally(() => socket.destroy())
+}
 
 describe('npm start', () => {
   test('the error for a data folder that cannot be created names its setting', async (t) => {

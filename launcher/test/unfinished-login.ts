@@ -3,12 +3,18 @@ import { type IncomingMessage, request } from 'node:http'
 
 const PATIENCE_MS = 60_000
 
-type UnfinishedLogin = { finish(): Promise<number | undefined> }
+type Unfinished = { finish(): Promise<number | undefined> }
 
 /** A login whose body is sent by `finish`, which returns the status of the reply. */
-export async function beginLogin(baseUrl: string): Promise<UnfinishedLogin> {
-  const body = JSON.stringify({ username: 'admin', password: 'password123123' })
-  const call = request(`${baseUrl}/api/auth/login`, {
+export function beginLogin(baseUrl: string): Promise<Unfinished> {
+  const login = { username: 'admin', password: 'password123123' }
+  return beginPost(`${baseUrl}/api/auth/login`, login)
+}
+
+/** The same with another body, for any route. */
+export async function beginPost(url: string, json: object): Promise<Unfinished> {
+  const body = JSON.stringify(json)
+  const call = request(url, {
     method: 'POST',
     agent: false,
     headers: {
