@@ -647,6 +647,24 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByText('3 of 3 files moved to LOCAL').waitFor()
   })
 
+  test('names the file of an address that leads to none, and says why', async (t) => {
+    const page = await openFiles(t)
+
+    for (const [id, why] of [
+      ['abc', 'id: must be'],
+      ['-1', 'id: must be'],
+      ['99999999999999999999', 'id: must be'],
+      ['424242', 'There is no file with this id.'],
+    ] as const) {
+      await goTo(page, `files/${id}`)
+
+      await page.getByRole('heading', { name: `File ${id}` }).waitFor()
+      await page.getByRole('alert').getByText(why).waitFor()
+    }
+    await goTo(page, 'files')
+    await page.getByRole('heading', { name: 'Your files' }).waitFor()
+  })
+
   test('tells a user without the role that storage is for administrators', async (t) => {
     const page = await openFiles(t)
 

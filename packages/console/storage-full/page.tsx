@@ -1,5 +1,6 @@
 import { administrationPages, ownPages, signInActions } from '../shared/account/account-pages.tsx'
 import { SessionBar } from '../shared/account/session/session-bar.tsx'
+import { route } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
 import { FilePage } from './files/file-page.tsx'
 import { FilesPage } from './files/files-page.tsx'
@@ -20,13 +21,15 @@ const SCOPES = [
 const EVENTS =
   'FILE_DELETED FILE_RESTORED OWNER_ERASED MOVE_STARTED MOVE_CANCELLED STORAGE_CONFIGURED STORAGE_TESTED STORAGE_ACTIVATED'
 
+const FileRoute = () => (route.value[1] ? <FilePage /> : <FilesPage />)
+
 startConsole({
   title: 'Storage',
   sessionBar: <SessionBar session={session} signInPath="session" />,
   actions: () => [...signInActions(session), { title: 'Log out', run: session.logOut }],
   pages: [
     { path: '', title: 'Files', icon: 'file', component: FilesPage },
-    { path: 'files', title: 'File', icon: 'file', component: FilePage, inside: '' },
+    { path: 'files', title: 'File', icon: 'file', component: FileRoute, inside: '' },
     { path: 'owners', title: 'Owners', icon: 'people', note: 'admin', component: OwnersPage },
     { path: 'storage', title: 'Storage', icon: 'disks', note: 'admin', component: StoragePage },
     ...ownPages(session),

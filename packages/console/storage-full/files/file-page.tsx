@@ -7,14 +7,14 @@ import { Loaded, Refusal } from '../../shared/components/reply.tsx'
 import { Facts } from '../../shared/components/table.tsx'
 import { saveFile } from '../../shared/files/save-file.ts'
 import { goTo, route } from '../../shared/shell/route.ts'
-import { dateText, sizeText } from '../../shared/wording.ts'
+import { dateText, shortId, sizeText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
 import { deleteFile } from './deletions.tsx'
 import { LinksCard } from './links.tsx'
 import { PreviewCard } from './preview-card.tsx'
 
 export function FilePage() {
-  const id = Number(route.value[1])
+  const [, id = ''] = route.value
   return (
     <SignedInOnly session={session}>
       <FileDetail id={id} />
@@ -22,11 +22,14 @@ export function FilePage() {
   )
 }
 
-function FileDetail({ id }: { id: number }) {
-  const file = useLoad<StoredFile>(() => session.api.get(`/file/info/${id}`), [id])
+function FileDetail({ id }: { id: string }) {
+  const file = useLoad<StoredFile>(
+    () => session.api.get(`/file/info/${encodeURIComponent(id)}`),
+    [id],
+  )
   return (
     <Page
-      title={file.body?.originalFilename ?? `File ${id}`}
+      title={file.body?.originalFilename ?? `File ${shortId(id)}`}
       back={{ href: '#/', title: 'All files' }}
     >
       <Loaded of={file}>
