@@ -1,6 +1,6 @@
 import type { AuditEvent, Page, PageQuery } from './accounts.ts'
 import { type DownloadOptions, download } from './http/download.ts'
-import { type ClientOptions, jsonOf, type Send, sender, textOf } from './http/request.ts'
+import { type ClientOptions, foundOf, jsonOf, type Send, sender, textOf } from './http/request.ts'
 import { type UploadOptions, uploadOf } from './http/upload.ts'
 import {
   type OperationsCalls,
@@ -44,6 +44,6 @@ export function storageKeyClient(
     list: () => jsonOf(send('GET', '/file/list')),
     info: (name) => jsonOf(send('GET', `/file/info/${pathOf(name)}`)),
     download: (name, given) => download(send, `/file/${pathOf(name)}`, given),
-    remove: (name) => jsonOf(send('DELETE', `/file/${pathOf(name)}`)),
+    remove: (name) => foundOf(send('DELETE', `/file/${pathOf(name)}`)),
   }
 }

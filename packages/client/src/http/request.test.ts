@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
-import { type ClientOptions, jsonOf, sender } from './request.ts'
+import { type ClientOptions, foundOf, jsonOf, nothingOf, sender } from './request.ts'
 import { uploadOf } from './upload.ts'
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
@@ -90,6 +90,44 @@ describe('a call that is safe to repeat is retried', () => {
     await assert.rejects(senderWith({ retries: 0 })('GET', '/'), { name: 'ConnectionError' })
 
     assert.equal(seen.length, 4)
+  })
+})
+
+describe('a deletion that finds nothing', () => {
+  const missing = json(404, { code: 'FILE_NOT_FOUND' })
+
+  for (const [name, lost] of Object.entries({
+    'the connection is cut': cut,
+    'a proxy has no answer': json(502, {}),
+  }))
+    test(`has succeeded when ${name} and it is sent again`, async (t) => {
+      const { send, seen } = await startServer(t, lost, missing, lost, json(200, false))
+
+      await nothingOf(send('DELETE', '/'))
+
+      assert.equal(await foundOf(send('DELETE', '/')), true)
+      assert.equal(seen.length, 4)
+    })
+
+  test('is reported when no earlier try can have deleted it', async (t) => {
+    const busy = json(503, {}, { 'retry-after': '0' })
+    const { send } = await startServer(t, missing, busy, missing, json(200, false))
+
+    for (let call = 1; call <= 2; call++)
+      await assert.rejects(nothingOf(send('DELETE', '/')), { code: 'FILE_NOT_FOUND' })
+    assert.equal(await foundOf(send('DELETE', '/')), false)
+  })
+
+  test('is reported by a call that returns what it deleted', async (t) => {
+    const { send } = await startServer(t, cut, missing)
+
+    await assert.rejects(jsonOf(send('DELETE', '/')), { code: 'FILE_NOT_FOUND' })
+  })
+
+  test('is not mistaken for another call that finds nothing when it is sent again', async (t) => {
+    const { send } = await startServer(t, cut, missing)
+
+    await assert.rejects(nothingOf(send('PUT', '/')), { code: 'FILE_NOT_FOUND' })
   })
 })
 

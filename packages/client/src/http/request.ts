@@ -38,6 +38,14 @@ const LONGEST_DELAY_MS = 8_000
 const LONGEST_RETRY_AFTER_SECONDS = 30
 const TRANSIENT = [429, 502, 503, 504]
 const REPEATABLE = /^(GET|HEAD|PUT|DELETE)$/
+/** After these the service may have done what was asked: a proxy did not get its reply. */
+const REPLY_LOST = [502, 504]
+
+/**
+ * Replies and problems of deletions that were sent again because a reply was lost. The earlier try may
+ * have deleted what this one does not find.
+ */
+const repeatedDeletions = new WeakSet<object>()
 
 export function sender(baseUrl: string, options: ClientOptions = {}): Send {
   const { retries = 2, retryDelayMs = 500 } = options
@@ -45,10 +53,17 @@ export function sender(baseUrl: string, options: ClientOptions = {}): Send {
   return async (method, path, call = {}) => {
     const url = base + path + queryOf(call.query)
     const tries = mayRepeat(method, call) ? 1 + retries : 1
+    let isReplyLost = false
+    const noted = <Answer extends object>(answer: Answer) => {
+      if (isReplyLost && method === 'DELETE') repeatedDeletions.add(answer)
+      return answer
+    }
     for (let tried = 1; ; tried++)
       try {
-        return await sendOnce(url, { method, ...call }, options)
+        return noted(await sendOnce(url, { method, ...call }, options))
       } catch (error) {
+        noted(error as Error)
+        isReplyLost ||= losesReply(error)
         const wait = tried < tries && waitAfter(error, retryDelayMs * 2 ** (tried - 1))
         if (wait === false) throw error
         await pause(wait, call.signal)
@@ -130,6 +145,11 @@ async function whole(response: Response): Promise<Response> {
   return new Response(body.byteLength > 0 ? body : null, { status, headers })
 }
 
+function losesReply(error: unknown): boolean {
+  if (error instanceof ProblemError) return REPLY_LOST.includes(error.status)
+  return error instanceof ConnectionError
+}
+
 /** Milliseconds, or false when a retry would not help. */
 function waitAfter(error: unknown, delay: number): number | false {
   const jittered = Math.min(delay, LONGEST_DELAY_MS) * (0.5 + Math.random() / 2)
@@ -162,8 +182,20 @@ export async function textOf(response: Promise<Response>): Promise<string> {
   return (await response).text()
 }
 
+/** A deletion that an earlier try has done is no failure. */
 export async function nothingOf(response: Promise<Response>): Promise<void> {
-  await response
+  try {
+    await response
+  } catch (error) {
+    const isGone = error instanceof ProblemError && error.status === 404
+    if (!isGone || !repeatedDeletions.has(error)) throw error
+  }
+}
+
+/** Whether a deletion found something, in this try or in an earlier one. */
+export async function foundOf(response: Promise<Response>): Promise<boolean> {
+  const found = await jsonOf<boolean>(response)
+  return found || repeatedDeletions.has(await response)
 }
 
 function queryOf(query: Call['query']): string {
