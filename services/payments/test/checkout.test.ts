@@ -212,6 +212,24 @@ for (const engine of engines)
       assert.equal(reopened.providerPaymentIntentId, null)
     })
 
+    test('counts a failed payment once when its second attempt is refused', async (t) => {
+      const { checkOut, sandbox, payment, counted } = await start(t)
+      const { body } = await checkOut({ businessReference: 'b', attemptReference: 'one' })
+      await sandbox.debit(body.checkoutSessionId)
+      await sandbox.fail(body.checkoutSessionId)
+      await sandbox.flush()
+
+      const refused = await checkOut({
+        businessReference: 'b',
+        attemptReference: 'two',
+        providerCustomerId: 'cus_unknown',
+      })
+
+      assert.equal(refused.status, 400)
+      assert.equal((await payment(body.paymentId)).status, 'FAILED')
+      assert.equal((await counted()).FAILED, 1)
+    })
+
     test('is 409 for the reference of an older attempt after two have expired', async (t) => {
       const { checkOut, sandbox } = await start(t)
       for (const attemptReference of ['one', 'two']) {

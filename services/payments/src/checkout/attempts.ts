@@ -113,7 +113,8 @@ export async function withdrawAttempt(
     if (key === 'spent') await raiseCheckoutGeneration(transaction, paymentId)
     const source = { source: 'reply', kind: 'checkout refused', at: clock() } as const
     const note = `Attempt ${reference}`
-    const recording = { ...payments, db: transaction }
+    // The status of the previous attempt is shown again: it was counted when the payment reached it.
+    const recording = { db: transaction, countStatus: () => {} }
     await saveRecord(recording, { ...locked, attempts }, { ...source, note })
   })
   failPoint('checkout:withdrawn')
