@@ -10,6 +10,7 @@ import type { Session } from './session.ts'
 
 export function SessionBar({ session, signInPath }: { session: Session; signInPath: string }) {
   const claims = session.claims.value
+  const expiry = session.expiry.value
   if (!claims)
     return (
       <>
@@ -31,10 +32,8 @@ export function SessionBar({ session, signInPath }: { session: Session; signInPa
           <RoleBadges roles={claims.roles} />
         </span>
       </span>
-      <AccessMeter expiresAt={claims.exp * 1000} issuedAt={claims.iat * 1000} />
-      <span class="soft long">
-        refresh token {remainingText(session.refreshExpiresAt.value - now.value)}
-      </span>
+      <AccessMeter expiresAt={expiry.access} lifetime={(claims.exp - claims.iat) * 1000} />
+      <span class="soft long">refresh token {remainingText(expiry.refresh - now.value)}</span>
       <span class="space" />
       <InspectorButton />
       <Button small icon="refresh" label="Refresh" onClick={session.refresh}>
@@ -59,7 +58,7 @@ export function RoleBadges({ roles }: { roles: string[] }) {
   )
 }
 
-function AccessMeter({ expiresAt, issuedAt }: { expiresAt: number; issuedAt: number }) {
+function AccessMeter({ expiresAt, lifetime }: { expiresAt: number; lifetime: number }) {
   const left = Math.max(0, expiresAt - now.value)
   const text = left > 0 ? remainingText(left) : 'expired'
   return (
@@ -68,11 +67,7 @@ function AccessMeter({ expiresAt, issuedAt }: { expiresAt: number; issuedAt: num
         <span class="long">access token </span>
         {text}
       </span>
-      <progress
-        value={left}
-        max={expiresAt - issuedAt}
-        aria-label="Time left on the access token"
-      />
+      <progress value={left} max={lifetime} aria-label="Time left on the access token" />
       <Announcement left={left} />
     </span>
   )

@@ -5,7 +5,7 @@ import { publicValues } from '../../api/concealment.ts'
 import { copyText } from '../../components/code.tsx'
 import { ADMIN_ROLE } from '../../wording.ts'
 import { type Claims, claimsOf, type DecodedToken, decodeToken } from './tokens/decoded-token.ts'
-import type { Kept } from './tokens/kept-tokens.ts'
+import { expiryOf, type Kept } from './tokens/kept-tokens.ts'
 import { accountsOf, shareSignIn } from './tokens/shared-sign-in.ts'
 import { createTokenVault } from './tokens/token-vault.ts'
 
@@ -16,7 +16,7 @@ export type Session = ReturnType<typeof createSession>
 /** The sign-in state of one page. It exposes decoded values only, never a credential. */
 export function createSession({ renewsItself }: { renewsItself: boolean }) {
   const decoded = signal<DecodedToken | undefined>(undefined)
-  const refreshExpiresAt = signal(0)
+  const expiry = signal(expiryOf(undefined))
   const automatic = signal(renewsItself)
   const [rotations, hasSpentToken] = [signal(0), signal(false)]
   const { secondStep, stepRefusal, keepStep, endStep, stepWith } = createSecondStep()
@@ -25,16 +25,17 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
   const shared = shareSignIn((kept) => vault.take(kept))
   const { restored, neighbour, continueFrom } = shared
   const vault = createTokenVault(postRefresh, show, shared.kept)
-  const expired = () => claims.value !== undefined && claims.value.exp * 1000 <= Date.now()
-  const renew = async () => automatic.value && expired() && vault.refresh()
+  // A reply that took long arrives with less than its lifetime left, which only `exp` tells.
+  const expired = () =>
+    claims.value && Math.min(expiry.value.access, claims.value.exp * 1000) <= Date.now()
+  const renew = async () => Boolean(automatic.value && expired()) && vault.refresh()
   const api: Api = createApi({ headers: () => bearer(vault.accessToken()), renew })
   const accounts = () => ({ base: accountsOf(neighbour.value) })
 
   function show(kept: Kept | undefined): void {
     decoded.value = kept && decodeToken(kept.pair.accessToken)
     hasSpentToken.value = vault.spentRefreshToken() !== undefined
-    const lifetime = kept ? kept.pair.refreshTokenExpiresInSeconds * 1000 : 0
-    refreshExpiresAt.value = (kept?.receivedAt ?? 0) + lifetime
+    expiry.value = expiryOf(kept)
   }
 
   async function postRefresh(refreshToken: string): Promise<Reply<TokenPair>> {
@@ -71,7 +72,7 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
   }
 
   return {
-    ...{ api, decoded, claims, refreshExpiresAt, automatic, rotations, hasSpentToken },
+    ...{ api, decoded, claims, expiry, automatic, rotations, hasSpentToken },
     ...{ received, signIn, secondStep, stepRefusal, logOut, renew },
     completeSignIn: async ({ code = '' }: { code?: string }) =>
       received(await api.post('/api/auth/mfa', stepWith(code), { open: true })),

@@ -12,7 +12,7 @@ export function TokenCard({ session }: { session: Session }) {
   const token = session.decoded.value
   const claims = session.claims.value
   if (!token || !claims) return null
-  const left = claims.exp * 1000 - now.value
+  const left = session.expiry.value.access - now.value
   return (
     <Card
       title="Access token"

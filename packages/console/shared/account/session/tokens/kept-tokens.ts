@@ -5,6 +5,14 @@ import { trusted } from './worker-address.ts'
 /** The lifetimes of a pair count from when it was received. */
 export type Kept = { pair: TokenPair; receivedAt: number }
 
+/** When the tokens expire by the clock of the browser, which may differ from the service's. */
+export function expiryOf(kept: Kept | undefined): { access: number; refresh: number } {
+  if (!kept) return { access: 0, refresh: 0 }
+  const { expiresInSeconds, refreshTokenExpiresInSeconds } = kept.pair
+  const after = (seconds: number) => kept.receivedAt + seconds * 1000
+  return { access: after(expiresInSeconds), refresh: after(refreshTokenExpiresInSeconds) }
+}
+
 export type KeptTokens<Value = Kept> = {
   read(): Promise<Value | undefined>
   keep(value: Value | undefined): Promise<void>
