@@ -114,7 +114,14 @@ function OutboxCard() {
         columns={[
           { title: 'Requested', of: ({ createdAt }) => dateText(createdAt) },
           { title: 'Kind', of: ({ kind }) => kind },
-          { title: 'To', of: ({ to }) => to },
+          {
+            title: 'To',
+            of: ({ to }) => (
+              <span class="cut single" title={to}>
+                {to}
+              </span>
+            ),
+          },
           { title: 'State', of: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
           { title: 'Attempts', of: ({ attempts }) => attempts, number: true },
           { title: 'Reply', of: ({ lastReply }) => lastReply ?? '' },

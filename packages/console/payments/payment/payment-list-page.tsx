@@ -14,7 +14,11 @@ import { CheckoutBadge, PaymentBadge } from './status-badges.tsx'
 const COLUMNS: Column<Payment>[] = [
   {
     title: 'Payment',
-    of: ({ id, businessReference }) => <a href={`#/payments/${id}`}>{businessReference}</a>,
+    of: ({ id, businessReference }) => (
+      <a class="cut single" title={businessReference} href={`#/payments/${id}`}>
+        {businessReference}
+      </a>
+    ),
   },
   { title: 'Amount', of: ({ amount, currency }) => moneyText(amount, currency), number: true },
   {

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { paymentsClient } from '@plinth/client'
+import type { Browser } from 'playwright-core'
+import { browserSkip, openBrowser } from '../browser.ts'
+import { startSuite } from '../stack.ts'
+import { suiteCleanup } from '../suite-cleanup.ts'
+import { PHONE } from './both-widths.ts'
+import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
+
+const skip = await browserSkip()
+
+const LAPTOP = { width: 1280, height: 720 }
+const LONG_NAME = 'Donaudampfschifffahrtsgesellschaftskapitaenswitwen'
+
+describe('in a browser unlike ours', { skip }, () => {
+  const shared = suiteCleanup()
+  let browser: Browser
+  let suite: Awaited<ReturnType<typeof startSuite>>
+
+  before(async () => {
+    browser = await openBrowser(shared)
+    suite = await startSuite(shared)
+  })
+
+  for (const [clock, minutes] of [
+    ['slow', -10],
+    ['fast', 10],
+  ] as const)
+    test(`whose clock is ten minutes ${clock}, a token is shown as expired when it is, and is renewed`, async (t) => {
+      const page = await openConsole(t, browser, consoleOf(suite.urlOf('storage-full')), {
+        viewport: LAPTOP,
+      })
+      await page.clock.install({ time: Date.now() + minutes * 60_000 })
+      await signIn(page, 'user')
+      const bar = page.locator('.session-bar')
+      await bar.getByText(/^access token 1[45]:/).waitFor()
+      const [first] = await Promise.all([
+        page.waitForRequest('**/file/list?*').then((request) => request.allHeaders()),
+        goTo(page, ''),
+      ])
+
+      await page.route('**/file/list?*', async (route) => {
+        const { authorization } = await route.request().allHeaders()
+        if (authorization === first.authorization) await route.fulfill({ status: 401, body: '' })
+        else await route.continue()
+      })
+      await goTo(page, 'session')
+      await page.clock.fastForward(15 * 60_000)
+      await bar.getByText('expired', { exact: false }).first().waitFor()
+      await goTo(page, '')
+
+      await page.getByText('No files', { exact: false }).first().waitFor()
+      await bar.getByText(/^access token 1[45]:/).waitFor()
+    })
+
+  for (const service of ['identity', 'storage-full'])
+    test(`on a small laptop, every column of the users and the audit of ${service} is in view`, async (t) => {
+      await register(service)
+      const page = await openConsole(t, browser, consoleOf(suite.urlOf(service)), {
+        viewport: LAPTOP,
+      })
+      await signIn(page, 'admin')
+
+      for (const path of ['users', 'audit']) {
+        await goTo(page, path)
+        await page.getByText(LONG_NAME).first().waitFor()
+        for (const width of [1280, 1366, 1440]) {
+          await page.setViewportSize({ ...LAPTOP, width })
+          assert.equal(await page.evaluate(HIDDEN_IN_TABLES), 0, `${path} at ${width} px`)
+        }
+      }
+    })
+
+  test('long references and addresses hide no column, and a phone shows all of them', async (t) => {
+    await register('identity')
+    await paymentsClient(suite.urlOf('payments')).checkOut({
+      ...{ amount: 99_999_999, currency: 'EUR', description: 'A ship' },
+      ...{ businessReference: LONG_NAME, attemptReference: 'attempt-1' },
+    })
+    const mails = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), {
+      viewport: LAPTOP,
+    })
+    await signIn(mails, 'admin')
+    await goTo(mails, 'mail')
+    const payments = await openConsole(t, browser, consoleOf(suite.urlOf('payments'), 'payments'), {
+      viewport: LAPTOP,
+    })
+
+    for (const page of [mails, payments]) {
+      const name = page.locator('td .cut', { hasText: LONG_NAME }).first()
+      await name.waitFor()
+      for (const size of [LAPTOP, { width: 1366, height: 768 }, { width: 1440, height: 900 }]) {
+        await page.setViewportSize(size)
+        assert.equal(await page.evaluate(HIDDEN_IN_TABLES), 0, `at ${size.width} px`)
+      }
+      await page.setViewportSize(PHONE)
+      assert.deepEqual(await page.evaluate(CUT_NAMES), [])
+    }
+  })
+
+  test('with the colours of a high-contrast theme, what only a colour shows can be seen', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), {
+      viewport: LAPTOP,
+      forcedColors: 'active',
+      colorScheme: 'dark',
+    })
+    await signIn(page, 'user')
+    await goTo(page, 'security')
+    await page.getByRole('button', { name: 'Set up an authenticator' }).click()
+    await page.getByRole('img', { name: 'QR code for the authenticator' }).waitFor()
+
+    const look = (selector: string) =>
+      page.evaluate<string>(
+        `getComputedStyle(document.querySelector('${selector}')).backgroundColor`,
+      )
+
+    assert.equal(await look('.qr'), 'rgb(255, 255, 255)')
+    assert.notEqual(await look('.pages a[aria-current]'), await look('.pages a'))
+    assert.notEqual(await look('[aria-pressed=true]'), await look('[aria-pressed=false]'))
+    assert.notEqual(await look('progress'), await look('.session-bar'))
+  })
+
+  async function register(service: string): Promise<void> {
+    const reply = await fetch(`${suite.urlOf(service)}/api/auth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        username: LONG_NAME,
+        email: `${LONG_NAME}@${'a-long-name-of-a-company'.repeat(2)}.example`,
+        password: 'correct horse battery',
+      }),
+    })
+    assert.ok([201, 409].includes(reply.status), `${reply.status}`)
+  }
+})
+
+/** How many pixels of the tables on the page are out of view. */
+const HIDDEN_IN_TABLES = `[...document.querySelectorAll('.table-frame')]
+  .map((frame) => frame.scrollWidth - frame.clientWidth)
+  .reduce((sum, hidden) => sum + hidden, 0)`
+
+const CUT_NAMES = `[...document.querySelectorAll('.table-frame .cut')]
+  .filter((name) => name.scrollWidth > name.clientWidth)
+  .map((name) => name.textContent)`
