@@ -238,7 +238,7 @@ describe('the account pages', { skip }, () => {
   })
 
   test('codes of mails read on another device can be entered together with the address', async (t) => {
-    const user = await register('typist')
+    const user = await register('keyboardist')
     const { code } = await mailTo(user.email, 'verify-email')
     const page = await openConsole(t, browser, `${identity}/account/#resend`, {
       colorScheme: 'dark',
@@ -568,6 +568,27 @@ describe('the account pages', { skip }, () => {
 
     await page.getByRole('heading', { name: 'Your account' }).waitFor()
     assert.equal(await page.getByRole('heading', { name: 'Is it still you?' }).count(), 0)
+  })
+
+  test('the keyboard stays where it was after a question and after a proof', async (t) => {
+    const user = await register('keyboardist')
+    const page = await openConsole(t, browser, `${identity}/account/`, {
+      viewport: { width: 1280, height: 720 },
+    })
+    await signIn(page, user)
+    const focused = () => page.evaluate<string>('document.activeElement.textContent')
+    await page.getByRole('button', { name: 'Delete my account' }).press('Enter')
+    await until(focused, (text) => text === 'Cancel')
+    await page.keyboard.press('Escape')
+    await until(focused, (text) => text === 'Delete my account')
+
+    await enrolElsewhere(user)
+    await page.getByLabel('New address').fill('typed@example.com')
+    await page.getByRole('button', { name: 'Send the mail' }).press('Enter')
+    await page.getByRole('heading', { name: 'Is it still you?' }).waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).press('Enter')
+
+    await until(focused, (text) => text === 'Send the mail')
   })
 
   test('the account page reauthenticates before it changes the address, and deletes the account', async (t) => {

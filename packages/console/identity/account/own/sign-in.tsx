@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'preact/hooks'
 import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { faultOf } from '../../../shared/components/form.tsx'
@@ -95,6 +96,7 @@ function SecondStep() {
 
 /** Reauthenticates the user for a change that requires it; the change then continues by itself. */
 export function Prove({ secondFactor }: { secondFactor: boolean }) {
+  useFocusGivenBack()
   const send = async (proof: object) => {
     const reply = await session.api.post('/api/auth/reauthenticate', proof)
     if (reply.ok) proving.value?.(true)
@@ -128,6 +130,12 @@ export function Prove({ secondFactor }: { secondFactor: boolean }) {
       <Failure reply={byPasskey.refusal} />
     </>
   )
+}
+
+/** The control that asked for the proof is hidden until its page is shown again. */
+function useFocusGivenBack(): void {
+  const [before] = useState(() => document.activeElement as HTMLElement | null)
+  useEffect(() => () => queueMicrotask(() => before?.focus()), [before])
 }
 
 type PasskeyButtonProps = { action: { run(): unknown; busy: boolean }; children: string }
