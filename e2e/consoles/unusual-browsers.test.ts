@@ -11,6 +11,7 @@ import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
 const skip = await browserSkip()
 
 const LAPTOP = { width: 1280, height: 720 }
+const PASSWORD = 'correct horse battery'
 const LONG_NAME = 'Donaudampfschifffahrtsgesellschaftskapitaenswitwen'
 
 describe('in a browser unlike ours', { skip }, () => {
@@ -99,6 +100,26 @@ describe('in a browser unlike ours', { skip }, () => {
     }
   })
 
+  test('enlarged four times, the pages for users and customers break long words', async (t) => {
+    await register('identity')
+    const { checkoutUrl } = await paymentsClient(suite.urlOf('payments')).checkOut({
+      ...{ amount: 99_999_999, currency: 'EUR', description: LONG_NAME.repeat(3) },
+      ...{ businessReference: 'long-words', attemptReference: 'attempt-1' },
+    })
+    const viewport = { width: 320, height: 256 }
+    const account = await openConsole(t, browser, `${suite.urlOf('identity')}/account/`, {
+      viewport,
+    })
+    await account.getByLabel('Username').fill(LONG_NAME)
+    await account.getByLabel('Password').fill(PASSWORD)
+    await account.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await account.getByText(`Signed in as ${LONG_NAME}.`).waitFor()
+    const checkout = await openConsole(t, browser, checkoutUrl, { viewport })
+
+    for (const page of [account, checkout])
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width)
+  })
+
   test('with the colours of a high-contrast theme, what only a colour shows can be seen', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), {
       viewport: LAPTOP,
@@ -128,7 +149,7 @@ describe('in a browser unlike ours', { skip }, () => {
       body: JSON.stringify({
         username: LONG_NAME,
         email: `${LONG_NAME}@${'a-long-name-of-a-company'.repeat(2)}.example`,
-        password: 'correct horse battery',
+        password: PASSWORD,
       }),
     })
     assert.ok([201, 409].includes(reply.status), `${reply.status}`)
