@@ -120,6 +120,23 @@ describe('in a browser unlike ours', { skip }, () => {
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width)
   })
 
+  test('whose text is set to very large, the pages follow and still fit a phone', async (t) => {
+    const large = await openBrowser(t, ['--blink-settings=defaultFontSize=24'])
+    const landing = await openConsole(t, large, suite.landingUrl, { viewport: PHONE })
+    const payments = await openConsole(t, large, consoleOf(suite.urlOf('payments')), {
+      viewport: PHONE,
+    })
+    const account = await openConsole(t, large, `${suite.urlOf('identity')}/account/`, {
+      viewport: PHONE,
+    })
+
+    for (const page of [landing, payments, account]) {
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      assert.equal(await page.evaluate('getComputedStyle(document.body).fontSize'), '22.5px')
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width)
+    }
+  })
+
   test('with the colours of a high-contrast theme, what only a colour shows can be seen', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), {
       viewport: LAPTOP,
