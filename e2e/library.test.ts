@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import {
   type Authorize,
@@ -10,6 +13,7 @@ import {
   createProviderSandbox,
   createStorageFull,
   createStorageKey,
+  type Service,
   type ServiceOptions,
 } from '../release/library.ts'
 
@@ -28,6 +32,10 @@ type Name = keyof typeof CREATE
 type Operation = { operationId: string }
 
 async function start(t: TestContext, name: Name, authorize?: Authorize): Promise<string> {
+  return (await create(t, name, authorize)).listen()
+}
+
+async function create(t: TestContext, name: Name, authorize?: Authorize): Promise<Service> {
   const folder = await mkdtemp(join(tmpdir(), 'plinth-library-'))
   const settings = {
     ...PORTS,
@@ -40,7 +48,7 @@ async function start(t: TestContext, name: Name, authorize?: Authorize): Promise
     await service.close()
     await rm(folder, { recursive: true })
   })
-  return service.listen()
+  return service
 }
 
 function send(url: string, method = 'GET'): Promise<Response> {
@@ -103,6 +111,59 @@ describe('the guard of a host program', () => {
     await assert.rejects(createProviderSandbox(options), /sandbox does not take "authorize"/)
   })
 })
+
+describe('closing a service', { timeout: 20_000 }, () => {
+  for (const way of ['listens itself', 'handles requests of a host'])
+    test(`that ${way} finishes the request in flight, and then does not wait`, async (t) => {
+      const asked = Promise.withResolvers<void>()
+      const decided = Promise.withResolvers<boolean>()
+      const service = await create(t, 'createIdentity', () => {
+        asked.resolve()
+        return decided.promise
+      })
+      const isHosted = way !== 'listens itself'
+      const url = isHosted ? await hostOf(t, service.handle) : await service.listen()
+      const answer = logIn(url)
+      await asked.promise
+
+      const closed = service.close()
+      decided.resolve(true)
+
+      assert.equal((await answer).status, 200)
+      await closed
+    })
+})
+
+test('a request whose body the host has read is refused, not left waiting', async (t) => {
+  const service = await create(t, 'createIdentity')
+  const url = await hostOf(t, async (request, response) => {
+    await text(request)
+    service.handle(request, response)
+  })
+
+  const [withBody, withoutBody] = [await logIn(url), await send(`${url}/actuator/health`)]
+
+  assert.deepEqual([withBody.status, withoutBody.status], [500, 200])
+})
+
+async function hostOf(t: TestContext, onRequest: RequestListener): Promise<string> {
+  const host = createServer(onRequest)
+  await new Promise<void>((resolve) => host.listen(0, 'localhost', resolve))
+  t.after(() => {
+    host.close()
+    host.closeAllConnections()
+  })
+  return `http://localhost:${(host.address() as AddressInfo).port}`
+}
+
+function logIn(url: string): Promise<Response> {
+  return fetch(`${url}/api/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username: 'admin', password: 'password123123' }),
+    signal: AbortSignal.timeout(10_000),
+  })
+}
 
 test('a setting that is not a string is named', async () => {
   const settings = { PAYMENTS_PORT: 9084 } as unknown as Record<string, string>

@@ -1,7 +1,9 @@
 /** The API for host programs: `import { createIdentity } from 'plinth'`. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
 import {
   accessDenied,
+  closeGracefully,
   prepareToListen,
   type Server,
   type ServiceSettings,
@@ -40,8 +42,15 @@ export type ServiceOptions = {
 export type Service = {
   /** Listens at the configured address and returns it. */
   listen(): Promise<string>
-  /** Answers one request of a server that the host program runs. */
+  /**
+   * Answers one request of a server that the host program runs. Nothing may have read its body: a request
+   * that passed through a body parser, such as `express.json()`, gets 500.
+   */
   handle(request: IncomingMessage, response: ServerResponse): void
+  /**
+   * Finishes the requests that are being answered, for 25 seconds at most, and closes the database. Stop
+   * calling `handle` first.
+   */
   close(): Promise<void>
 }
 
@@ -91,14 +100,48 @@ function requireStrings(settings: Record<string, unknown>): void {
 
 async function serviceOf(server: Server, config: ServiceSettings): Promise<Service> {
   const listen = prepareToListen(server)
+  const handle = handlerFor(server)
   await server.ready()
   return {
     listen: () => listen(config),
-    handle: (request, response) => server.routing(request, response),
-    close: async () => {
-      await server.close()
-    },
+    handle,
+    close: () => closeGracefully(server),
   }
+}
+
+const LONGEST_FINISH_MS = 25_000
+
+/** The server knows only its own connections, so the requests of the host's are tracked here. */
+function handlerFor(server: Server): Service['handle'] {
+  const unanswered = new Set<ServerResponse>()
+  const bodyIsGone = new WeakSet<IncomingMessage>()
+  let onAnswered = () => {}
+  server.addHook('onRequest', async ({ raw }) => {
+    if (bodyIsGone.has(raw)) throw new Error(BODY_IS_GONE)
+  })
+  server.addHook('preClose', async () => {
+    const { promise: answered, resolve } = Promise.withResolvers<void>()
+    onAnswered = resolve
+    if (unanswered.size > 0)
+      await Promise.race([answered, setTimeout(LONGEST_FINISH_MS, undefined, { ref: false })])
+  })
+  return (request, response) => {
+    // The service would wait for it forever.
+    if (request.readableDidRead && hasBody(request)) bodyIsGone.add(request)
+    unanswered.add(response)
+    response.once('close', () => {
+      unanswered.delete(response)
+      if (unanswered.size === 0) onAnswered()
+    })
+    server.routing(request, response)
+  }
+}
+
+const BODY_IS_GONE =
+  'The body of this request was read before the service got it. Call "handle" before any body parser, such as express.json().'
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /** Runs before the service's own guards, so that a request refused by the host costs no lookup. */
