@@ -64,6 +64,7 @@ export function mapSchemas(schema: Json, change: (inner: Json) => Json): Json {
 }
 
 const BY_FORMAT: Record<string, string> = {
+  date: '2030-01-01',
   'date-time': '2030-01-01T12:00:00.000Z',
   uuid: '6f1f4c8e-2a59-4f0c-9d5e-3b7a1c2d4e5f',
   uri: 'https://shop.example/',

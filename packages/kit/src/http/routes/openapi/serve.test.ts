@@ -72,6 +72,17 @@ describe('/openapi.json', () => {
       assert.equal('example' in parameter, parameter.in === 'path', parameter.name)
   })
 
+  test('gives an example in the format of the text', async (t) => {
+    const formats = ['date', 'date-time', 'uuid', 'uri']
+    const members = formats.map((format) => [format, Type.String({ format })])
+    const { api } = await start(t, {}, Type.Object(Object.fromEntries(members)) as never)
+
+    const { paths } = (await api.get('/openapi.json')).body
+
+    const { example } = paths['/things/{id}'].put.requestBody.content['application/json']
+    for (const format of formats) assert.notEqual(example[format], 'text', format)
+  })
+
   test('is revalidated by its ETag', async (t) => {
     const { api } = await start(t)
     const etag = (await api.get('/openapi.json')).headers.get('etag') ?? ''
