@@ -170,3 +170,13 @@ test('a setting that is not a string is named', async () => {
 
   await assert.rejects(createPayments({ settings }), /PAYMENTS_PORT must be a string/)
 })
+
+test('a Node that is too old is named', async (t) => {
+  const { versions } = process
+  const pretend = (value: object) =>
+    Object.defineProperty(process, 'versions', { value, configurable: true, enumerable: true })
+  t.after(() => pretend(versions))
+  pretend({ ...versions, node: '24.11.0' })
+
+  await assert.rejects(createPayments(), /This is Node 24\.11\.0.* needs 26 or later/)
+})

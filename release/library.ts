@@ -85,11 +85,21 @@ async function create(
 ): Promise<Service> {
   const entry = services.find((service) => service.name === name)
   if (!entry) throw new Error(`There is no service "${name}".`)
+  requireNode()
   requireStrings(settings)
   const { config, create: open } = await entry.prepare(settings)
   const server = await open()
   if (authorize) guard(server, authorize)
   return serviceOf(server, config)
+}
+
+const OLDEST = 26
+
+/** The package can be installed with an older Node, because the command brings its own. */
+function requireNode(): void {
+  const { node } = process.versions
+  if (Number.parseInt(node, 10) < OLDEST)
+    throw new Error(`This is Node ${node}; Plinth inside a program needs ${OLDEST} or later.`)
 }
 
 function requireStrings(settings: Record<string, unknown>): void {
