@@ -157,6 +157,16 @@ describe('deploy/, Dockerfile and compose.yaml:', () => {
     )
   })
 
+  test('the Caddyfile that docs/server.md makes has the host name and one address', async () => {
+    const [, command = ''] =
+      /^host=app\.example\n(sed [\s\S]+?) > \/etc/m.exec(read('docs/server.md')) ?? []
+    const here = command.replace('/opt/plinth/node_modules/plinth', ROOT)
+
+    const { stdout } = await run('sh', ['-c', `host=shop.example; ${here}`])
+
+    assert.deepEqual(stdout.match(/^\S+ \{$/gm), ['(inside) {', 'shop.example {'])
+  })
+
   test('a stop signals only the main process, which forwards it', () => {
     assert.match(read('deploy/plinth.service'), /^KillMode=mixed$/m)
   })
