@@ -98,6 +98,29 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/users/me', { token })).status, 401)
     })
 
+    test('is followed by one audit row and one event when a replay ends its session', async (t) => {
+      const env = { IDENTITY_REFRESH_REUSE: 'revoke' }
+      const { api, clock, pair, userId } = await startWithAlice(t, { engine, env })
+      const { refreshToken } = pair
+      await api.post('/api/auth/refresh', { refreshToken })
+      clock.advance(60)
+      for (let n = 0; n < 3; n++) await api.post('/api/auth/refresh', { refreshToken })
+
+      const admin = { token: await adminToken(api) }
+      const { body: audit } = await api.get('/api/audit?event=SESSION_REVOKED', admin)
+      const { body: events } = await api.get('/api/events', admin)
+
+      assert.deepEqual(
+        audit.content.map(({ subject }: { subject: string }) => subject),
+        ['alice'],
+      )
+      const ended = events.items.filter(({ type }: { type: string }) => type === 'session.revoked')
+      assert.deepEqual(
+        ended.map(({ data }: { data: object }) => data),
+        [{ userId, cause: 'SESSION_REVOKED' }],
+      )
+    })
+
     test('adds no passkey while a concurrent password reset removes them', async (t) => {
       const started = await startWithThief(t, engine)
       const { api, thief, userId } = started

@@ -9,7 +9,7 @@ import {
   rotateSession,
   sessionWindow,
 } from '../database/sessions.repository.ts'
-import { lockUser, markSeen } from '../database/users.repository.ts'
+import { lockUser, markSeen, type User } from '../database/users.repository.ts'
 import { refreshTokenRejected } from '../problems.ts'
 import {
   nextRefreshToken,
@@ -77,11 +77,23 @@ async function refuseKnown(
 ): Promise<void> {
   const replayed = session.tokenHash !== tokenHash
   const user = await lockUser(accounts.db, session.userId)
-  const { refreshReuse } = accounts.settings
-  if (replayed && refreshReuse === 'revoke' && !isRetry(accounts, session, tokenHash))
-    await revokeSession(accounts.db, session.userId, session.id, sessionWindow(accounts))
   const event = replayed ? 'REFRESH_REPLAYED' : 'REFRESH'
   await recordRefusal(accounts, { event, subject: user?.username }, origin)
+  const { refreshReuse } = accounts.settings
+  if (!user || !replayed || refreshReuse !== 'revoke') return
+  if (!isRetry(accounts, session, tokenHash)) await endReplayed(accounts, user, session, origin)
+}
+
+async function endReplayed(
+  accounts: Accounts,
+  { id: userId, username }: User,
+  { id }: KnownSession,
+  origin: Origin,
+): Promise<void> {
+  if (!(await revokeSession(accounts.db, userId, id, sessionWindow(accounts)))) return
+  // The user is the actor, as for any token that ends its own session: the notice of the replay is enough.
+  const event = { event: 'SESSION_REVOKED', actor: username, subject: username, userId }
+  await recordEvent(accounts, event, origin)
 }
 
 const GRACE_SECONDS = 10
