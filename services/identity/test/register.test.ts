@@ -284,4 +284,22 @@ describe('a password blocklist', () => {
     )
     assert.equal(accepted.status, 201)
   })
+
+  test('refuses them however the file or the caller encodes them', async (t) => {
+    const file = join(tmpdir(), `encoded-blocklist-${process.pid}.txt`)
+    t.after(() => rmSync(file))
+    const [first, composed] = ['company name 2030', 'geschäftsführer']
+    writeFileSync(file, `\ufeff${first}\r\n${composed.normalize('NFD')}\r\n`)
+    const { api } = await startIdentity(t, { env: { IDENTITY_PASSWORD_BLOCKLIST: file } })
+    const register = (password: string) => api.post('/api/auth/register', { ...ALICE, password })
+
+    const replies = await Promise.all(
+      [first, composed, composed.normalize('NFD')].map((password) => register(password)),
+    )
+
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      [400, 400, 400],
+    )
+  })
 })

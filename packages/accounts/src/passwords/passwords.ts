@@ -69,7 +69,7 @@ export function openBlocklist(
   let common: Promise<ReadonlySet<string>> | undefined
   return {
     async has(password: string): Promise<boolean> {
-      const text = password.normalize('NFKC').toLowerCase()
+      const text = plain(password)
       if (listed.has(text)) return true
       if (!refuseCommon) return false
       common ??= readCommonPasswords().catch((error) => {
@@ -90,9 +90,15 @@ async function readCommonPasswords(): Promise<ReadonlySet<string>> {
   return linesOf(unpacked.toString())
 }
 
+/** Editors on Windows begin a file with a byte order mark. */
 function linesOf(text: string): ReadonlySet<string> {
-  const lines = text.split(/\r?\n/)
-  return new Set(lines.map((line) => line.toLowerCase()).filter((line) => line !== ''))
+  const lines = text.replace(/^\ufeff/, '').split(/\r?\n/)
+  return new Set(lines.map(plain).filter((line) => line !== ''))
+}
+
+/** The form in which passwords are compared with a list: encodings and capitals do not count. */
+function plain(password: string): string {
+  return password.normalize('NFKC').toLowerCase()
 }
 
 /**
