@@ -161,6 +161,24 @@ for (const engine of engines)
       )
     })
 
+    test('of a new browser are sent even after a sign-in while the clock was ahead', async (t) => {
+      const started = await start(t, engine)
+      const { api, clock } = started
+      const now = clock()
+      clock.advance(365 * 86_400)
+      await logIn(api, ALICE.password)
+      clock.set(now)
+      await logIn(api, ALICE.password, FIREFOX)
+      clock.advance(10)
+
+      await reportNow(started)
+
+      assert.match(
+        (await mailTo(api, ALICE.email, 'new-browser')).text,
+        /with Firefox on Linux\.$/m,
+      )
+    })
+
     test('of a new browser are sent at most once a day, and not for the first or a known one', async (t) => {
       const started = await start(t, engine)
       const { api, clock } = started

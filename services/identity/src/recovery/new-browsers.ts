@@ -18,6 +18,8 @@ const RETENTION_SECONDS = 180 * DAY
 const BATCH_SIZE = 200
 /** Transactions do not commit in the order of their ids: one with a lower id may still be in flight. */
 const SETTLED_SECONDS = 5
+/** How far the clocks of nodes may differ. */
+const CLOCK_SKEW_SECONDS = 60
 /** Mail may have been off for a while: browsers of older sign-ins are remembered, but not reported. */
 const REPORTED_SECONDS = 3600
 
@@ -42,8 +44,10 @@ async function reportPart(watch: Watch, now: Date): Promise<number> {
   const { db } = watch
   const after = await lockWatchedSignIn(db)
   const until = secondsAfter(now, -SETTLED_SECONDS).toISOString()
+  // A later one was made before the clock was set back: waiting for it would hold up all that follow.
+  const latest = secondsAfter(now, CLOCK_SKEW_SECONDS).toISOString()
   const found = await listSignIns(db, { after, most: BATCH_SIZE })
-  const recent = found.findIndex(({ createdAt }) => createdAt > until)
+  const recent = found.findIndex(({ createdAt }) => createdAt > until && createdAt <= latest)
   const signIns = recent === -1 ? found : found.slice(0, recent)
   for (const signIn of signIns) await checkSignIn(watch, signIn, now)
   const last = signIns.at(-1)
