@@ -184,4 +184,21 @@ for (const engine of engines)
       assert.equal((await api.post('/api/auth/verify-email', { token })).status, 204)
       assert.deepEqual(await logIn(ALICE), [200, undefined])
     })
+
+    test('leaves a row in the audit when it refuses the right password', async (t) => {
+      const { api, config } = await startIdentity(t, { engine })
+      await api.post('/api/auth/register', ALICE)
+      const { databaseUrl: IDENTITY_DATABASE_URL } = config
+      const env = { IDENTITY_DATABASE_URL, IDENTITY_REQUIRE_VERIFIED: 'true' }
+      const strict = await startIdentity(t, { engine, env })
+
+      assert.equal((await strict.api.post('/api/auth/login', ALICE)).status, 403)
+
+      const token = await adminToken(api)
+      const { body } = await api.get('/api/audit?event=LOGIN&user=alice', { token })
+      assert.deepEqual(
+        body.content.map(({ result }: { result: string }) => result),
+        ['REFUSED'],
+      )
+    })
   })

@@ -35,7 +35,11 @@ export function openGate(clock: Clock, { requireVerified }: { requireVerified: b
     problems: [mfaRequired, ...(requireVerified ? [emailNotVerified] : [])],
     async ask(database, user, amr, origin) {
       const db = database as unknown as Db<IdentityTables>
-      if (requireVerified && !user.verified) return emailNotVerified()
+      if (requireVerified && !user.verified) {
+        const refused = { event: 'LOGIN', subject: user.username, result: 'REFUSED' } as const
+        await recordEvent({ db, clock }, refused, origin)
+        return emailNotVerified()
+      }
       if (!user.secondFactor || amr.includes('mfa')) return undefined
       const mfaToken = newOpaqueToken()
       await insertStep(db, {
