@@ -64,7 +64,12 @@ export { TokenPairReply } from './sessions/schemas.ts'
 export { openSession, type TokenPair } from './sessions/sessions.ts'
 export { type PasskeyStore, resetPassword, sessionsOf } from './users/access.ts'
 export { changeEmail, changeUser } from './users/changes.ts'
-export { cancelDeletion, eraseAccount, scheduleDeletion } from './users/deletion.ts'
+export {
+  cancelDeletion,
+  eraseAccount,
+  renameLateEvents,
+  scheduleDeletion,
+} from './users/deletion.ts'
 export { type DropFactor, type Operator, operatorOf } from './users/operator.ts'
 export { withOwnPassword } from './users/own-password.ts'
 export {

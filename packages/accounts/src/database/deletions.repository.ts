@@ -1,4 +1,4 @@
-import { type Db, isReservedName } from '@plinth/kit'
+import { type Db, fromRow, isReservedName } from '@plinth/kit'
 import { sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 import type { Deletion } from './users.repository.ts'
@@ -116,6 +116,25 @@ async function findEndOfBatch(
   const found = await Promise.all(ends.map((end) => end.executeTakeFirst()))
   const ids = found.flatMap((row) => row?.id ?? [])
   return ids.length === 0 ? undefined : Math.min(...ids)
+}
+
+/** Every actor and subject of the audit since a time. */
+export async function listNamesInAudit(db: Db<AccountTables>, since: Date): Promise<string[]> {
+  const rows = db.selectFrom('audit_events').where('at', '>=', since.toISOString())
+  const names = await rows.select('actor as name').union(rows.select('subject as name')).execute()
+  return names.flatMap(({ name }) => name ?? [])
+}
+
+/** Erased since a time, oldest first, while their names are reserved. */
+export async function listRecentTombstones(db: Db<AccountTables>, since: Date) {
+  const rows = await db
+    .selectFrom('tombstones')
+    .select(['user_id', 'deleted_at', 'username_hash'])
+    .where('deleted_at', '>=', since.toISOString())
+    .where('username_hash', 'is not', null)
+    .orderBy('deleted_at')
+    .execute()
+  return rows.map(fromRow)
 }
 
 type HeldNames = { usernameHash: string; emailHash: string }

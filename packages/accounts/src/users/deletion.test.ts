@@ -6,8 +6,9 @@ import { sql } from 'kysely'
 import { ORIGIN, startAccounts, USER } from '../../testing/start-accounts.ts'
 import type { Accounts } from '../accounts.ts'
 import { findUserById, findUserByUsername } from '../database/users.repository.ts'
+import { logIn } from '../sessions/login.ts'
 import { changeUser } from './changes.ts'
-import { cancelDeletion, eraseAccount, scheduleDeletion } from './deletion.ts'
+import { cancelDeletion, eraseAccount, renameLateEvents, scheduleDeletion } from './deletion.ts'
 import { registerUser } from './users.ts'
 
 const DAY = 86_400
@@ -140,6 +141,29 @@ for (const engine of engines)
       // The last one is the erasure itself.
       assert.equal(await countAbout(`user ${id}`), all + 1)
       assert.equal(await countAbout('other'), 10_000)
+    })
+
+    test('also renames what a login in flight records about the account after it', async (t) => {
+      const { accounts, clock, db } = await startAccounts(t, engine)
+      const id = (await findUserByUsername(db, USER.username))?.id ?? 0
+      await scheduleDeletion(accounts, id, { by: 'user', graceSeconds: DAY }, BY)
+      clock.advance(DAY)
+      const verify: Accounts['passwords']['verify'] = async () => {
+        await eraseAccount(accounts, id, async () => {})
+        return false
+      }
+      const overtaken = { ...accounts, passwords: { ...accounts.passwords, verify } }
+      await assert.rejects(logIn(overtaken, USER, ORIGIN), { code: 'INVALID_CREDENTIALS' })
+      const subjects = async () => {
+        const rows = await db.selectFrom('audit_events').select('subject').execute()
+        return new Set(rows.map(({ subject }) => subject))
+      }
+      assert.ok((await subjects()).has(USER.username))
+      clock.advance(60)
+
+      await renameLateEvents(accounts)
+
+      assert.deepEqual(await subjects(), new Set([`user ${id}`]))
     })
 
     test('lets exactly one of many concurrent cancellations and erasures succeed', async (t) => {

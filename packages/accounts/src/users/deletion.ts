@@ -7,6 +7,8 @@ import {
   deleteUser,
   findHeldName,
   insertTombstone,
+  listNamesInAudit,
+  listRecentTombstones,
   renameInAudit,
   saveDeletion,
   shortenAuditToRename,
@@ -115,6 +117,28 @@ export async function eraseAccount(
   return erased
 }
 
+/** Longer than any request takes. */
+const LATE_SECONDS = 600
+/** How far the clocks of nodes may differ. */
+const CLOCK_SKEW_SECONDS = 60
+
+/**
+ * A request that was in flight during an erasure, such as a login whose password was being checked, records the
+ * username after it. Only hashes of erased names are left, so every recent name in the audit is hashed.
+ */
+export async function renameLateEvents(accounts: Accounts): Promise<void> {
+  const { db, clock } = accounts
+  const erased = await listRecentTombstones(db, secondsAfter(clock(), -LATE_SECONDS))
+  const [first] = erased
+  if (!first) return
+  const ids = new Map(erased.map(({ usernameHash, userId }) => [usernameHash, userId]))
+  const since = secondsAfter(new Date(first.deletedAt), -CLOCK_SKEW_SECONDS)
+  for (const name of await listNamesInAudit(db, since)) {
+    const id = ids.get(heldHash(accounts, name))
+    if (id !== undefined) await renameInAudit(db, name, `user ${id}`)
+  }
+}
+
 function isDue(user: User | undefined, now: Date): user is User {
   return user?.deletion !== undefined && user.deletion.at <= now.toISOString()
 }
@@ -130,14 +154,13 @@ export async function refuseHeldNames(
   if (await accounts.isHeld?.(db, names, accounts.clock())) throw emailTaken()
 }
 
-function hashesOf(
-  { settings }: Accounts,
-  { username, email }: { username?: string; email: string },
-) {
-  const hash = (name: string) =>
-    createHmac('sha256', settings.masterKey).update(`held name\n${name}`).digest('base64url')
+function hashesOf(accounts: Accounts, { username, email }: { username?: string; email: string }) {
   return {
-    ...(username !== undefined && { usernameHash: hash(username) }),
-    emailHash: hash(email),
+    ...(username !== undefined && { usernameHash: heldHash(accounts, username) }),
+    emailHash: heldHash(accounts, email),
   } as { usernameHash: string; emailHash: string }
+}
+
+function heldHash({ settings }: Accounts, name: string): string {
+  return createHmac('sha256', settings.masterKey).update(`held name\n${name}`).digest('base64url')
 }

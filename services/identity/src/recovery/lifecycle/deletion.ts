@@ -6,6 +6,7 @@ import {
   listDueDeletions,
   lockCaller,
   type Origin,
+  renameLateEvents,
   requireUser,
   scheduleDeletion,
 } from '@plinth/accounts'
@@ -174,6 +175,7 @@ export async function eraseDue(
       after = id
     }
   } while (due.length === BATCH_SIZE && !signal.aborted)
+  if (!signal.aborted) await renameLateEvents(accounts)
   if (failures.length > 0) throw new AggregateError(failures, 'some accounts could not be erased')
 }
 
