@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
 import { type Api, type TestEngine, testClock } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
+import { startPasskeyClient } from './passkey-client.ts'
 import { ALICE, adminToken, engines, startIdentity, startWithAlice } from './start-identity.ts'
 
 const ROUNDS = 15
@@ -300,6 +302,47 @@ for (const engine of engines) {
       const since = rows.findIndex(({ event }) => event === 'PASSWORD_EXPIRED')
       const isLogin = ({ event, result }: Row) => event === 'LOGIN' && result === 'SUCCESS'
       assert.deepEqual([since >= 0, rows.slice(0, since).filter(isLogin)], [true, []])
+    })
+
+    test('an export and a passkey login during the erasure of the account fail as after it', async (t) => {
+      const env = { IDENTITY_DELETION_GRACE_DAYS: '0' }
+      const { api } = await startIdentity(t, { engine, env })
+      const token = await adminToken(api)
+      const reason = { reason: 'asked for' }
+      for (let round = 0; round < 2; round++) {
+        const bob = { username: `bob${round}`, email: `bob${round}@localhost` }
+        const { body } = await api.post('/api/auth/register', { ...ALICE, ...bob })
+        const signedIn = await api.post('/api/auth/login', { ...ALICE, ...bob })
+        const passkeys = await startPasskeyClient(api)
+        await passkeys.register(signedIn.body.accessToken)
+        const path = `/api/users/${body.id}`
+        let erased = false
+        const repeat = async (call: () => Promise<{ status: number }>) => {
+          const statuses: number[] = []
+          while (!erased) statuses.push((await call()).status)
+          return new Set([...statuses, (await call()).status])
+        }
+        const exports = Array.from({ length: 3 }, () =>
+          repeat(() => api.post(`${path}/export`, reason, { token })),
+        )
+        const logins = Array.from({ length: 3 }, () => repeat(() => passkeys.logIn()))
+
+        await api.request('DELETE', path, {
+          token,
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(reason),
+        })
+        await until(
+          () => api.get(path, { token }),
+          ({ status }) => status === 404,
+        )
+        erased = true
+
+        for (const statuses of await Promise.all(exports))
+          assert.deepEqual(statuses.difference(new Set([200, 404])), new Set())
+        for (const statuses of await Promise.all(logins))
+          assert.deepEqual(statuses.difference(new Set([200, 401])), new Set())
+      }
     })
 
     test('exactly one of many registrations of a name on both nodes succeeds', async (t) => {

@@ -1,9 +1,9 @@
 import {
+  findUserById,
   lockUser,
   type Origin,
   openSession,
   recordRefusal,
-  requireUser,
   type TokenPair,
   type User,
 } from '@plinth/accounts'
@@ -152,6 +152,7 @@ async function recordRejection(
   passkey: Passkey | undefined,
   origin: Origin,
 ): Promise<void> {
-  const owner = passkey && (await requireUser(accounts, passkey.userId))
+  // The account may have been erased meanwhile.
+  const owner = passkey && (await findUserById(accounts.db, passkey.userId))
   await recordRefusal(accounts, { event: 'PASSKEY_USED', subject: owner?.username }, origin)
 }

@@ -2,11 +2,13 @@ import {
   type By,
   findUserById,
   lockCaller,
+  lockUser,
   type Origin,
   recordEvent,
   requireUser,
   sessionsOf,
   userDetails,
+  userUnknown,
 } from '@plinth/accounts'
 import { type Caller, type Db, inTransaction, keysMadeBy, type ServiceKey } from '@plinth/kit'
 import { listBrowsers } from '../../database/browsers.repository.ts'
@@ -62,11 +64,15 @@ export async function exportUser(
   userId: number,
   { actor, origin, reason }: By,
 ): Promise<AsyncGenerator<string>> {
-  const { accounts } = recovery
-  const { username } = await requireUser(accounts, userId)
-  const event = { event: 'DATA_EXPORTED', actor, reason, subject: username, userId }
-  await recordEvent(accounts, event, origin)
-  return partsOf(recovery, userId, username)
+  const { accounts, db } = recovery
+  const username = await inTransaction(db, async (inside) => {
+    const user = await lockUser(within(accounts, inside).db, userId)
+    if (!user) throw userUnknown()
+    const event = { event: 'DATA_EXPORTED', actor, reason, subject: user.username, userId }
+    await recordEvent(within(accounts, inside), event, origin)
+    return user.username
+  })
+  return partsOf(recovery.db, username, await headOf(recovery, userId, username))
 }
 
 /** Where to find the data of other services, which identity cannot read. */
@@ -89,13 +95,10 @@ function describeKey(key: ServiceKey) {
   return { name, scopes, allowedCidrs, createdAt, expiresAt, revokedAt, ...use }
 }
 
-async function* partsOf(
-  { accounts, db, passkeys }: Recovery,
-  userId: number,
-  username: string,
-): AsyncGenerator<string> {
+/** Read before the reply begins, so that a failure gets a proper answer. */
+async function headOf({ accounts, db, passkeys }: Recovery, userId: number, username: string) {
   const sessions = await sessionsOf(accounts, userId)
-  const head = {
+  return {
     exportedAt: accounts.clock().toISOString(),
     profile: await userDetails(accounts, userId),
     sessions: sessions.map(({ current: _, ...session }) => session),
@@ -107,6 +110,13 @@ async function* partsOf(
     mails: await listMailsOf(db, userId),
     elsewhere: ELSEWHERE,
   }
+}
+
+async function* partsOf(
+  db: Db<IdentityTables>,
+  username: string,
+  head: object,
+): AsyncGenerator<string> {
   yield `${JSON.stringify(head).slice(0, -1)},"audit":[`
   let after = 0
   let first = true
