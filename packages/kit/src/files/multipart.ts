@@ -129,7 +129,7 @@ export function readPartHeader(text: string): PartHeader {
   const parameters = readParameters(disposition[1] ?? '')
   return {
     name: parameters.get('name'),
-    filename: parameters.get('filename') ?? extendedName(parameters.get('filename*')),
+    filename: extendedName(parameters.get('filename*')) ?? parameters.get('filename'),
     declaredType: fields.get('content-type'),
   }
 }
@@ -171,7 +171,10 @@ function unquoted(quoted: string | undefined): string | undefined {
   return quoted?.replace(/\\(["\\])/g, '$1').replaceAll('%22', '"')
 }
 
-/** Decodes `filename*` (RFC 8187), which some clients send although RFC 7578 says not to. */
+/**
+ * Decodes `filename*` (RFC 8187), which .NET and Spring send although RFC 7578 says not to. It takes
+ * precedence (RFC 6266): beside it they put `=?utf-8?B?…?=`, without an extension, into `filename`.
+ */
 function extendedName(value: string | undefined): string | undefined {
   const encoded = /^utf-8'[^']*'(.*)$/i.exec(value ?? '')?.[1]
   if (encoded === undefined) return undefined

@@ -45,7 +45,9 @@ describe('the header of a part', () => {
     ['name="file"; filename="a;b=c.png"', 'a;b=c.png'],
     ['name="file"; filename="日本.png"', '日本.png'],
     [`name="file"; filename*=UTF-8''%E6%97%A5.png`, '日.png'],
-    [`name="file"; filename="a.png"; filename*=UTF-8''b.png`, 'a.png'],
+    [`name="file"; filename="a.png"; filename*=UTF-8''b.png`, 'b.png'],
+    [`name=file; filename="=?utf-8?B?w7wucG5n?="; filename*=utf-8''%C3%BC.png`, 'ü.png'],
+    [`name="file"; filename="a.png"; filename*=ISO-8859-1''%FC.png`, 'a.png'],
     ['name="file"; filename=""', ''],
     ['name="file"', undefined],
   ] as const)
