@@ -16,6 +16,10 @@ describe('Content-Disposition', () => {
     ['../../etc/passwd', `filename="passwd"; filename*=UTF-8''passwd`],
     ['C:\\dir\\x.png', `filename="x.png"; filename*=UTF-8''x.png`],
     ['gpj\u202e.exe', `filename="gpj.exe"; filename*=UTF-8''gpj.exe`],
+    [
+      'می\u200cروم.pdf',
+      `filename="______.pdf"; filename*=UTF-8''%D9%85%DB%8C%E2%80%8C%D8%B1%D9%88%D9%85.pdf`,
+    ],
     ["it's (1)*.png", `filename="it's (1)*.png"; filename*=UTF-8''it%27s%20%281%29%2A.png`],
     ['..', `filename="file"; filename*=UTF-8''file`],
     ['', `filename="file"; filename*=UTF-8''file`],

@@ -210,10 +210,13 @@ export function contentDisposition(kind: 'attachment' | 'inline', name: string):
   return `${kind}; filename="${plain}"; filename*=UTF-8''${encodeExtended(shown)}`
 }
 
+// The two joiners are part of names in Persian and Hindi, and of emoji; browsers keep them too.
+const MISLEADING = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
 /** The last part of a name, without characters that could mislead a person or a file system. */
 function presentableName(name: string): string {
   const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? ''
-  const visible = last.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').trim()
+  const visible = last.replace(MISLEADING, '').trim()
   return shortened(visible.replace(/^\.+$/, '')) || 'file'
 }
 
