@@ -175,6 +175,24 @@ for (const engine of engines)
       assert.deepEqual(second.bytes, first.bytes)
     })
 
+    test('returns the SVG while the stored bytes are damaged, and the JPEG once they are repaired', async () => {
+      const { api, user, root } = await newcomer()
+      const bytes = await picture(600, 300).png().toBuffer()
+      const { body } = await upload(api, user, { bytes })
+      const names = await readdir(root, { recursive: true })
+      const stored = join(root, names.find((name) => name.endsWith(body.storedFilename)) ?? '')
+      const typeNow = async () => {
+        const { headers } = await api.get(`/file/thumbnail/${body.id}`, { token: user })
+        return headers.get('content-type')
+      }
+
+      await writeFile(stored, bytes.subarray(0, 60))
+      const whileDamaged = await typeNow()
+      await writeFile(stored, bytes)
+
+      assert.deepEqual([whileDamaged, await typeNow()], ['image/svg+xml', 'image/jpeg'])
+    })
+
     test('counts a thumbnail that cannot be made', async (t) => {
       const { api, user, server } = await newcomer()
       const { body } = await upload(api, user)

@@ -32,9 +32,10 @@ export function createThumbnails(storage: Storage): Thumbnails {
 
   const make = async (file: StoredFile, user: string): Promise<Buffer | undefined> => {
     const bytes = await openBytes(storage, file)
-    const options = { sha256: false, onDisk: true }
+    const options = { sha256: true, onDisk: true }
     await using original = await spoolBytes(bytes, storage.spoolFolder, options)
     failPoint('thumbnail:read')
+    if (original.sha256 !== file.checksumSha256) return damaged(storage, file)
     const jpeg = await drawing(user, () => jpegOf(original.path, file.contentType))
     if (jpeg === 'undecided') return undefined
     if (jpeg) await keepIfPossible(storage, file, jpeg)
@@ -66,6 +67,11 @@ export function createThumbnails(storage: Storage): Thumbnails {
 function unlessFull({ log }: Storage, file: StoredFile, error: unknown): undefined {
   if (!storageFull.is(error) && databaseFault(error) !== 'full') throw error
   log.warn({ err: error, file: file.id }, 'no room to make a thumbnail')
+}
+
+/** Records nothing: the bytes may be repaired from a backup, and then have a thumbnail. */
+function damaged({ log }: Storage, file: StoredFile): undefined {
+  log.error({ file: file.id }, 'no thumbnail, because the stored bytes are damaged')
 }
 
 /** A small JPEG of the file, or undefined when it cannot be decoded within the limits. */
