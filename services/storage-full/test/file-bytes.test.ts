@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
-import { readdir, rm } from 'node:fs/promises'
+import { readdir, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { sampleFiles } from '@plinth/kit/testing'
@@ -152,5 +152,20 @@ for (const engine of engines)
       assert.equal(reply.body.code, 'STORED_BYTES_MISSING')
       assert.equal(reply.headers.get('etag'), null)
       assert.doesNotMatch(JSON.stringify(reply.body), /files-|tmp/)
+    })
+
+    test('answer 503 when the file on disk has become shorter', async () => {
+      const { api, user, root } = await newcomer()
+      const { body } = await upload(api, user)
+      const names = await readdir(root, { recursive: true })
+      const stored = names.find((name) => name.endsWith(body.storedFilename)) ?? ''
+      await truncate(join(root, stored), 50)
+
+      const requests: Record<string, string>[] = [{}, { range: 'bytes=60-69' }]
+      for (const headers of requests) {
+        const reply = await api.get(`/file/stream/${body.id}`, { token: user, headers })
+
+        assert.deepEqual([reply.status, reply.body.code], [503, 'STORAGE_UNAVAILABLE'])
+      }
     })
   })

@@ -75,6 +75,13 @@ export function providerSuite(name: string, { open, folder, skip = false }: Plac
       )
     })
 
+    test('fails for a range that ends after the object, before the first byte', async () => {
+      const key = await put(suite, newKey(), randomBytes(1000))
+
+      for (const start of [0, 2000])
+        await assert.rejects(suite.open(key, { start, end: 2999 }), { code: 'STORAGE_UNAVAILABLE' })
+    })
+
     test('returns undefined for a missing key', async () => {
       assert.equal(await read(suite, 'suite/absent'), undefined)
       assert.equal(await suite.sizeOf('suite/absent'), undefined)

@@ -53,7 +53,12 @@ export function createLocalProvider(options: LocalFolder): StorageProvider {
 async function openFile(path: string, range?: ByteRange): Promise<Readable | undefined> {
   const file = await openRegularFile(path)
   if (!file) return requireFolderOf(path)
-  const { start, end } = range ?? { start: 0, end: Number(file.stats.size) - 1 }
+  const last = Number(file.stats.size) - 1
+  const { start, end } = range ?? { start: 0, end: last }
+  if (end > last) {
+    await file.handle.close()
+    throw storageUnavailable({ cause: new Error('The stored file is shorter than its record') })
+  }
   return readRange(file, start, end)
 }
 
