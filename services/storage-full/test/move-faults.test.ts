@@ -3,8 +3,10 @@ import { rename } from 'node:fs/promises'
 import { after, describe, type TestContext, test } from 'node:test'
 import { createLogger } from '@plinth/kit'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { until } from '../../../test/until.ts'
 import { openStorage } from '../src/app.ts'
 import { continueMove, requireMove, startMove } from '../src/upkeep/moves.ts'
+import { sweep } from '../src/upkeep/sweep.ts'
 import {
   activateObject,
   BY,
@@ -23,10 +25,10 @@ const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 
 for (const engine of engines)
   describe(`a move with failures, on ${engine.name}`, { skip: engine.skip || noS3 }, () => {
-    const start = async (t: TestContext) => {
+    const start = async (t: TestContext, overrides: Record<string, string> = {}) => {
       const gate = await startGate(t, s3.settings)
       const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
-      const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL })
+      const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL, ...overrides })
       const { api, admin } = service
       await api.put('/api/storage/config/object', gate.settings, { token: admin })
       return { service, gate, ...service }
@@ -71,6 +73,42 @@ for (const engine of engines)
       assert.deepEqual([move.state, move.moved, move.failed], ['DONE', 0, 1])
       assert.ok(keys.PUT.size > 0)
       assert.deepEqual([...keys.PUT.difference(keys.DELETE)], [])
+    })
+
+    test('a copy is not swept while it is read back, however long that takes', async (t) => {
+      const { service, gate, api, user } = await start(t, { STORAGE_FULL_ORPHAN_AGE_SECONDS: '0' })
+      const { body: file } = await upload(api, user)
+      const storage = await opened(t, service)
+      const removed: number[] = []
+      gate.onAnswer(async ({ method }) => {
+        if (method !== 'GET' || removed.length > 0) return
+        for (let count = 0; count < 3; count++) removed.push(await sweep(storage))
+      })
+
+      const move = await moveAll(service, 'OBJECT')
+
+      const { status } = await api.get(`/file/download/${file.id}`, { token: user })
+      assert.deepEqual([move.state, move.moved, status], ['DONE', 1, 200])
+      assert.deepEqual(removed, [0, 0, 0])
+    })
+
+    test('a file that is being copied when the move is cancelled stays where it is', async (t) => {
+      const { service, gate, api, user, admin } = await start(t)
+      await upload(api, user)
+      const keys = { PUT: new Set<string>(), DELETE: new Set<string>() }
+      gate.onAnswer(async ({ method, key }) => {
+        if (method === 'PUT' || method === 'DELETE') keys[method].add(key)
+        if (method === 'GET') await api.delete('/api/storage/moves/1', { token: admin })
+      })
+
+      const move = await moveAll(service, 'OBJECT')
+      await until(
+        () => keys.PUT.difference(keys.DELETE).size,
+        (left) => left === 0,
+      )
+
+      assert.deepEqual([move.state, move.moved], ['CANCELLED', 0])
+      assert.deepEqual(await providersOf(service), ['LOCAL'])
     })
 
     test('a file that the source does not return is skipped, and the others are moved', async (t) => {
@@ -160,19 +198,25 @@ for (const engine of engines)
   })
 
 /** Starts a move without a running service, which would continue it by itself; each call runs one round. */
-async function rounds(t: TestContext, { server, config, clock }: TestStorage, to: 'OBJECT') {
-  await server.close()
+async function rounds(t: TestContext, service: TestStorage, to: 'OBJECT') {
+  await service.server.close()
+  const storage = await opened(t, service)
+  const { id } = await startMove(storage, BY, to)
+  return async () => {
+    await continueMove(storage, new AbortController().signal)
+    return requireMove(storage, id)
+  }
+}
+
+/** The storage of the service, opened a second time, as by another process. */
+async function opened(t: TestContext, { config, clock }: TestStorage) {
   const log = createLogger('moves', 'silent')
   const { storage, database } = await openStorage(config, { clock, log })
   t.after(async () => {
     storage.providers.close()
     await database.close()
   })
-  const { id } = await startMove(storage, BY, to)
-  return async () => {
-    await continueMove(storage, new AbortController().signal)
-    return requireMove(storage, id)
-  }
+  return storage
 }
 
 async function activateLocal({ api, admin }: TestStorage, path: string): Promise<void> {

@@ -6,6 +6,7 @@ import type { S3Settings } from '../../../test/servers/s3.ts'
 
 type FileRequest = { method: string; key: string; bytes: number }
 type Decide = (request: FileRequest) => boolean | Promise<boolean>
+type Answered = (request: FileRequest) => Promise<void>
 type Scope = { after(work: () => Promise<void> | void): void }
 
 /**
@@ -14,11 +15,14 @@ type Scope = { after(work: () => Promise<void> | void): void }
  */
 export async function startGate(t: Scope, { endpoint, ...settings }: S3Settings) {
   let [open, decide]: [boolean, Decide] = [true, () => true]
+  let answered: Answered = async () => {}
   const server = createServer(async (asked, answer) => {
     if (!open) return void asked.socket.destroy()
     const wanted = fileRequest(asked)
     if (!wanted || (await decide(wanted)))
-      await passOn(asked, answer, endpoint).catch(() => void answer.destroy())
+      await passOn(asked, answer, endpoint, async () => {
+        if (wanted) await answered(wanted)
+      }).catch(() => void answer.destroy())
     else refuse(asked, answer)
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -31,6 +35,10 @@ export async function startGate(t: Scope, { endpoint, ...settings }: S3Settings)
     settings: { ...settings, endpoint: `http://127.0.0.1:${port}` },
     let: (decision: Decide) => {
       decide = decision
+    },
+    /** Does this work when the store has answered a request for a file, before it is passed on. */
+    onAnswer: (work: Answered) => {
+      answered = work
     },
     /** Cuts every connection, as if the store were down. */
     close: () => {
@@ -48,12 +56,18 @@ function fileRequest({ method = '', url = '', headers }: IncomingMessage) {
 }
 
 /** Leaves the headers unchanged, because they are signed. */
-async function passOn(asked: IncomingMessage, answer: ServerResponse, endpoint: string) {
+async function passOn(
+  asked: IncomingMessage,
+  answer: ServerResponse,
+  endpoint: string,
+  onAnswer: () => Promise<void>,
+) {
   const { method, url = '', headers } = asked
   const passed = request(new URL(url, endpoint), { method, headers, agent: false })
   const answered = once(passed, 'response') as Promise<[IncomingMessage]>
   await Promise.all([pipeline(asked, passed), answered])
   const [reply] = await answered
+  await onAnswer()
   answer.writeHead(reply.statusCode ?? 502, reply.headers)
   await pipeline(reply, answer)
 }

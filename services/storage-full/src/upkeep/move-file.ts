@@ -13,6 +13,9 @@ import {
   thumbnailKey,
 } from '../files/storage.ts'
 import type { Location } from '../locations/providers/provider.ts'
+import { lockRunningMove } from './moves.repository.ts'
+
+export type Destination = { moveId: number; location: Location }
 
 /** The bytes are not those of the upload; moving them would hide the damage. */
 export class DamagedBytesError extends Error {
@@ -22,16 +25,18 @@ export class DamagedBytesError extends Error {
 /**
  * Copies a file, reads the copy back to check it, switches the row, and only then removes the
  * original: at every moment the row names an object that is complete. Restorable files are moved too.
- * Returns false when the file was deleted in the meantime.
+ * Returns false when the file was deleted in the meantime, or the move has ended: from then on the
+ * sweeper may remove the copy.
  */
 export async function moveFile(
   storage: Storage,
   file: StoredFile,
-  location: Location,
+  { moveId, location }: Destination,
 ): Promise<boolean> {
   const target = { location, objectName: newObjectName(file.extension) }
   await copyVerified(storage, file, target)
   const switched = await inTransaction(storage.db, async (db) => {
+    if (!(await lockRunningMove(db, moveId))) return false
     const moved = await updateLocation(db, file, target)
     // For a restorable file, subscribers have already received `file.deleted`.
     if (moved?.state === 'stored') await insertFileEvent(db, 'file.moved', moved, storage.clock())

@@ -1,3 +1,4 @@
+import { forUpdate } from '@plinth/kit'
 import type { StorageDb } from '../database/tables.ts'
 
 export type Move = Awaited<ReturnType<ReturnType<typeof selectMoves>['execute']>>[number]
@@ -32,6 +33,16 @@ export async function findMove(db: StorageDb, id: number): Promise<Move | undefi
 
 export async function findRunningMove(db: StorageDb): Promise<Move | undefined> {
   return selectMoves(db).where('file_moves.state', '=', 'RUNNING').executeTakeFirst()
+}
+
+/** Whether the move is running. If so, it cannot be cancelled until this transaction ends. */
+export async function lockRunningMove(db: StorageDb, id: number): Promise<boolean> {
+  const row = db
+    .selectFrom('file_moves')
+    .select('id')
+    .where('id', '=', id)
+    .where('state', '=', 'RUNNING')
+  return (await forUpdate(db, row).executeTakeFirst()) !== undefined
 }
 
 export async function listMoves(db: StorageDb): Promise<Move[]> {

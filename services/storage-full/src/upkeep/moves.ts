@@ -13,7 +13,7 @@ import {
 import { isStoreRefusal } from '../locations/problems.ts'
 import type { Location } from '../locations/providers/provider.ts'
 import { answers, testSettings } from '../locations/status.ts'
-import { DamagedBytesError, moveFile } from './move-file.ts'
+import { DamagedBytesError, type Destination, moveFile } from './move-file.ts'
 import {
   countFilesElsewhere,
   endMove,
@@ -126,7 +126,7 @@ async function moveAll(storage: Storage, move: Move, target: Location, signal: A
     if (files.length === 0) return void (await endMove(db, move.id, 'DONE', clock()))
     for (const file of files) {
       if (signal.aborted) return
-      const progress = await moveOne(storage, file, target)
+      const progress = await moveOne(storage, file, { moveId: move.id, location: target })
       if (!(await updateProgress(db, move.id, progress, clock()))) return
       afterId = file.id
     }
@@ -137,7 +137,7 @@ async function moveAll(storage: Storage, move: Move, target: Location, signal: A
 async function moveOne(
   storage: Storage,
   file: StoredFile,
-  target: Location,
+  target: Destination,
   { retried = false } = {},
 ): Promise<Progress> {
   const unmoved: Progress = { fileId: file.id, moved: 0, failed: 0, bytes: 0 }
@@ -147,7 +147,7 @@ async function moveOne(
   } catch (error) {
     if (fileNotFound.is(error)) return unmoved
     const refused = isStoreRefusal(error)
-    if (refused && (await isOutage(storage, file.location, target))) throw error
+    if (refused && (await isOutage(storage, file.location, target.location))) throw error
     // The move never retries a failed file later, so a file fails only when refused twice.
     if (refused && !retried) return moveOne(storage, file, target, { retried: true })
     if (!refused && !storedBytesMissing.is(error) && !(error instanceof DamagedBytesError))

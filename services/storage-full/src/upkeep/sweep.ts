@@ -11,6 +11,7 @@ import {
 import { listLocations } from '../locations/locations.ts'
 import type { Location } from '../locations/providers/provider.ts'
 import { expireRestorable, finishDeletion } from '../owners/deletions.ts'
+import { findRunningMove } from './moves.repository.ts'
 import {
   deleteExpiredLinks,
   deleteOrphans,
@@ -70,7 +71,8 @@ export async function sweep(storage: Storage, signal?: AbortSignal): Promise<num
  * An object may have no file because its upload is in flight. It is removed only after it was seen
  * without a file twice, a safe time apart by our own clock, whatever the clock of the store says.
  * While a backup is reading none is removed: a file moved since the backup began is still at its old
- * place in the database of the backup.
+ * place in the database of the backup. Nor is any at the target of a running move, which may take hours
+ * to read back the copy of a large file.
  */
 async function sweepKeys(
   { db, clock, providers, limits }: Storage,
@@ -80,6 +82,8 @@ async function sweepKeys(
 ): Promise<number> {
   if (signal?.aborted) return 0
   const now = clock()
+  // Queried before the files: a move that has ended by now gets no more of them.
+  const isTarget = (await findRunningMove(db))?.targetLocationId === location.id
   const orphans = new Set(await withoutFile(db, location, keys))
   const adopted = keys.filter((key) => !orphans.has(key))
   await deleteOrphans(db, location.id, adopted)
@@ -87,7 +91,8 @@ async function sweepKeys(
   const before = secondsAfter(now, -limits.orphanAgeSeconds)
   const overdue = await findOverdueOrphans(db, location.id, [...orphans], before)
   await insertOrphans(db, location.id, [...orphans], now)
-  if (overdue.length === 0 || (await isLeaseHeld(db, HELD_FOR_BACKUP, HOLD_SECONDS))) return 0
+  if (isTarget || overdue.length === 0 || (await isLeaseHeld(db, HELD_FOR_BACKUP, HOLD_SECONDS)))
+    return 0
   let removed = 0
   for (const key of overdue) {
     if (signal?.aborted) break
