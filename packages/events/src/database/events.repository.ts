@@ -174,13 +174,23 @@ export async function deleteOldEvents(db: Db, before: Date, signal: AbortSignal)
       await transaction.deleteFrom('event_forwards').where('event_serial', 'in', serials).execute()
       await keepSequences(transaction, serials)
       await transaction.deleteFrom('events').where('serial', 'in', serials).execute()
-      // A deleted subject has no further events, so its sequence is no longer needed.
-      const gone = rows.filter(({ type }) => type.endsWith('.deleted'))
-      const subjects = gone.map(({ subject }) => subject)
-      if (subjects.length > 0)
-        await transaction.deleteFrom('event_subjects').where('subject', 'in', subjects).execute()
+      const gone = deletedSubjects(rows)
+      if (gone.length > 0)
+        await transaction.deleteFrom('event_subjects').where('subject', 'in', gone).execute()
       return serials.length
     })
+}
+
+type Pruned = { serial: number; type: string; subject: string }
+
+/**
+ * A deleted subject has no further events, so its sequence is no longer needed. A restored one has: its last
+ * event is not its deletion.
+ */
+function deletedSubjects(rows: Pruned[]): string[] {
+  const inOrder = rows.toSorted((left, right) => left.serial - right.serial)
+  const lastTypes = new Map(inOrder.map(({ subject, type }) => [subject, type]))
+  return [...lastTypes].flatMap(([subject, type]) => (type.endsWith('.deleted') ? subject : []))
 }
 
 /** Later events of the same subjects continue their sequence. */

@@ -217,11 +217,12 @@ for (const engine of engines)
         return (await api.get(`/api/events/${id}`)).body.event.sequence
       }
       const prune = () => pruneEvents({ db, clock }, new AbortController().signal)
-      for (const type of ['thing.made', 'thing.deleted']) await publish(1, { type, subject: 'one' })
+      for (const type of ['thing.made', 'thing.moved']) await publish(1, { type, subject: 'one' })
       await publish(2, { subject: 'two' })
       await deliver()
       await prune()
-      assert.equal(await sequenceOf(await publish(3, { subject: 'one' })), 3)
+      const gone = { type: 'thing.deleted', subject: 'one' }
+      assert.equal(await sequenceOf(await publish(3, gone)), 3)
 
       clock.advance(30 * DAY + 1)
       assert.equal(await sequenceOf(await publish(4, { subject: 'two' })), 2)
@@ -233,6 +234,21 @@ for (const engine of engines)
       await deliver()
       await prune()
       assert.equal(await sequenceOf(await publish(8, { subject: 'two' })), 4)
+    })
+
+    test('the sequence of a restored subject continues after its events are pruned', async (t) => {
+      const { publish, deliver, clock, db, detail } = await start(t)
+      for (const type of ['thing.made', 'thing.deleted', 'thing.restored'])
+        await publish(1, { type, subject: 'one' })
+      await deliver()
+      clock.advance(30 * DAY + 1)
+      await publish(2, { subject: 'two' })
+      await deliver()
+      await pruneEvents({ db, clock }, new AbortController().signal)
+
+      const id = await publish(3, { type: 'thing.deleted', subject: 'one' })
+
+      assert.equal((await detail(id)).event.sequence, 4)
     })
 
     test('concurrent events are numbered separately for each subject', async (t) => {
