@@ -118,7 +118,7 @@ describe('the API', () => {
       post('metadata[a[b]]=1'),
       post('email=%E0%A4%A'),
       post('email[x]=1'),
-      post('email='),
+      post('expand[]='),
       post('metadata=x'),
     ])
 

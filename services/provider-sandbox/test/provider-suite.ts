@@ -33,6 +33,27 @@ export function providerSuite(name: string, open: OpenStripe): void {
       assert.equal(read.deleted, true)
     })
 
+    test('lose a value that is set to nothing', async (t) => {
+      const stripe = await open(t)
+      const { id } = await stripe.customers.create({ name: 'Jenny', description: 'A reader' })
+
+      const changed = await stripe.customers.update(id, { name: '' })
+
+      assert.deepEqual([changed.name, changed.description], [null, 'A reader'])
+    })
+
+    test('have at most fifty metadata entries, also after a change', async (t) => {
+      const stripe = await open(t)
+      const full = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`entry ${n}`, 'x']))
+      const { id } = await stripe.customers.create({ metadata: full })
+
+      const beyond = stripe.customers.update(id, { metadata: { more: 'x' } })
+      await assert.rejects(beyond, { statusCode: 400, rawType: 'invalid_request_error' })
+      const changed = await stripe.customers.update(id, { metadata: { 'entry 0': '', more: 'x' } })
+
+      assert.equal(Object.keys(changed.metadata).length, 50)
+    })
+
     test('that do not exist are 404 resource_missing', async (t) => {
       const stripe = await open(t)
 
@@ -134,13 +155,16 @@ export function providerSuite(name: string, open: OpenStripe): void {
         enabled_events: ['checkout.session.completed'],
       })
       const read = await stripe.webhookEndpoints.retrieve(made.id)
-      const changed = await stripe.webhookEndpoints.update(made.id, { disabled: true })
+      const changed = await stripe.webhookEndpoints.update(made.id, {
+        disabled: true,
+        description: '',
+      })
       const gone = await stripe.webhookEndpoints.del(made.id)
 
       assert.match(made.secret ?? '', /^whsec_/)
       assert.equal(read.secret, undefined)
       assert.deepEqual(read.enabled_events, ['checkout.session.completed'])
-      assert.equal(changed.status, 'disabled')
+      assert.deepEqual([changed.status, changed.description], ['disabled', null])
       assert.equal(gone.deleted, true)
     })
   })

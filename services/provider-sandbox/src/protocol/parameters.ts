@@ -1,4 +1,4 @@
-import type { Metadata } from '../state/objects/members.ts'
+import { type Metadata, mergeMetadata } from '../state/objects/members.ts'
 import type { CreatedRange } from '../state/objects/objects.repository.ts'
 import { parameterEmpty, parameterInvalid, parameterMissing, parameterUnknown } from './errors.ts'
 import type { Form, FormValue } from './form.ts'
@@ -64,6 +64,11 @@ export function text({ max = 5000 } = {}): Reader<string | undefined> {
   }
 }
 
+/** An empty value unsets the parameter, which is then `null`. */
+export function emptyable<T>(read: Reader<T>): Reader<T | null> {
+  return (value, name) => (value === '' ? null : read(value, name))
+}
+
 /** Counts code points: some take two units in a JavaScript string. */
 function lengthOf(text: string): number {
   return [...text].length
@@ -112,12 +117,23 @@ export function metadata(): Reader<Metadata | undefined> {
     if (value === '') return {}
     if (typeof value === 'string') throw parameterInvalid(name, 'Invalid metadata')
     const entries = Object.entries(value)
-    if (entries.length > MOST_ENTRIES)
-      throw parameterInvalid(name, `Metadata can have at most ${MOST_ENTRIES} keys`)
+    requireFew(entries.length, name)
     return Object.fromEntries(
       entries.map(([key, entry]) => [key, readEntry(key, entry, `${name}[${key}]`)]),
     )
   }
+}
+
+/** The metadata of an object after a change; the limit holds for both together. */
+export function changedMetadata(present: Metadata, change: Metadata | undefined): Metadata {
+  const changed = mergeMetadata(present, change)
+  requireFew(Object.keys(changed).length, 'metadata')
+  return changed
+}
+
+function requireFew(count: number, name: string): void {
+  if (count > MOST_ENTRIES)
+    throw parameterInvalid(name, `Metadata can have at most ${MOST_ENTRIES} keys`)
 }
 
 function readEntry(key: string, value: FormValue, name: string): string {

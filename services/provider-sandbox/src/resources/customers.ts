@@ -9,10 +9,10 @@ import { newObject } from '../state/seeded.ts'
 import { changeObject, recordEvent } from './webhooks/events.ts'
 
 const fields = {
-  email: read.email(),
-  name: read.text({ max: 256 }),
-  description: read.text(),
-  phone: read.text({ max: 20 }),
+  email: read.emptyable(read.email()),
+  name: read.emptyable(read.text({ max: 256 })),
+  description: read.emptyable(read.text()),
+  phone: read.emptyable(read.text({ max: 20 })),
   metadata: read.metadata(),
 }
 
@@ -40,7 +40,7 @@ export const updateCustomer: Operation = async (sandbox, { id, form }) => {
   const updated: Customer = {
     ...customer,
     ...Object.fromEntries(changed),
-    metadata: mergeMetadata(customer.metadata, entries),
+    metadata: read.changedMetadata(customer.metadata, entries),
   }
   await changeObject(sandbox, updated, 'customer.updated')
   return updated

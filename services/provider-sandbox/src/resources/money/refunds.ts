@@ -138,7 +138,7 @@ async function describeRefund(
 export const updateRefund: Operation = async (sandbox, { id, form }) => {
   const given = read.parameters(form, { metadata: read.metadata() })
   const refund = await requireObject(sandbox, 'refund', id)
-  const entries = mergeMetadata(refund.metadata, given.metadata)
+  const entries = read.changedMetadata(refund.metadata, given.metadata)
   return changeRefund(sandbox, refund, { metadata: entries })
 }
 

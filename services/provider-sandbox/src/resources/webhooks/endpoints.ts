@@ -15,7 +15,7 @@ import { API_VERSION } from './events.ts'
 const fields = {
   url: read.webAddress(),
   enabled_events: read.list(read.required(read.text()), 500),
-  description: read.text(),
+  description: read.emptyable(read.text()),
   metadata: read.metadata(),
 }
 
@@ -34,7 +34,7 @@ export const createEndpoint: Operation = async (sandbox, { form }) => {
 
 type NewEndpoint = Pick<WebhookEndpoint, 'url'> & {
   enabled_events?: string[]
-  description?: string
+  description?: string | null
   metadata?: Metadata
   api_version?: string
 }
@@ -71,9 +71,9 @@ export const updateEndpoint: Operation = async (sandbox, { id, form }) => {
   const endpoint = await requireObject(sandbox, 'webhook_endpoint', id)
   const updated: WebhookEndpoint = {
     ...endpoint,
-    description: given.description ?? endpoint.description,
+    description: given.description === undefined ? endpoint.description : given.description,
     enabled_events: given.enabled_events ?? endpoint.enabled_events,
-    metadata: mergeMetadata(endpoint.metadata, given.metadata),
+    metadata: read.changedMetadata(endpoint.metadata, given.metadata),
     url: given.url ?? endpoint.url,
     status: (given.disabled ?? endpoint.status === 'disabled') ? 'disabled' : 'enabled',
   }
