@@ -120,9 +120,9 @@ export function historyRoutes(
       operationId: 'eventStream',
       summary: 'Events as they happen, as server-sent events',
       description: `Begins after \`Last-Event-ID\` (or \`after\`), at \`since\`, or with what happens next.
-A comment comes at least every 15 seconds; the first one has the \`id\` to go on from. The stream ends
-within 15 seconds of the caller's key, token or session. \`event: gap\` says that events after the one read last are
-not kept any more.`,
+A comment with the \`id\` to go on from comes at least every 15 seconds. The stream ends within 15 seconds
+of the caller's key, token or session. \`event: gap\` says that events after the one read last are not kept
+any more.`,
       tags,
       querystring: StreamQuery,
       headers: Type.Object({ 'last-event-id': Type.Optional(eventId) }),

@@ -210,6 +210,34 @@ for (const engine of engines)
       assert.equal(left.length, 1)
     })
 
+    test('a reader of a rare type keeps its cursor while other events are deleted', async (t) => {
+      const { api, publish, clock, db } = await start(t)
+      await publish(1, { type: 'thing.gone' })
+      const cursorAfter = async (after = '') => {
+        const path = `/api/events?types=thing.gone&limit=2${after && `&after=${after}`}`
+        const { status, body } = await api.get(path)
+        assert.equal(status, 200)
+        return body.next as string
+      }
+      let cursor = await cursorAfter()
+      for (const number of [2, 3]) {
+        clock.advance(20 * DAY)
+        const last = await publish(number)
+        await pruneEvents({ db, clock }, new AbortController().signal)
+        cursor = await cursorAfter(cursor)
+        assert.equal(cursor, last)
+      }
+      const rare = await publish(4, { type: 'thing.gone' })
+      await publish(5)
+
+      const { body } = await api.get(`/api/events?types=thing.gone&after=${cursor}`)
+
+      assert.deepEqual(
+        body.items.map((event: { id: string }) => event.id),
+        [rare],
+      )
+    })
+
     test('the sequence of a deleted subject restarts once its events are pruned, others never do', async (t) => {
       const { publish, deliver, clock, db, api } = await start(t)
       const sequenceOf = async (id: string) => {
@@ -548,6 +576,20 @@ describe('the stream of events', () => {
     const [first] = await read(`${baseUrl}/api/events/stream?types=thing.gone`, 1)
 
     assert.equal(first?.id, last)
+  })
+
+  test('sends the id to resume from with each comment, even if no event matches', async (t) => {
+    const { baseUrl, publish, clock } = await startEvents(t)
+    const response = await fetch(`${baseUrl}/api/events/stream?types=thing.gone`)
+    const chunks = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+    const next = async () => (await chunks?.read())?.value
+    assert.equal(await next(), ': events follow\n\n')
+
+    const last = await publish(1)
+    clock.advance(15)
+
+    assert.equal(await next(), `: still here\nid: ${last}\n\n`)
+    await chunks?.cancel()
   })
 
   test('sends a comment every 15 seconds, and ends when the reader loses access', async (t) => {

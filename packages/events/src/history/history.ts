@@ -4,6 +4,7 @@ import {
   type Delivery,
   type EventFilter,
   findEvent,
+  findLast,
   findPlace,
   listDeliveriesOf,
   listEvents,
@@ -20,18 +21,25 @@ type Page = EventFilter & { after?: string; order?: 'asc' | 'desc'; limit?: numb
 
 const DEFAULT_LIMIT = 100
 
-/** Reads a page of events, oldest first by default. `next` is the cursor for the following page. */
-export async function readEvents(events: Events, { after, order = 'asc', limit, ...filter }: Page) {
+/**
+ * Reads a page of events, oldest first by default. `next` is the cursor for the following page. At the end
+ * of the list it is the last event, matching or not: the last match of a rare type is deleted one day.
+ */
+export async function readEvents(
+  events: Events,
+  { after, order = 'asc', limit = DEFAULT_LIMIT, ...filter }: Page,
+) {
   await catchUp(events)
-  const found = await listEvents(events.db, {
-    ...filter,
-    order,
-    limit: limit ?? DEFAULT_LIMIT,
-    after: after === undefined ? undefined : await requirePlace(events, after),
-  })
+  const { db } = events
+  const place = after === undefined ? undefined : await requirePlace(events, after)
+  // Read before the page, which then contains every match up to here. The state of a delivery may change.
+  const end = order === 'asc' && !filter.state ? await findLast(db) : undefined
+  const found = await listEvents(db, { ...filter, order, limit, after: place })
+  const last = found.at(-1)
+  const isAtEnd = found.length < limit && end && end.place > (last?.serial ?? 0)
   return {
     items: found.map(({ body }) => JSON.parse(body)),
-    next: found.at(-1)?.id ?? after ?? null,
+    next: (isAtEnd ? end.id : last?.id) ?? after ?? null,
   }
 }
 

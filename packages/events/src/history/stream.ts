@@ -72,6 +72,8 @@ async function* eventsFrom(
     }
     const waiting = news()
     await catchUp(events)
+    // Read before the events, which then include every match up to here.
+    const listEnd = isTime(silentSince, events.clock()) ? await findLast(events.db) : undefined
     const found = await listEvents(events.db, {
       ...filter,
       after: place,
@@ -85,8 +87,9 @@ async function* eventsFrom(
       silentSince = events.clock()
       continue
     }
-    if (isTime(silentSince, events.clock())) {
-      yield ': still here\n\n'
+    if (listEnd) {
+      yield commentOf('still here', listEnd)
+      place = listEnd.place
       silentSince = events.clock()
     }
     await Promise.race([waiting, pause(end)])
@@ -111,11 +114,15 @@ async function startOf(
   return place === undefined ? undefined : { place }
 }
 
-/** The id lets a reader that receives no event resume from here. */
 function openingOf(start: Start | undefined): string {
   // Deleted events cannot be sent: the reader has to fetch the current state.
   if (!start) return ': events follow\n\nevent: gap\ndata: {}\n\n'
-  return `: events follow\n${start.id === undefined ? '' : `id: ${start.id}\n`}\n`
+  return commentOf('events follow', start)
+}
+
+/** The id lets a reader that receives no event resume from here. */
+function commentOf(text: string, { id }: Start): string {
+  return `: ${text}\n${id === undefined ? '' : `id: ${id}\n`}\n`
 }
 
 /** Polls, because events placed by another node do not notify this one. */
