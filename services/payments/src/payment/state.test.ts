@@ -173,6 +173,21 @@ describe('the refundable amount', () => {
     assert.equal(refundableAmount({ ...record, unresolved: [{ amount: 300 }] }), 400)
     assert.equal(refundableAmount({ ...record, unresolved: [{ amount: 9000 }] }), 0)
   })
+
+  test('is nothing unless an attempt was paid and has an intent', () => {
+    const refundable = (attempt: Partial<AttemptFacts>) =>
+      refundableAmount({
+        payment: { amount: 1000 },
+        attempts: [{ ...ATTEMPT, ...attempt }],
+        refunds: [],
+        unresolved: [],
+      })
+
+    assert.equal(refundable({}), 1000)
+    for (const state of ['open', 'expired', 'processing', 'failed'] as const)
+      assert.equal(refundable({ state }), 0, state)
+    assert.equal(refundable({ paymentIntentId: null }), 0)
+  })
 })
 
 test('a refund status in another case or of another API version is understood', () => {

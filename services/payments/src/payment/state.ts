@@ -149,11 +149,13 @@ type RecordFacts = {
 }
 
 /**
- * What may still be refunded. Refunds in progress and refund attempts with an unknown outcome reserve
- * their amounts, so that two refunds can never promise the same money.
+ * What may still be refunded; nothing before the payment is paid. Refunds in progress and refund attempts
+ * with an unknown outcome reserve their amounts, so that two refunds can never promise the same money.
  */
 export function refundableAmount(record: RecordFacts): number {
-  const refunds = refundsOf(paidOf(record.attempts)[0], record.refunds)
+  const settling = paidOf(record.attempts)[0]
+  if (!settling?.paymentIntentId) return 0
+  const refunds = refundsOf(settling, record.refunds)
   const taken = sumOf(refunds, (refund) => refund.status === 'succeeded' || isUnderWay(refund))
   const reserved = record.unresolved.reduce((sum, attempt) => sum + attempt.amount, 0)
   return Math.max(0, record.payment.amount - taken - reserved)
