@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import type { TestContext } from 'node:test'
 
 type Received = {
@@ -17,6 +18,7 @@ export async function startReceiver(t: Pick<TestContext, 'after'>) {
     received,
     answerWith: [] as number[],
     beforeAnswering: async () => {},
+    answersWithoutEnd: false,
     types: () => typesOf(received),
   }
   const server = createServer(async (request, response) => {
@@ -26,7 +28,8 @@ export async function startReceiver(t: Pick<TestContext, 'after'>) {
     received.push({ event: JSON.parse(body.toString()), body, headers: request.headers })
     await receiver.beforeAnswering()
     response.writeHead(receiver.answerWith.shift() ?? 200, { 'content-type': 'text/plain' })
-    response.end('thank you')
+    if (receiver.answersWithoutEnd) Readable.from(endless()).pipe(response)
+    else response.end('thank you')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
@@ -35,6 +38,10 @@ export async function startReceiver(t: Pick<TestContext, 'after'>) {
   })
   receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhook`
   return receiver
+}
+
+function* endless() {
+  while (true) yield 'thank you '
 }
 
 function typesOf(received: Received[]): string[] {

@@ -183,6 +183,17 @@ describe('a delivery', () => {
     assert.equal(deliveries[1].attempts.length, 16)
   })
 
+  test('to a receiver that never stops answering is delivered, and the reply cut off', async (t) => {
+    const { stripe, receiver, flush } = await startBoth(t)
+    receiver.answersWithoutEnd = true
+    await stripe.customers.create({ email: 'a@b.c' })
+
+    const { body } = await flush()
+
+    assert.equal(body[0].state, 'delivered')
+    assert.equal(body[0].attempts[0].response.body.length, 16_384)
+  })
+
   test('to a closed port is a failure to connect', async (t) => {
     const { stripe, api } = await startSandbox(t)
     const url = 'http://127.0.0.1:1/'

@@ -70,7 +70,7 @@ async function send(
   const milliseconds = () => Math.round(performance.now() - started)
   try {
     const reply = await fetch(url, { method: 'POST', redirect: 'manual', signal, ...request })
-    const body = (await reply.text()).slice(0, MOST_KEPT)
+    const body = await startOfBody(reply)
     const response = { status: reply.status, headers: Object.fromEntries(reply.headers), body }
     return { response, error: null, milliseconds: milliseconds() }
   } catch (error) {
@@ -78,6 +78,17 @@ async function send(
     const reason = cause instanceof Error ? cause.message : message
     return { response: null, error: reason, milliseconds: milliseconds() }
   }
+}
+
+/** Reads no further: a receiver may send more than there is memory for. */
+async function startOfBody({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk, { stream: true })
+    if (text.length >= MOST_KEPT) break
+  }
+  return text.slice(0, MOST_KEPT)
 }
 
 async function record(sandbox: Sandbox, delivery: Delivery, event: Event, attempt: Attempt) {
