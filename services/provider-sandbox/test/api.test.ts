@@ -76,6 +76,7 @@ describe('the API', () => {
     ['an unknown path', 'GET', '/v1/unicorns?size=1'],
     ['a method that a path does not have', 'PUT', '/v1/balance'],
     ['the root of the API', 'POST', '/v1'],
+    ['a search', 'GET', '/v1/customers/search?query=a'],
   ] as const)
     test(`answers ${name} as the provider does, and logs it`, async (t) => {
       const { api, baseUrl } = await startSandbox(t)

@@ -76,6 +76,9 @@ export function apiRoutes(server: Server, sandbox: Sandbox, held: HeldCalls): vo
   api.get('/v1/balance_transactions/:id', retrieving('balance_transaction'))
 }
 
+// Searches are not offered; without these routes `search` would be taken for an id.
+const SEARCHES = ['customers', 'payment_intents', 'charges'].map((kind) => `/v1/${kind}/search`)
+const UNKNOWN_URLS = ['/v1', '/v1/*', ...SEARCHES]
 const UNKNOWN_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** Adds endpoints of the provider's API, each with its operation. Any other URL is answered as unknown. */
@@ -85,7 +88,7 @@ function endpointsOf(server: Server, api: Api) {
       const call = await readCall(api.sandbox, request, reply, route)
       return send(reply, await answerCall(api, call, operation), headersOf(request, call))
     }
-  for (const url of ['/v1', '/v1/*']) {
+  for (const url of UNKNOWN_URLS) {
     const handler = answer('(unknown)')
     // Answered before the body is read, so that nothing in it changes the answer.
     server.route({ method: UNKNOWN_METHODS, url, onRequest: handler, handler })
