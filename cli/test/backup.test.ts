@@ -214,6 +214,16 @@ describe('unusable input or output is refused in one line, and nothing changes',
     const { stdout } = await plinthHere(['backup', 'create', '--json'], { env })
     const { file: archive, bytes } = JSON.parse(stdout)
     const later = await ofLaterVersion(archive, join(folder, 'later.tar.zst'))
+    await t.test('prune keeps the last good archive even if newer ones failed', async () => {
+      const failed = join(backups, 'plinth-20360101T020000Z-1.0.0.tar.zst')
+      await copyFile(archive, failed)
+
+      const pruned = await plinthHere(['backup', 'prune'], { env: { ...env, BACKUP_KEEP: '1' } })
+
+      assert.equal(pruned.stdout, '0 removed.\n')
+      rmSync(failed)
+    })
+
     const cut = join(folder, 'cut.tar.zst')
     await copyFile(archive, cut)
     await truncate(cut, bytes - 100)

@@ -74,7 +74,8 @@ export async function makeBackup(
     const success = { at: createdAt, file, bytes, seconds, verified: verify, services }
     await recordSuccess(record, success)
     saved = undefined
-    const pruned = await pruneBackups(folder, config)
+    // After the clock was set back, it is not the newest by its name.
+    const pruned = await pruneBackups(folder, { ...config, spare: file })
     const pinged = config.pingUrl === undefined ? undefined : await ping(config.pingUrl)
     return { ...made, pruned, pinged }
   } catch (error) {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { readRecord } from '@plinth/backup'
 import { identityClient } from '@plinth/client'
@@ -171,6 +171,24 @@ test('repeated failed verifications leave only one archive', async (t) => {
   armFailPoint({})
   await make()
   assert.deepEqual(archives(), ['0205', '0206'])
+})
+
+test('after the clock was set back, a new backup is kept', async (t) => {
+  const { env } = await testEnv(t, { NODE_ENV: 'test', BACKUP_KEEP: '1' })
+  mkdirSync(env.SUITE_DATA as string)
+  await (await startStack({ env, only })).close()
+  const makeIn = (year: number) =>
+    makeBackup(env, { verify: false, only, clock: () => new Date(Date.UTC(year, 0, 1)) })
+
+  await makeIn(2036)
+  await makeIn(2026)
+  const { file, pruned } = await makeIn(2027)
+
+  assert.ok(readdirSync(loadBackups(env).folder).includes(basename(file)))
+  assert.deepEqual(
+    pruned.map(({ createdAt }) => createdAt.slice(0, 4)),
+    ['2026'],
+  )
 })
 
 test('verification with production settings makes no outgoing calls', async (t) => {

@@ -48,7 +48,7 @@ export const backupCommands: Command[] = [
   {
     name: 'backup prune',
     summary:
-      'removes all but the newest BACKUP_KEEP archives, and one a week for BACKUP_KEEP_WEEKS',
+      'removes all but the newest BACKUP_KEEP archives, one a week for BACKUP_KEEP_WEEKS, and the last good one',
     run: (given) => withExitCode(() => prune(given)),
   },
 ]
@@ -158,9 +158,11 @@ async function list({ env }: Given): Promise<Outcome> {
 }
 
 async function prune({ env }: Given): Promise<Outcome> {
-  const { pruneBackups } = await import('@plinth/backup')
+  const { pruneBackups, readRecord } = await import('@plinth/backup')
   const config = loadBackups(env)
-  const pruned = await pruneBackups(config.folder, config)
+  // The newest archives may be those that failed verification.
+  const { succeeded } = await readRecord(config.record)
+  const pruned = await pruneBackups(config.folder, { ...config, spare: succeeded?.file })
   const removed = pruned.map(({ file }) => `removed ${file}`)
   return { text: [...removed, `${pruned.length} removed.`].join('\n'), json: pruned }
 }
