@@ -86,10 +86,14 @@ async function openScratch(folder: string) {
 }
 
 async function sweep(path: string): Promise<void> {
-  const lock = lockFile(join(path, LOCK))
-  if (!lock) return
-  lock.release()
-  await rm(path, { recursive: true, force: true })
+  try {
+    const lock = lockFile(join(path, LOCK))
+    if (!lock) return
+    lock.release()
+    await rm(path, { recursive: true, force: true })
+  } catch {
+    // The service's user can neither open nor remove what root left; root's next run removes it.
+  }
 }
 
 async function databaseFaults(services: ServiceData[]): Promise<string[]> {
