@@ -81,6 +81,10 @@ describe('deploy/, Dockerfile and compose.yaml:', () => {
       assert.match(read(`deploy/${unit}`), /^EnvironmentFile=\/etc\/plinth\/\.env$/m)
   })
 
+  test('the timer verifies its backups, as BACKUP_AT does', () => {
+    assert.match(read('deploy/plinth-backup.service'), /^ExecStart=.* backup create --verify$/m)
+  })
+
   test('containers have minimal privileges and an init', () => {
     const own = /^ {2}plinth:\n(?: {4}.*\n)+/m.exec(read('compose.yaml'))?.[0] ?? ''
     for (const line of [
