@@ -6,6 +6,7 @@ import { fileOf, openConnection } from '../databases/open.ts'
 import { createMark } from '../databases/rows.repository.ts'
 import { tableNames } from '../databases/schema.repository.ts'
 import { MARK, quoted } from '../databases/tables.ts'
+import { BackupError } from '../faults.ts'
 import type { ServiceData } from '../sources/service-data.ts'
 
 /** The target of a restore: a database or a folder of files. */
@@ -147,7 +148,9 @@ function postgresPlace(service: string, url: string): Place {
         `alter schema ${current} rename to ${schema(stamp)}`,
         `create schema ${current}`,
         `create table ${current}.${MARK} (since varchar(40))`,
-      )
+      ).catch((error) => {
+        throw orMissingRight(error, service)
+      })
       return `the schema ${schema(stamp)} of ${service}`
     },
     // Only the tables: the schema may hold views, functions and grants that are not ours.
@@ -168,6 +171,15 @@ function postgresPlace(service: string, url: string): Place {
       )
     },
   }
+}
+
+const INSUFFICIENT_PRIVILEGE = '42501'
+
+/** The role may use the schema without owning it, as before PostgreSQL 15 even the owner of the database does. */
+function orMissingRight(error: Error & { code?: string }, service: string): Error {
+  if (error.code !== INSUFFICIENT_PRIVILEGE) return error
+  const sentence = `The database of ${service} cannot be moved aside: ${error.message}. Use a role with that right, or restore to an empty database.`
+  return new BackupError('refused', sentence, { cause: error })
 }
 
 type Run = Awaited<ReturnType<typeof openConnection>>['run']
