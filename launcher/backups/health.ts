@@ -10,21 +10,30 @@ type BackupHealth = {
     at?: string
     lastSuccess?: { at: string; file: string; bytes: number; seconds: number; verified: boolean }
     lastFailure?: { at: string; reason: string }
+    /** When the last daily backup was due that another node has made. */
+    madeElsewhere?: string
   }
 }
 
 const OLDEST_MS = 26 * 3_600_000
 
-/** Down when the last backup failed, or when a daily backup is configured and the last success is too old. */
+/**
+ * Down when the last backup failed, or when a daily backup is configured and the last success is too old. Of several
+ * nodes one makes the backup, and counts for all.
+ */
 export async function backupHealth(
   { at, record }: BackupConfig,
   clock: Clock = systemClock,
 ): Promise<BackupHealth> {
-  const { succeeded, failed } = await recordAt(record)
-  const details = { at, lastSuccess: succeeded, lastFailure: failed }
-  if (!succeeded && !failed) return { status: 'UNKNOWN', details }
-  const hasFailed = failed !== undefined && !(succeeded && succeeded.at > failed.at)
-  const isOld = at !== undefined && clock().getTime() - Date.parse(succeeded?.at ?? '') > OLDEST_MS
+  const { succeeded, failed, elsewhere } = await recordAt(record)
+  const details = { at, lastSuccess: succeeded, lastFailure: failed, madeElsewhere: elsewhere }
+  const last = [succeeded?.at, elsewhere]
+    .filter((time) => time !== undefined)
+    .sort()
+    .at(-1)
+  if (last === undefined && !failed) return { status: 'UNKNOWN', details }
+  const hasFailed = failed !== undefined && !(last !== undefined && last > failed.at)
+  const isOld = at !== undefined && clock().getTime() - Date.parse(last ?? '') > OLDEST_MS
   return { status: hasFailed || isOld ? 'DOWN' : 'UP', details }
 }
 

@@ -1,6 +1,6 @@
 /** The daily backup, made by one of the nodes that run the suite. */
 import { type ChildProcess, fork } from 'node:child_process'
-import { readRecord, recordFailure, type ServiceData } from '@plinth/backup'
+import { readRecord, recordElsewhere, recordFailure, type ServiceData } from '@plinth/backup'
 import {
   type Clock,
   type Env,
@@ -73,6 +73,7 @@ export function startSchedule(scheduled: Scheduled): Schedule | undefined {
     }
     if (outcome === 'failed') notBefore = clock().getTime() + RETRY_MS
     if (outcome === 'made' || outcome === 'already made') settled = due.getTime()
+    if (outcome === 'already made') await recordElsewhere(config.record, name)
     return outcome === 'made'
   }
   const runDue = () => {

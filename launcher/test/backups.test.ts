@@ -6,7 +6,7 @@ import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { basename, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { readRecord } from '@plinth/backup'
+import { readRecord, recordSuccess } from '@plinth/backup'
 import { identityClient } from '@plinth/client'
 import { loadConfig, openForOperator } from '@plinth/identity'
 import { armFailPoint, createLogger, createServer, newKeyText, systemClock } from '@plinth/kit'
@@ -87,6 +87,33 @@ for (const engine of engines)
       assert.equal(details.lastSuccess?.verified, engine.name === 'sqlite')
     })
   })
+
+test('a node is healthy while another one makes the daily backups', async (t) => {
+  const { startNode, pass } = await startSuite(t, sqlite)
+  const maker = await startNode('maker', { BACKUP_VERIFY: 'off' })
+  const data = `${maker.config.folder}-other`
+  mkdirSync(data)
+  const other = await startNode('other', { SUITE_DATA: data })
+  const succeeded = {
+    at: '2026-11-14T02:30:09.000Z',
+    file: '',
+    bytes: 1,
+    seconds: 1,
+    verified: true,
+  }
+  await recordSuccess(other.config.record, succeeded)
+  const statusAt = async (time: string) =>
+    (await backupHealth(other.config, () => new Date(time))).status
+
+  const before = await statusAt('2026-11-16T06:00:00Z')
+  await maker.runDue()
+  pass(60_000)
+  await other.runDue()
+
+  assert.equal(before, 'DOWN')
+  assert.equal(await statusAt('2026-11-16T06:00:00Z'), 'UP')
+  assert.equal(await statusAt('2026-11-17T06:00:00Z'), 'DOWN')
+})
 
 async function startMonitor(t: TestContext) {
   const pings: string[] = []

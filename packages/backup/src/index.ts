@@ -5,6 +5,7 @@ export { BackupError } from './faults.ts'
 export { type KeptBackup, listBackups, pruneBackups, type Retention } from './kept/archives.ts'
 export {
   readRecord,
+  recordElsewhere,
   recordFailure,
   recordSuccess,
 } from './kept/record.ts'

@@ -14,6 +14,8 @@ export type BackupRecord = {
   }
   /** `file` is set if an archive was made and its verification failed. */
   failed?: { at: string; reason: string; file?: string | undefined }
+  /** When a daily backup was due that another node has made. */
+  elsewhere?: string
   /** Total since the record was created. */
   failures: number
 }
@@ -40,6 +42,13 @@ export async function recordFailure(
 ): Promise<void> {
   const record = await readRecord(file)
   await write(file, { ...record, failed, failures: record.failures + 1 })
+}
+
+export async function recordElsewhere(file: string, due: string): Promise<void> {
+  const record = await readRecord(file)
+  const { succeeded, elsewhere = '' } = record
+  if (due > elsewhere && due > (succeeded?.at ?? ''))
+    await write(file, { ...record, elsewhere: due })
 }
 
 /** Root may make the backup, and a service that runs as another user reports it. */
