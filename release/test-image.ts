@@ -2,7 +2,8 @@
  * `npm run test:image` builds the image, runs it as compose.yaml does and checks health, HEALTHCHECK, login,
  * upload, checkout, data after a restart, drain on SIGTERM, read-only root and non-root user. Skipped if neither
  * docker nor podman works. CONTAINER_COMMAND (`podman --runtime runc`), CONTAINER_BUILD_OPTIONS and
- * CONTAINER_RUN_OPTIONS adapt it to a machine.
+ * CONTAINER_RUN_OPTIONS adapt it to a machine. The latter must not contain `--network`, which is set here, and do not
+ * apply to Compose.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
