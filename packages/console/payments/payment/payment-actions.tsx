@@ -1,10 +1,9 @@
-import type { CheckoutSession, Payment } from '@plinth/client'
+import type { CheckoutSession, Payment, Timeline } from '@plinth/client'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../../shared/components/button.tsx'
 import { CARD } from '../../shared/components/icon.tsx'
 import { Refusal, Success } from '../../shared/components/reply.tsx'
 import { api, newReference } from '../api.ts'
-import type { Timeline } from './timeline.ts'
 
 type ActionProps = { payment: Payment; timeline?: Timeline; onChange(): void }
 

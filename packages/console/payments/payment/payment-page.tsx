@@ -1,4 +1,4 @@
-import type { Payment } from '@plinth/client'
+import type { Payment, Timeline } from '@plinth/client'
 import { useEffect } from 'preact/hooks'
 import { useLoad } from '../../shared/api/use-reply.ts'
 import { Id } from '../../shared/components/code.tsx'
@@ -11,7 +11,7 @@ import { PaymentActions } from './payment-actions.tsx'
 import { PaymentTimeline } from './payment-timeline.tsx'
 import { RefundCard } from './refund-card.tsx'
 import { CheckoutBadge, PaymentBadge } from './status-badges.tsx'
-import { explained, type Timeline } from './timeline.ts'
+import { explained } from './timeline.ts'
 
 export function PaymentPage({ id }: { id: string }) {
   const path = `/api/payments/${encodeURIComponent(id)}`

@@ -1,3 +1,4 @@
+import type { Timeline } from '@plinth/client'
 import { Id } from '../../shared/components/code.tsx'
 import { Badge, Card } from '../../shared/components/page.tsx'
 import { dateText } from '../../shared/wording.ts'
@@ -8,7 +9,6 @@ import {
   type Lane,
   laneOf,
   type Observation,
-  type Timeline,
   wordsOf,
 } from './timeline.ts'
 import './payment-timeline.css'

@@ -1,4 +1,4 @@
-import type { Payment, Refund } from '@plinth/client'
+import type { Payment, Refund, Timeline } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
@@ -10,7 +10,6 @@ import { Table } from '../../shared/components/table.tsx'
 import type { Tone } from '../../shared/components/tone.ts'
 import { minorUnitsOf, moneyText, shortId, typedAmount } from '../../shared/wording.ts'
 import { api, newReference } from '../api.ts'
-import type { Timeline } from './timeline.ts'
 
 type RefundProps = { payment: Payment; timeline?: Timeline; onChange(): void }
 

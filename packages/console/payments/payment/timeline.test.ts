@@ -7,6 +7,12 @@ const seen = (at: string, values: Partial<Observation> = {}): Observation => ({
   source: 'reconcile',
   kind: 'checkout.session',
   subject: 'cs_1',
+  paymentId: null,
+  eventId: null,
+  note: null,
+  anomaly: null,
+  statusBefore: null,
+  statusAfter: null,
   ...values,
 })
 

@@ -1,34 +1,7 @@
+import type { Timeline } from '@plinth/client'
 import { moneyText, withShortIds } from '../../shared/wording.ts'
 
-type Attempt = {
-  reference: string
-  state: string
-  sessionId: string | null
-  expiresAt: string | null
-  url: string | null
-}
-
-/** Everything the service knows about a payment, and why its status is what it is. */
-export type Timeline = {
-  explanation: string
-  anomalies: string[]
-  refundableAmount: number
-  attempts: Attempt[]
-  refunds: { id: string; amount: number; status: string }[]
-  observations: Observation[]
-}
-
-export type Observation = {
-  at: string
-  source: string
-  kind: string
-  subject?: string | null
-  eventId?: string | null
-  note?: string | null
-  anomaly?: string | null
-  statusBefore?: string | null
-  statusAfter?: string | null
-}
+export type Observation = Timeline['observations'][number]
 
 /** Rewrites `PARTIALLY_REFUNDED because … 1000 of 4900 eur went back` the way people write it. */
 export function explained({ explanation }: Timeline): string {
@@ -80,7 +53,7 @@ export function folded(observations: Observation[]): Fold[] {
 
 function isRepeat(first: Observation, next: Observation): boolean {
   const isSame = (['source', 'kind', 'subject', 'note'] as const).every(
-    (name) => (first[name] ?? null) === (next[name] ?? null),
+    (name) => first[name] === next[name],
   )
   return isSame && !next.anomaly && !first.anomaly && changeOf(next) === undefined
 }

@@ -1,4 +1,4 @@
-import type { StoredFile, TemporaryLink } from '@plinth/client'
+import type { Link, StoredFile, TemporaryLink } from '@plinth/client'
 import { useEffect } from 'preact/hooks'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { now } from '../../shared/clock.ts'
@@ -11,17 +11,10 @@ import { Table } from '../../shared/components/table.tsx'
 import { dateText, remainingText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
 
-type KnownLink = {
-  id: number
-  createdAt: string
-  expiresAt: string
-  openedCount?: number
-}
-
 const createLink = (id: number, expiresInSeconds: number) =>
   session.api.post<TemporaryLink>('/file/generate-pre-signed-url', { id, expiresInSeconds })
 
-const listLinks = (id: number) => session.api.get<KnownLink[]>(`/file/${id}/links`)
+const listLinks = (id: number) => session.api.get<Link[]>(`/file/${id}/links`)
 
 const revokeLink = (id: number, linkId: number) => session.api.delete(`/file/${id}/links/${linkId}`)
 
@@ -33,7 +26,7 @@ const PRESETS = [
 ]
 
 export function LinksCard({ file }: { file: StoredFile }) {
-  const links = useLoad<KnownLink[]>(() => listLinks(file.id), [file.id])
+  const links = useLoad<Link[]>(() => listLinks(file.id), [file.id])
   const create = useAction((seconds: number) => createLink(file.id, seconds), links.reload)
   // Opening a link in another tab changes its count.
   useEffect(() => {
@@ -64,7 +57,7 @@ export function LinksCard({ file }: { file: StoredFile }) {
 }
 
 /** A link that has been revoked is no longer in the list. */
-function isLive({ expiresAt }: TemporaryLink, known: KnownLink[] | undefined): boolean {
+function isLive({ expiresAt }: TemporaryLink, known: Link[] | undefined): boolean {
   return !known || known.some((link) => link.expiresAt === expiresAt)
 }
 
@@ -117,7 +110,7 @@ function onThisMachine(url: string): boolean {
   return /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname)
 }
 
-function LinkTable(props: { fileId: number; links: KnownLink[]; onChange(): Promise<void> }) {
+function LinkTable(props: { fileId: number; links: Link[]; onChange(): Promise<void> }) {
   const revoke = useAction((linkId: number) => revokeLink(props.fileId, linkId), props.onChange)
   if (props.links.length === 0) return null
   return (
@@ -130,7 +123,7 @@ function LinkTable(props: { fileId: number; links: KnownLink[]; onChange(): Prom
         columns={[
           { title: 'Made', of: ({ createdAt }) => dateText(createdAt) },
           { title: 'Works for', of: ({ expiresAt }) => lifeLeft(expiresAt), number: true },
-          { title: 'Opened', of: ({ openedCount }) => openedCount ?? 0, number: true },
+          { title: 'Opened', of: ({ openedCount }) => openedCount, number: true },
           {
             title: 'Action',
             of: ({ id }) => (

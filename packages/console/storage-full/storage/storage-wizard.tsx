@@ -1,4 +1,4 @@
-import type { ProviderName, StorageConfig, StorageStatus } from '@plinth/client'
+import type { ProviderName, StorageConfig, StorageStatus, StorageTest } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
 import { useAction } from '../../shared/api/use-reply.ts'
@@ -106,7 +106,7 @@ function stateOf(passed: boolean | undefined, busy: boolean): StepState {
 /** The steps of the server's test up to the first failure, which says what to change. */
 function ProbeSteps({ reply }: { reply?: Reply }) {
   if (!reply) return null
-  const steps: ProbeStep[] = Array.isArray(reply.body?.steps) ? reply.body.steps : []
+  const steps: StorageTest['steps'] = Array.isArray(reply.body?.steps) ? reply.body.steps : []
   return (
     <>
       <Announced>
@@ -124,7 +124,5 @@ function ProbeSteps({ reply }: { reply?: Reply }) {
     </>
   )
 }
-
-type ProbeStep = { name: string; passed: boolean; message: string }
 
 const FOLDERS: Record<ProviderName, string> = { LOCAL: 'local', OBJECT: 'object' }
