@@ -12,7 +12,7 @@ import { killedAt, plinth, plinthHere } from './run-plinth.ts'
 const skip = await s3Missing()
 const s3 = skip ? ({} as S3Server) : await startS3({ after })
 
-test('objects in a bucket are backed up, verified without the bucket and restored, despite kill -9', {
+test('objects in a bucket are backed up encrypted, verified without the bucket and restored, despite kill -9', {
   skip,
 }, async (t) => {
   const { env, folder, backups } = await suiteEnv(t, sqlite)
@@ -33,6 +33,9 @@ test('objects in a bucket are backed up, verified without the bucket and restore
   assert.equal(created.code, 0, created.stderr)
   const { file: archive } = JSON.parse(created.stdout)
   assert.equal(readdirSync(backups).filter((name) => /zst(\.part)?$/.test(name)).length, 1)
+  await killedAt('verify:restored', ['backup', 'verify', archive], env)
+  const decryptedIn = (place = '') => readdirSync(place).filter((name) => /^\.verify-/.test(name))
+  assert.deepEqual([decryptedIn(backups).length, decryptedIn(env.SUITE_DATA).length], [0, 1])
   await suite.storage.remove(id)
   await suite.close()
   const target = {

@@ -108,7 +108,9 @@ export function verified(
   file: string,
   { clock = systemClock, show }: Pick<Make, 'clock' | 'show'>,
 ) {
-  const { folder, passphrase } = loadBackups(env)
+  const { folder: archives, dataFolder, passphrase } = loadBackups(env)
+  // A passphrase protects the archives from those who can read their folder, so nothing is decrypted there.
+  const folder = passphrase === undefined ? archives : dataFolder
   const scratch = (place: string, names: string[]) => scratchIn(env, place, names)
   return verifyBackup(file, { folder, clock, scratchIn: scratch, passphrase, show })
 }
