@@ -158,6 +158,19 @@ for (const engine of engines) {
       await mailTo(api, ALICE.email, 'password-change-required')
     })
 
+    test('a required new password is not the old one in another encoding', async (t) => {
+      const { api, token, userId } = await startWithAlice(t, { engine })
+      const admin = { token: await adminToken(api) }
+      await api.post(`/api/users/${userId}/require-password-change`, REASON, admin)
+      const fullWidth = ALICE.password.replace('c', '\uff43')
+      const change = { currentPassword: ALICE.password, newPassword: fullWidth }
+
+      const { status, body } = await api.post('/api/users/me/password', change, { token })
+
+      const errors = ['newPassword: must not be the current password']
+      assert.deepEqual([status, body.errors], [400, errors])
+    })
+
     test('a reason may have several lines, but no other control characters', async (t) => {
       const { api, userId } = await startWithAlice(t, { engine })
       const token = await adminToken(api)

@@ -39,7 +39,7 @@ export async function changeOwnPassword(
 ): Promise<void> {
   const owner = await requireUser(accounts, Number(caller.userId))
   await refuseGuessable(accounts, owner, newPassword, 'newPassword')
-  if (owner.passwordExpired && newPassword === currentPassword)
+  if (owner.passwordExpired && isSame(newPassword, currentPassword))
     throw validationFailed(['newPassword: must not be the current password'])
   const proof = { password: currentPassword, field: 'currentPassword', event: 'PASSWORD_CHANGED' }
   await withOwnPassword(accounts, caller, proof, origin, {
@@ -51,6 +51,15 @@ export async function changeOwnPassword(
       await recordEvent({ ...accounts, db }, { event: proof.event, ...who }, origin)
     },
   })
+}
+
+// Normalising hostile text takes quadratic time, and no password is longer.
+const LONGEST_COMPARED = 2048
+
+/** As they are hashed: encodings do not count. */
+function isSame(newPassword: string, currentPassword: string): boolean {
+  if (currentPassword.length > LONGEST_COMPARED) return false
+  return newPassword.normalize('NFKC') === currentPassword.normalize('NFKC')
 }
 
 type PasswordProof = { password: string; field: string; event: string }
