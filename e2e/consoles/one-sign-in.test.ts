@@ -164,6 +164,21 @@ describe('one sign-in', { skip }, () => {
     await page.getByRole('row', { name: /USER_DISABLED.*admin.*user/ }).waitFor()
   })
 
+  test('is offered on every page over one connection to the other console', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(`${suite.landingUrl}/storage`))
+    const offer = page.getByText('Identity accounts work here, too').first()
+
+    for (const path of ['users', 'audit', 'users', 'audit']) {
+      await goTo(page, path)
+      await offer.waitFor()
+    }
+
+    const locks = await page.evaluate<string[]>(
+      `navigator.locks.query().then(({ held }) => held.map(({ name }) => name))`,
+    )
+    assert.equal(locks.filter((name) => name.includes('/identity/')).length, 1, locks.join('\n'))
+  })
+
   test('works for payments on the same origin, in every tab and after a reload, until it ends', async (t) => {
     const address = consoleOf(`${suite.landingUrl}/payments`, 'payments')
     const page = await openConsole(t, browser, address)

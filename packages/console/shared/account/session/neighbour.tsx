@@ -14,10 +14,10 @@ export function ContinueAs({ session, only }: { session: Session; only?: boolean
   const username = useSignal<string | undefined>(undefined)
   const here = console !== undefined && isHere(console)
   useEffect(() => {
-    if (console && here)
-      watchNeighbour(console, (found) => {
-        username.value = found
-      })
+    if (!console || !here) return
+    return watchNeighbour(console, (found) => {
+      username.value = found
+    })
   }, [console, here, username])
   if (!console) return null
   if (username.value)

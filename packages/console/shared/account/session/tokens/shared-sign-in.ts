@@ -58,15 +58,32 @@ export function shareSignIn(take: (kept: Kept | undefined) => void) {
   return { kept, restored, neighbour, continueFrom, leave }
 }
 
-/** Reports who is signed in at another console of this origin, now and whenever it changes. */
-export async function watchNeighbour(
+type Watcher = (kept: Kept | undefined) => void
+type Watched = { kept: KeptTokens; watchers: Set<Watcher> }
+
+/** One for each console: a connection to its worker lasts as long as the page. */
+const watched = new Map<string, Watched>()
+
+/** Reports who is signed in at another console of this origin, now and whenever it changes, until it is stopped. */
+export function watchNeighbour(
   console: string,
   onChange: (username: string | undefined) => void,
-): Promise<void> {
-  const nameIn = (kept: Kept | undefined) =>
-    kept && claimsOf(decodeToken(kept.pair.accessToken)).username
-  const kept = openKept<Kept>(workerOf(console), (value) => onChange(nameIn(value)))
-  onChange(nameIn(await kept.read()))
+): () => void {
+  const { kept, watchers } = watched.get(console) ?? connectTo(console)
+  const tell: Watcher = (value) =>
+    onChange(value && claimsOf(decodeToken(value.pair.accessToken)).username)
+  watchers.add(tell)
+  kept.read().then((value) => watchers.has(tell) && tell(value))
+  return () => void watchers.delete(tell)
+}
+
+function connectTo(console: string): Watched {
+  const watchers = new Set<Watcher>()
+  const kept = openKept<Kept>(workerOf(console), (value) => {
+    for (const tell of watchers) tell(value)
+  })
+  watched.set(console, { kept, watchers })
+  return { kept, watchers }
 }
 
 function pairIn(value: Remembered | undefined): Kept | undefined {
