@@ -266,7 +266,8 @@ describe('plinth listen and plinth trigger', () => {
   test('report wrong arguments', async (t) => {
     const env = foldersOf(t)
     const to = ['--forward-to', 'http://localhost:9']
-    const [unknown, production, target, url, key] = await Promise.all([
+    const [silent, unknown, production, target, url, key] = await Promise.all([
+      plinth(['trigger', 'file.uploaded', '--service', 'storage-key'], { env }),
       plinth(['trigger', 'payment.lost'], { env }),
       plinth(['trigger', 'payment.paid'], { env: { ...env, NODE_ENV: 'production' } }),
       plinth(['listen', '--forward-to', 'localhost:3000'], { env }),
@@ -275,7 +276,8 @@ describe('plinth listen and plinth trigger', () => {
     ])
 
     assert.deepEqual([unknown.code, production.code, target.code], [64, 1, 64])
-    assert.deepEqual([url.code, key.code], [64, 66])
+    assert.deepEqual([url.code, key.code, silent.code], [64, 66, 64])
+    assert.equal(silent.stderr, 'storage-key publishes no events.\n')
     assert.match(url.stderr, /^--url foo: expected an address such as https:/)
     assert.match(key.stderr, /^--key-file \/nowhere cannot be read: there is no such file\.$/m)
     assert.match(unknown.stderr, /payment\.lost: payments has payment\.created, payment\.paid/)

@@ -20,10 +20,12 @@ export const trigger: Command = {
         EXIT.failed,
         'A sample event would look like a real one in production.',
       )
-    const { publishSample, close } = await openService(service, given.env)
-    if (!publishSample) throw new CommandError(EXIT.usage, `${service} publishes no events.`)
-    const id = await publishSample(type)
-    await close()
+    // The key edition need not have a database to open.
+    const opened = service === 'storage-key' ? undefined : await openService(service, given.env)
+    if (!opened?.publishSample)
+      throw new CommandError(EXIT.usage, `${service} publishes no events.`)
+    const id = await opened.publishSample(type)
+    await opened.close()
     return { text: id, json: { id, type, service } }
   },
 }
