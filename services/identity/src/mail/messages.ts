@@ -17,6 +17,7 @@ export type Details = Record<string, string>
 type Message = { subject: string; text: string[] }
 
 type Texts = {
+  language: Language
   closing: string[]
   /** Replaces a closing line with the address or browser if those would be an administrator's. */
   administrator: string
@@ -31,7 +32,11 @@ export type Messages = Record<Language, Texts>
 
 /** The texts of each language. A file in the template folder overrides the mails it contains. */
 export function readMessages({ templateFolder }: MailSettings): Messages {
-  const messages: Messages = { en, de, es }
+  const messages: Messages = {
+    en: { ...en, language: 'en' },
+    de: { ...de, language: 'de' },
+    es: { ...es, language: 'es' },
+  }
   for (const language of LANGUAGES) {
     const file = templateFolder && join(templateFolder, `${language}.json`)
     if (!file || !existsSync(file)) continue
@@ -60,7 +65,7 @@ function parse(file: string): Partial<Texts> {
 
 /** Renders a mail as plain text and as HTML with the same content. Values are escaped in the HTML. */
 export function renderMail(
-  { administrator, closing, mails }: Texts,
+  { language, administrator, closing, mails }: Texts,
   kind: MailKind,
   given: Details,
   colour = 'transparent',
@@ -80,7 +85,7 @@ export function renderMail(
   return {
     subject: fill(message.subject, { app: details.app ?? '' }),
     text: `${paragraphs.map((paragraph) => fill(paragraph, details)).join('\n\n')}\n`,
-    html: `<!doctype html><html><body style="font-family:sans-serif;font-size:16px;line-height:1.5;overflow-wrap:anywhere;max-width:34em;margin:2em auto;padding:1em;border-top:4px solid ${colour}">${paragraphs.map((paragraph) => htmlOf(paragraph, details)).join('\n')}</body></html>`,
+    html: `<!doctype html><html lang="${language}"><body style="font-family:sans-serif;font-size:16px;line-height:1.5;overflow-wrap:anywhere;max-width:34em;margin:2em auto;padding:1em;border-top:4px solid ${colour}">${paragraphs.map((paragraph) => htmlOf(paragraph, details)).join('\n')}</body></html>`,
   }
 }
 
