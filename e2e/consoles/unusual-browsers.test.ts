@@ -137,6 +137,21 @@ describe('in a browser unlike ours', { skip }, () => {
     }
   })
 
+  test('that prints, only the page itself is on paper, and all of it', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('payments'), 'checkout'), {
+      viewport: { width: 1123, height: 400 },
+    })
+    await page.getByRole('button', { name: 'Create the checkout' }).waitFor()
+    await page.emulateMedia({ media: 'print' })
+
+    assert.equal(await page.getByRole('navigation', { name: 'Pages' }).isVisible(), false)
+    assert.equal(await page.locator('.inspector').isVisible(), false)
+    assert.equal(
+      await page.evaluate('document.documentElement.scrollHeight'),
+      await page.evaluate('document.querySelector(".main").scrollHeight'),
+    )
+  })
+
   test('with the colours of a high-contrast theme, what only a colour shows can be seen', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), {
       viewport: LAPTOP,
