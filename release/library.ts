@@ -35,8 +35,8 @@ export type Authorize = (
 
 export type ServiceOptions = {
   /** The same names as the environment variables in `.env.example`; `process.env` is not read. */
-  settings?: Record<string, string>
-  authorize?: Authorize
+  settings?: Record<string, string> | undefined
+  authorize?: Authorize | undefined
 }
 
 export type Service = {

@@ -7,14 +7,18 @@ import { verifyWebhook } from '@plinth/client/webhooks'
 
 export type Urls = { identity: string; storage: string; storageKey: string; payments: string }
 
+/** What a program may have or not, such as a service key from the environment. */
+type Given = { key?: string; email?: string; size?: number; signal?: AbortSignal }
+
 /** An integrator's program that uses each service once. Returns what it saw. */
-export async function main(urls: Urls, name: string): Promise<unknown[]> {
-  const identity = identityClient(urls.identity)
+export async function main(urls: Urls, name: string, given: Given = {}): Promise<unknown[]> {
+  const { key, email, size, signal } = given
+  const identity = identityClient(urls.identity, { accessToken: key })
   const password = 'a long enough password'
   await identity.register({ username: name, email: `${name}@localhost`, password })
   await identity.logIn(name, password)
   const { username } = await identity.me()
-  const refused: ProblemError = await identity.users().catch((error) => error)
+  const refused: ProblemError = await identity.users({ size }).catch((error) => error)
 
   const storage = storageClient(urls.storage)
   await storage.logIn('user', 'password123123')
@@ -23,7 +27,7 @@ export async function main(urls: Urls, name: string): Promise<unknown[]> {
   const onProgress = ({ loaded }: { loaded: number }) => {
     sent = loaded
   }
-  const stored = await storage.upload(file, 'hello.pdf', { onProgress })
+  const stored = await storage.upload(file, 'hello.pdf', { onProgress, signal })
   const text = await (await storage.download(stored.id)).text()
 
   const flat = storageKeyClient(urls.storageKey, 'storage-local-dev-key')
@@ -32,7 +36,8 @@ export async function main(urls: Urls, name: string): Promise<unknown[]> {
 
   const payments = paymentsClient(urls.payments)
   const words = { description: 'A book', businessReference: name, attemptReference: '1' }
-  const checkout = await payments.checkOut({ amount: 1000, currency: 'EUR', ...words })
+  const order = { amount: 1000, currency: 'EUR', ...words, customerEmail: email }
+  const checkout = await payments.checkOut(order)
   const { status } = await payments.payment(checkout.paymentId)
 
   const forged = { secrets: 'whsec_c2VjcmV0', headers: {}, body: '{}' }

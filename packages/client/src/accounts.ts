@@ -46,23 +46,27 @@ export type Page<T> = {
   empty: boolean
 }
 
-export type PageQuery = { page?: number; size?: number; sort?: string[] }
+export type PageQuery = {
+  page?: number | undefined
+  size?: number | undefined
+  sort?: string[] | undefined
+}
 
 /** `after: next` gets the next page of a search, which takes no `page` and no `sort`. */
 export type UserQuery = PageQuery & {
   /** The beginning of the username or of the e-mail address. */
-  q?: string
-  role?: string
-  enabled?: boolean
-  verified?: boolean
-  createdFrom?: string
-  createdTo?: string
+  q?: string | undefined
+  role?: string | undefined
+  enabled?: boolean | undefined
+  verified?: boolean | undefined
+  createdFrom?: string | undefined
+  createdTo?: string | undefined
   /** Whether a sign-in needs a second factor. */
-  mfa?: boolean
+  mfa?: boolean | undefined
   /** Days such as `2030-01-01`; a user who was never seen counts as before all of them. */
-  lastSeenFrom?: string
-  lastSeenTo?: string
-  after?: string
+  lastSeenFrom?: string | undefined
+  lastSeenTo?: string | undefined
+  after?: string | undefined
 }
 
 /** Only a search has `next`; its totals are counted up to 10,000. */
@@ -70,12 +74,12 @@ export type UserPage = Page<UserSummary> & { next?: string | null }
 
 export type AuditQuery = PageQuery & {
   /** Who did it, or to whom it was done. */
-  user?: string
-  event?: string
+  user?: string | undefined
+  event?: string | undefined
 }
 
 /** Why an administrator does it; recorded in the audit. */
-export type Reason = { reason?: string }
+export type Reason = { reason?: string | undefined }
 
 export type Registration = { username: string; email: string; password: string }
 
@@ -111,7 +115,7 @@ export type AccountCalls = {
   user(id: number): Promise<UserDetails>
   updateUser(
     id: number,
-    change: { enabled?: boolean; roles?: string[] } & Reason,
+    change: { enabled?: boolean | undefined; roles?: string[] | undefined } & Reason,
   ): Promise<UserSummary>
   sessionsOfUser(id: number): Promise<OwnSession[]>
   endSessionsOfUser(id: number, reason: string): Promise<void>

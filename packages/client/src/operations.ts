@@ -80,8 +80,8 @@ export type IssuedServiceKey = ServiceKey & { secret: string }
 export type ServiceKeyRequest = {
   name: string
   scopes: string[]
-  allowedCidrs?: string[]
-  lifetimeDays?: number
+  allowedCidrs?: string[] | undefined
+  lifetimeDays?: number | undefined
 }
 
 /** For administrators. */
@@ -118,7 +118,11 @@ export type WebhookEndpoint = {
   lastSuccessAt: string | null
 }
 
-export type WebhookEndpointRequest = { url: string; description?: string; types?: string[] }
+export type WebhookEndpointRequest = {
+  url: string
+  description?: string | undefined
+  types?: string[] | undefined
+}
 
 export type Delivery = {
   endpointId: string
@@ -148,17 +152,17 @@ export type EventForward = {
 
 export type EventQuery = {
   /** The id of the event that was read last. */
-  after?: string
+  after?: string | undefined
   /** Separated by commas. */
-  types?: string
-  subject?: string
-  since?: string
+  types?: string | undefined
+  subject?: string | undefined
+  since?: string | undefined
 }
 
 export type EventListQuery = EventQuery & {
-  state?: 'pending' | 'done' | 'failed'
-  order?: 'asc' | 'desc'
-  limit?: number
+  state?: 'pending' | 'done' | 'failed' | undefined
+  order?: 'asc' | 'desc' | undefined
+  limit?: number | undefined
 }
 
 export type EventCalls = {
@@ -170,7 +174,7 @@ export type EventCalls = {
   webhookEndpoint(id: string): Promise<WebhookEndpoint>
   changeWebhookEndpoint(
     id: string,
-    change: Partial<WebhookEndpointRequest> & { state?: 'active' | 'paused' },
+    change: Partial<WebhookEndpointRequest> & { state?: 'active' | 'paused' | undefined },
   ): Promise<WebhookEndpoint>
   deleteWebhookEndpoint(id: string): Promise<void>
   webhookSecret(id: string): Promise<{ secret: string }>
@@ -179,7 +183,7 @@ export type EventCalls = {
   testWebhookEndpoint(id: string): Promise<{ eventId: string }>
   recoverWebhookEndpoint(
     id: string,
-    span: { since: string; until?: string; failedOnly?: boolean },
+    span: { since: string; until?: string | undefined; failedOnly?: boolean | undefined },
   ): Promise<{ count: number }>
   /** `after: next` gets the next page. */
   events(query?: EventListQuery): Promise<{ items: WebhookEvent[]; next: string | null }>

@@ -13,9 +13,9 @@ export type Metadata = Record<string, string>
 
 export type CustomerRequest = {
   email: string
-  name?: string
-  description?: string
-  metadata?: Metadata
+  name?: string | undefined
+  description?: string | undefined
+  metadata?: Metadata | undefined
 }
 
 export type Customer = {
@@ -27,7 +27,11 @@ export type Customer = {
 }
 
 /** The provider matches whole addresses only. */
-export type CustomerQuery = { email?: string; after?: string; size?: number }
+export type CustomerQuery = {
+  email?: string | undefined
+  after?: string | undefined
+  size?: number | undefined
+}
 
 export type CheckoutRequest = {
   /** In the currency's minor unit. */
@@ -36,12 +40,12 @@ export type CheckoutRequest = {
   description: string
   businessReference: string
   attemptReference: string
-  customerEmail?: string
-  providerCustomerId?: string
-  metadata?: Metadata
+  customerEmail?: string | undefined
+  providerCustomerId?: string | undefined
+  metadata?: Metadata | undefined
   /** At an origin that the service allows; by default its own pages. */
-  successUrl?: string
-  cancelUrl?: string
+  successUrl?: string | undefined
+  cancelUrl?: string | undefined
 }
 
 export type CheckoutSession = { paymentId: string; checkoutSessionId: string; checkoutUrl: string }
@@ -63,10 +67,10 @@ export type Payment = {
 }
 
 export type RefundRequest = {
-  amount?: number
-  reason?: 'DUPLICATE' | 'FRAUDULENT' | 'REQUESTED_BY_CUSTOMER'
+  amount?: number | undefined
+  reason?: 'DUPLICATE' | 'FRAUDULENT' | 'REQUESTED_BY_CUSTOMER' | undefined
   reference: string
-  metadata?: Metadata
+  metadata?: Metadata | undefined
 }
 
 export type Refund = {
@@ -161,7 +165,9 @@ export type PaymentCalls = {
 
 /** For operators: the service answers these only if it is configured to. */
 export type PaymentOperationsCalls = {
-  payments(query?: PageQuery & { businessReference?: string }): Promise<Page<ListedPayment>>
+  payments(
+    query?: PageQuery & { businessReference?: string | undefined },
+  ): Promise<Page<ListedPayment>>
   timeline(paymentId: string): Promise<Timeline>
   /** Asks the provider about the payment now. */
   checkPayment(paymentId: string): Promise<void>
@@ -169,7 +175,7 @@ export type PaymentOperationsCalls = {
   customers(query?: CustomerQuery): Promise<{ customers: Customer[]; next: string | null }>
   audit(query?: PageQuery): Promise<Page<Omit<AuditEvent, 'result'>>>
   webhookEvents(
-    query?: PageQuery & { status?: string; type?: string },
+    query?: PageQuery & { status?: string | undefined; type?: string | undefined },
   ): Promise<Page<ProviderEvent>>
   webhookEvent(id: string): Promise<ReceivedProviderEvent>
   retryWebhookEvent(id: string): Promise<ProviderEventResult>

@@ -106,9 +106,9 @@ export type ObjectSettings = {
   endpoint: string
   region: string
   bucket: string
-  accessKey?: string
-  secretKey?: string
-  pathStyleAccess?: boolean
+  accessKey?: string | undefined
+  secretKey?: string | undefined
+  pathStyleAccess?: boolean | undefined
 }
 
 export type StorageTest = {
@@ -145,7 +145,7 @@ export type Move = {
 export type FileCalls = {
   upload(file: Blob, filename: string, options?: UploadOptions): Promise<StoredFile>
   /** `ownerId` is for administrators: the files of one owner. */
-  files(query?: { page?: number; size?: number; ownerId?: string }): Promise<StoredFile[]>
+  files(query?: Omit<PageQuery, 'sort'> & { ownerId?: string | undefined }): Promise<StoredFile[]>
   file(id: number): Promise<StoredFile>
   /** The response, so that its body can be streamed. It resumes when the connection breaks. */
   download(id: number, options?: DownloadOptions): Promise<Response>
@@ -156,7 +156,7 @@ export type FileCalls = {
   /** Deletes the file for everyone, but keeps its bytes for a while. */
   removeRestorably(id: number): Promise<RestorableFile>
   /** The files that can still be restored, last deleted first. */
-  deletedFiles(query?: PageQuery & { ownerId?: string }): Promise<Page<RestorableFile>>
+  deletedFiles(query?: PageQuery & { ownerId?: string | undefined }): Promise<Page<RestorableFile>>
   restore(id: number): Promise<StoredFile>
   createLink(id: number, expiresInSeconds: number): Promise<TemporaryLink>
   links(id: number): Promise<Link[]>

@@ -103,9 +103,9 @@ export type WebhookRequest = {
   /** Exactly as received, byte for byte. */
   body: string | Uint8Array
   /** How far the sender's clock may differ from ours. Default 300. */
-  toleranceSeconds?: number
+  toleranceSeconds?: number | undefined
   /** Unix seconds. */
-  now?: () => number
+  now?: (() => number) | undefined
 }
 
 const PREFIX = /^whsec_/

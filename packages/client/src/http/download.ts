@@ -1,7 +1,10 @@
 import { ConnectionError, TimeoutError } from './errors.ts'
 import type { Send } from './request.ts'
 
-export type DownloadOptions = { headers?: Record<string, string>; signal?: AbortSignal }
+export type DownloadOptions = {
+  headers?: Record<string, string> | undefined
+  signal?: AbortSignal | undefined
+}
 
 const MAX_TRIES_WITHOUT_PROGRESS = 4
 const STALLED_MS = 30_000

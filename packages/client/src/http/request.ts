@@ -3,14 +3,14 @@ import { transmit } from './transmit.ts'
 
 export type ClientOptions = {
   /** How long to wait for an answer; upload progress restarts the time. Default 30 s. */
-  timeoutMs?: number
+  timeoutMs?: number | undefined
   /** How often a call that is safe to repeat is retried. Default 2. */
-  retries?: number
+  retries?: number | undefined
   /** The delay before the first retry; it doubles each time, up to 8 s. Default 500. */
-  retryDelayMs?: number
+  retryDelayMs?: number | undefined
   /** A service key, or a function that returns an access token, for calls without a session. */
-  accessToken?: string | (() => string | undefined | Promise<string | undefined>)
-  fetch?: typeof fetch
+  accessToken?: string | (() => string | undefined | Promise<string | undefined>) | undefined
+  fetch?: typeof fetch | undefined
 }
 
 export type Call = {

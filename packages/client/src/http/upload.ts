@@ -2,9 +2,9 @@ import type { Call } from './request.ts'
 
 export type UploadOptions = {
   /** Called with the bytes of the file sent so far. */
-  onProgress?(progress: { loaded: number; total: number }): void
+  onProgress?: ((progress: { loaded: number; total: number }) => void) | undefined
   /** Cancels the upload. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { OpenSession, Reason, UserSummary } from '../accounts.ts'
 import { jsonOf, nothingOf } from '../http/request.ts'
 
-export type Invitation = { username: string; email: string; roles?: string[] } & Reason
+export type Invitation = { username: string; email: string; roles?: string[] | undefined } & Reason
 
 /** Accounts from creation to erasure. Calls that take a reason are for administrators. */
 export type LifecycleCalls = {

@@ -57,7 +57,7 @@ export type FactorCalls = {
 export type RecoveryCalls = {
   requestPasswordReset(email: string): Promise<{ message: string }>
   confirmPasswordReset(
-    proof: MailProof & { totp?: string; recoveryCode?: string },
+    proof: MailProof & { totp?: string | undefined; recoveryCode?: string | undefined },
     newPassword: string,
   ): Promise<void>
   verifyEmail(proof: MailProof): Promise<void>
@@ -84,7 +84,7 @@ export type RecoveryCalls = {
   resetPasswordOfUser(
     id: number,
     reason: string,
-    options?: { keepPasskeys?: boolean },
+    options?: { keepPasskeys?: boolean | undefined },
   ): Promise<void>
   resendVerificationOfUser(id: number, reason: string): Promise<void>
   accountBrand(): Promise<{

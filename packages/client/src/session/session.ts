@@ -5,9 +5,9 @@ import { inTurn, isSame, pairOfOtherTab } from './turns.ts'
 
 export type SessionOptions = {
   /** In memory by default. */
-  store?: TokenStore
+  store?: TokenStore | undefined
   /** Milliseconds since 1970. */
-  now?: () => number
+  now?: (() => number) | undefined
 }
 
 /** A call that contains a token of the pair it is sent with. */
