@@ -88,10 +88,9 @@ export function sessionRoutes(server: Server, accounts: Accounts, guard: Account
       response: { 204: noContent },
       problems: [sessionUnknown],
     },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       const id = pathId(request.params.id, { unknown: sessionUnknown })
       await endOwnSession(accounts, request.caller, id, originOf(request))
-      return reply.code(204).send()
     },
   })
 }

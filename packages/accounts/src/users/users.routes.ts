@@ -113,10 +113,8 @@ export function userRoutes(
       response: { 204: noContent },
       problems: [tooManyFailures, passwordQueueFull],
     },
-    handler: async (request, reply) => {
-      await changeOwnPassword(accounts, request.caller, request.body, originOf(request))
-      return reply.code(204).send()
-    },
+    handler: (request) =>
+      changeOwnPassword(accounts, request.caller, request.body, originOf(request)),
   })
 
   administrationRoutes(server, accounts, guard)
@@ -199,10 +197,9 @@ function accessRoutes(server: Server, accounts: Accounts, guard: AccountGuard): 
       response: { 204: noContent },
       problems: [userUnknown],
     },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       const userId = pathId(request.params.id, { unknown: userUnknown })
       await endSessions(accounts, userId, 'all', byCaller(request))
-      return reply.code(204).send()
     },
   })
 
@@ -218,11 +215,10 @@ function accessRoutes(server: Server, accounts: Accounts, guard: AccountGuard): 
       response: { 204: noContent },
       problems: [userUnknown, sessionUnknown],
     },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       const userId = pathId(request.params.id, { unknown: userUnknown })
       const id = pathId(request.params.sessionId, { unknown: sessionUnknown })
       await endSessions(accounts, userId, { id }, byCaller(request))
-      return reply.code(204).send()
     },
   })
 }

@@ -113,7 +113,7 @@ export function endpointRoutes(server: Server, events: Events, guards: EventGuar
     handler: async (request, reply) => {
       const made = await createEndpoint(events, request.body, actorOf(request))
       const path = `${basePathOf(request)}/api/webhooks/endpoints/${made.endpoint.id}`
-      reply.code(201).header('location', path)
+      reply.header('location', path)
       return { ...made.endpoint, secret: made.secret }
     },
   })
@@ -172,10 +172,7 @@ function changeRoutes(server: Server, events: Events, guards: EventGuards): void
       response: { 204: noContent },
       problems,
     },
-    handler: async (request, reply) => {
-      await removeEndpoint(events, request.params.id, actorOf(request))
-      return reply.code(204).send()
-    },
+    handler: (request) => removeEndpoint(events, request.params.id, actorOf(request)),
   })
 }
 
@@ -222,10 +219,9 @@ function secretRoutes(server: Server, events: Events, { admin }: EventGuards): v
       response: { 202: Type.Object({ eventId: Type.String() }, { title: 'SentTest' }) },
       problems: [endpointMissing, endpointNotActive],
     },
-    handler: async (request, reply) => {
-      reply.code(202)
-      return { eventId: await testEndpoint(events, request.params.id, actorOf(request)) }
-    },
+    handler: async (request) => ({
+      eventId: await testEndpoint(events, request.params.id, actorOf(request)),
+    }),
   })
 }
 

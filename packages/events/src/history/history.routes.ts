@@ -169,10 +169,9 @@ function repeatRoutes(server: Server, events: Events, { write }: EventGuards): v
       response: { 202: CountReply },
       problems: [eventMissing, endpointMissing, endpointNotActive],
     },
-    handler: async ({ params, body }, reply) => {
-      reply.code(202)
-      return { count: await replayEvent(events, params.id, body.endpointId) }
-    },
+    handler: async ({ params, body }) => ({
+      count: await replayEvent(events, params.id, body.endpointId),
+    }),
   })
 
   server.post('/api/webhooks/endpoints/:id/recover', {
@@ -186,8 +185,7 @@ function repeatRoutes(server: Server, events: Events, { write }: EventGuards): v
       response: { 202: CountReply },
       problems: [endpointMissing, endpointNotActive],
     },
-    handler: async ({ params, body: { since, until, failedOnly } }, reply) => {
-      reply.code(202)
+    handler: async ({ params, body: { since, until, failedOnly } }) => {
       const span = { since: new Date(since), until: until ? new Date(until) : undefined }
       return { count: await recoverEndpoint(events, params.id, { ...span, failedOnly }) }
     },
@@ -208,10 +206,7 @@ function forwardRoutes(server: Server, events: Events, { read }: EventGuards): v
       response: { 204: noContent },
       problems: [eventMissing],
     },
-    handler: async ({ params, body }, reply) => {
-      await recordForward(events, params.id, body)
-      return reply.code(204).send()
-    },
+    handler: ({ params, body }) => recordForward(events, params.id, body),
   })
 }
 

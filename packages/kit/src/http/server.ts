@@ -30,6 +30,7 @@ import {
 } from './hooks/bodies.ts'
 import { measureRequests } from './hooks/measure.ts'
 import {
+  answerAsDeclared,
   answerUnknownRoutes,
   logRequest,
   logsRequests,
@@ -85,6 +86,7 @@ export function createServer(options: ServerOptions): Server {
   server.decorate('api', undefined)
   server.addHook('onRoute', (route) => {
     ownSegments.add(firstSegment(route.url))
+    answerAsDeclared(route)
     server.operations.push(...operationsOf(route))
     if (route.schema) route.schema = schemaForFramework(route.schema)
   })

@@ -68,10 +68,8 @@ export function serviceKeyRoutes(
       body: keyBody(keys.scopes),
       response: { 201: IssuedReply },
     },
-    handler: async (request, reply) => {
-      reply.code(201)
-      return withSecret(await createServiceKey(keys, request.body, actorOf(request)))
-    },
+    handler: async (request) =>
+      withSecret(await createServiceKey(keys, request.body, actorOf(request))),
   })
 
   server.get('/api/service-keys', {
@@ -97,9 +95,8 @@ export function serviceKeyRoutes(
       response: { 201: IssuedReply },
       problems: [keyUnknown, keyEnded],
     },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       const change = { ...request.body, by: actorOf(request) }
-      reply.code(201)
       return withSecret(await rotateServiceKey(keys, idIn(request.params), change))
     },
   })
@@ -114,10 +111,7 @@ export function serviceKeyRoutes(
       response: { 204: noContent },
       problems: [keyUnknown],
     },
-    handler: async (request, reply) => {
-      await revokeServiceKey(keys, idIn(request.params), actorOf(request))
-      return reply.code(204).send()
-    },
+    handler: (request) => revokeServiceKey(keys, idIn(request.params), actorOf(request)),
   })
 }
 

@@ -96,10 +96,7 @@ export function mailRoutes(
       response: { 202: bareReply({ description: 'Queued' }) },
       problems: [mailUnknown, mailNotFailed],
     },
-    handler: async (request, reply) => {
-      await sendAgain(outbox, request.params.id, byCaller(request))
-      return reply.code(202).send()
-    },
+    handler: (request) => sendAgain(outbox, request.params.id, byCaller(request)),
   })
 
   server.get('/api/mail/templates', {

@@ -73,10 +73,7 @@ export function checkoutRoutes(server: Server, payments: Payments, guard: Paymen
       ],
     },
     onRequest: guard.write,
-    handler: ({ body }, reply) => {
-      reply.code(201)
-      return openCheckout(payments, requestOf(body))
-    },
+    handler: ({ body }) => openCheckout(payments, requestOf(body)),
   })
 }
 

@@ -73,14 +73,13 @@ export function customerRoutes(server: Server, payments: Payments, guard: Paymen
       problems: [providerNotConfigured, ...CALL_PROBLEMS],
     },
     onRequest: guard.write,
-    handler: async ({ body, headers, caller }, reply) => {
+    handler: async ({ body, headers, caller }) => {
       const customer = {
         email: body.email.trim(),
         name: textOrNull(body.name),
         description: textOrNull(body.description),
         metadata: metadataOrNone(body.metadata),
       }
-      reply.code(201)
       const idempotencyKey = headers['idempotency-key']
       return createCustomer(payments, customer, { callerId: caller.userId, idempotencyKey })
     },

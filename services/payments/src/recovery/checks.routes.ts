@@ -24,9 +24,6 @@ export function checkRoutes(server: Server, payments: Payments, guard: PaymentGu
       ],
     },
     onRequest: guard.retry,
-    handler: async ({ params }, reply) => {
-      await checkPayment(payments, params.id.toLowerCase())
-      return reply.code(204).send()
-    },
+    handler: ({ params }) => checkPayment(payments, params.id.toLowerCase()),
   })
 }

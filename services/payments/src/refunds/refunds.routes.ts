@@ -84,9 +84,8 @@ export function refundRoutes(server: Server, payments: Payments, guard: PaymentG
       ],
     },
     onRequest: guard.refund,
-    handler: ({ params, body, caller, ip, id }, reply) => {
+    handler: ({ params, body, caller, ip, id }) => {
       const requester = { actor: nameInAudit(caller), address: ip, requestId: id }
-      reply.code(201)
       return refundPayment(payments, params.id.toLowerCase(), requestOf(body), requester)
     },
   })

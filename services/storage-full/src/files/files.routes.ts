@@ -75,7 +75,7 @@ export function uploadRoute(server: Server, storage: Storage, write: Guard): voi
         await using upload = await receive(request, reply, storage)
         const file = await storeFile(storage, request.caller, upload, startedAt)
         countBytes({}, file.sizeBytes)
-        reply.code(201).header('location', `${basePathOf(request)}/file/info/${file.id}`)
+        reply.header('location', `${basePathOf(request)}/file/info/${file.id}`)
         return describeFile(file)
       },
     })

@@ -71,7 +71,7 @@ export function moveRoutes(
       const { body, log } = request
       const move = await startMove(storage, byCaller(request), body.to)
       job.runNow().catch((error) => log.error({ err: error }, 'the move stopped'))
-      reply.code(202).header('location', `${basePathOf(request)}/api/storage/moves/${move.id}`)
+      reply.header('location', `${basePathOf(request)}/api/storage/moves/${move.id}`)
       return describeMove(move)
     },
   })

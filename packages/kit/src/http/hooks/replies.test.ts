@@ -6,6 +6,7 @@ import { listenForTest } from '../../../testing/listen.ts'
 import { notFound } from '../../problems.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { createLogger } from '../../runtime/logging.ts'
+import { noContent } from '../routes/operations.ts'
 import { createServer, type ServerOptions } from '../server.ts'
 
 async function start(t: TestContext, options: Partial<ServerOptions> = {}) {
@@ -102,6 +103,32 @@ describe('every reply has X-Request-Id, nosniff and no-store:', () => {
     )
     assert.doesNotMatch(logged.join(), /secret/)
   })
+})
+
+test('a route answers with the only success it declares, unless it refuses', async (t) => {
+  const server = createServer({ log: createLogger('test', 'silent'), clock: systemClock })
+  const declaring = (...statuses: number[]) => ({
+    response: Object.fromEntries(statuses.map((status) => [status, noContent])),
+  })
+  server.get('/created', { schema: declaring(201), handler: () => ({ id: 1 }) })
+  server.get('/removed', { schema: declaring(204), handler: async () => {} })
+  server.get('/several', { schema: declaring(200, 204), handler: () => [] })
+  server.get('/refused', {
+    schema: declaring(204),
+    handler: () => {
+      throw notFound()
+    },
+  })
+  const { api } = await listenForTest(t, server)
+  const answer = async (path: string) => {
+    const { status, body } = await api.get(path)
+    return [status, body]
+  }
+
+  assert.deepEqual(await answer('/created'), [201, { id: 1 }])
+  assert.deepEqual(await answer('/removed'), [204, ''])
+  assert.deepEqual(await answer('/several'), [200, []])
+  assert.equal((await answer('/refused'))[0], 404)
 })
 
 describe('CORS', () => {

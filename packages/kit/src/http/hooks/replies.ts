@@ -1,4 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto'
+import type { RouteOptions } from 'fastify'
 import { methodNotAllowed, notFound } from '../../problems.ts'
 import type { Caller, Reply, Request, Server } from '../framework.ts'
 import { routeTemplate, statusOf } from './measure.ts'
@@ -53,6 +54,21 @@ export function shareWithOrigins(server: Server, origins: string[]): void {
 export function addVary(reply: Reply, header: string): void {
   const named = reply.getHeader('vary')
   reply.header('vary', named === undefined ? header : `${named}, ${header}`)
+}
+
+/**
+ * A route that declares one success, such as 204, answers with that status, and its handler only returns the body.
+ * Handlers of routes that declare several set it themselves.
+ */
+export function answerAsDeclared(route: RouteOptions): void {
+  const successes = Object.keys(route.schema?.response ?? {}).filter((each) => /^2/.test(each))
+  const status = Number(successes[0])
+  if (successes.length !== 1 || status === 200) return
+  const { handler } = route
+  route.handler = function answer(request, reply) {
+    reply.code(status)
+    return handler.call(this, request, reply)
+  }
 }
 
 type KnownRoute = { method: string; pattern: RegExp }

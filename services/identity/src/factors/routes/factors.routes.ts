@@ -133,12 +133,11 @@ export function factorRoutes(
       response: { 204: noContent },
       problems: [tooManyFailures, passwordQueueFull],
     },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       const { password, passkey } = request.body
       if (password === undefined && passkey === undefined)
         throw validationFailed(['password: is required, or a passkey'])
       await reauthenticate(factors, request.caller, request.body, originOf(request))
-      return reply.code(204).send()
     },
   })
 
@@ -156,7 +155,7 @@ function enrolmentRoutes(server: Server, factors: Factors, onRequest: Guard[]): 
       response: { 201: EnrolmentReply },
       problems: [factorActive],
     },
-    handler: async ({ caller }, reply) => reply.code(201).send(await enrolTotp(factors, caller)),
+    handler: ({ caller }) => enrolTotp(factors, caller),
   })
 
   server.post('/api/users/me/totp/confirm', {
@@ -187,10 +186,7 @@ function enrolmentRoutes(server: Server, factors: Factors, onRequest: Guard[]): 
       response: { 204: noContent },
       problems: [factorAbsent, tooManyFailures],
     },
-    handler: async (request, reply) => {
-      await removeTotp(factors, request.caller, request.body, originOf(request))
-      return reply.code(204).send()
-    },
+    handler: (request) => removeTotp(factors, request.caller, request.body, originOf(request)),
   })
 }
 
@@ -216,10 +212,7 @@ function recoveryCodeRoutes(server: Server, factors: Factors, { guard, recent }:
       body: RecoveryCodeBody,
       response: { 204: noContent },
     },
-    handler: async ({ caller, body }, reply) => {
-      await checkRecoveryCode(factors, caller, body.recoveryCode)
-      return reply.code(204).send()
-    },
+    handler: ({ caller, body }) => checkRecoveryCode(factors, caller, body.recoveryCode),
   })
 
   server.post('/api/users/me/recovery-codes', {

@@ -58,9 +58,7 @@ export function removalRoutes(server: Server, factors: Factors, { guard, recent 
       response: { 202: RemovalReply },
       problems: [userUnknown, factorAbsent],
     },
-    handler: async (request, reply) => {
-      const id = userIdOf(request.params.id)
-      return reply.code(202).send(await removeByAdministrator(factors, id, byCaller(request)))
-    },
+    handler: (request) =>
+      removeByAdministrator(factors, userIdOf(request.params.id), byCaller(request)),
   })
 }

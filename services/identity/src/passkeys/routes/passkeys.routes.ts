@@ -99,10 +99,9 @@ export function passkeyRoutes(
       response: { 204: noContent },
       problems: [passkeyNotYours],
     },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       const { credentialId } = request.params
       await removeOwnPasskey(passkeys, request.caller, credentialId, originOf(request))
-      return reply.code(204).send()
     },
   })
 }

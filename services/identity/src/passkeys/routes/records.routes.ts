@@ -68,10 +68,8 @@ function administrationRoutes(server: Server, passkeys: PasskeyRecords, guards: 
       response: { 204: noContent },
       problems: [userUnknown],
     },
-    handler: async (request, reply) => {
-      await removePasskeys(passkeys, userIdOf(request.params.id), 'all', byCaller(request))
-      return reply.code(204).send()
-    },
+    handler: (request) =>
+      removePasskeys(passkeys, userIdOf(request.params.id), 'all', byCaller(request)),
   })
 
   server.delete('/api/users/:id/passkeys/:credentialId', {
@@ -86,10 +84,9 @@ function administrationRoutes(server: Server, passkeys: PasskeyRecords, guards: 
       response: { 204: noContent },
       problems: [userUnknown, passkeyUnknown],
     },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       const { id, credentialId } = request.params
       await removePasskeys(passkeys, userIdOf(id), { id: credentialId }, byCaller(request))
-      return reply.code(204).send()
     },
   })
 }

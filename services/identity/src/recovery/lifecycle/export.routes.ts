@@ -98,9 +98,9 @@ function byMailRoutes(server: Server, recovery: Recovery, onRequest: Guard[]): v
       response: { 202: AcceptedReply },
       problems: [mailNotConfigured],
     },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       await requestExport(recovery, request.caller, originOf(request))
-      return reply.code(202).send({ message: 'A mail with a link is on its way.' })
+      return { message: 'A mail with a link is on its way.' }
     },
   })
 

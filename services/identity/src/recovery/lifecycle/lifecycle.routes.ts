@@ -62,10 +62,7 @@ export function lifecycleRoutes(
       response: { 202: DeletionReply },
       problems: [lastAdministrator],
     },
-    handler: async (request, reply) => {
-      const asked = await deleteOwnAccount(lifecycle, request.caller, originOf(request))
-      return reply.code(202).send(asked)
-    },
+    handler: (request) => deleteOwnAccount(lifecycle, request.caller, originOf(request)),
   })
 
   server.post('/api/users/me/deletion/cancel', {
@@ -78,10 +75,7 @@ export function lifecycleRoutes(
       response: { 204: noContent },
       problems: [tokenRejected],
     },
-    handler: async (request, reply) => {
-      await keepOwnAccount(lifecycle, request.body.token, originOf(request))
-      return reply.code(204).send()
-    },
+    handler: (request) => keepOwnAccount(lifecycle, request.body.token, originOf(request)),
   })
 
   administrationRoutes(server, lifecycle, { guard, recent })
@@ -101,8 +95,7 @@ function administrationRoutes(server: Server, lifecycle: Lifecycle, guards: Guar
       response: { 201: UserReply },
       problems: [usernameTaken, emailTaken, mailNotConfigured, passwordQueueFull],
     },
-    handler: async (request, reply) =>
-      reply.code(201).send(await inviteUser(lifecycle, request.body, byCaller(request))),
+    handler: (request) => inviteUser(lifecycle, request.body, byCaller(request)),
   })
 
   server.post('/api/users/:id/require-password-change', {
@@ -116,10 +109,8 @@ function administrationRoutes(server: Server, lifecycle: Lifecycle, guards: Guar
       response: { 204: noContent },
       problems: [userUnknown],
     },
-    handler: async (request, reply) => {
-      await requireNewPassword(lifecycle, userIdOf(request.params.id), byCaller(request))
-      return reply.code(204).send()
-    },
+    handler: (request) =>
+      requireNewPassword(lifecycle, userIdOf(request.params.id), byCaller(request)),
   })
 
   deletionRoutes(server, lifecycle, guards)
@@ -139,10 +130,8 @@ function deletionRoutes(server: Server, lifecycle: Lifecycle, { guard, recent }:
       response: { 202: DeletionReply },
       problems: [userUnknown, lastAdministrator],
     },
-    handler: async (request, reply) => {
-      const userId = userIdOf(request.params.id)
-      return reply.code(202).send(await deleteByAdministrator(lifecycle, userId, byCaller(request)))
-    },
+    handler: (request) =>
+      deleteByAdministrator(lifecycle, userIdOf(request.params.id), byCaller(request)),
   })
 
   server.post('/api/users/:id/deletion/cancel', {
@@ -157,10 +146,7 @@ function deletionRoutes(server: Server, lifecycle: Lifecycle, { guard, recent }:
       response: { 204: noContent },
       problems: [userUnknown, noDeletion],
     },
-    handler: async (request, reply) => {
-      await keepAccount(lifecycle, userIdOf(request.params.id), byCaller(request))
-      return reply.code(204).send()
-    },
+    handler: (request) => keepAccount(lifecycle, userIdOf(request.params.id), byCaller(request)),
   })
 
   server.get('/api/users/deleted', {

@@ -52,10 +52,10 @@ export function emailRoutes(
       response: { 202: AcceptedReply },
       problems: [mailNotConfigured],
     },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       const { newEmail } = request.body
       await requestEmailChange(recovery, request.caller, newEmail, originOf(request))
-      return reply.code(202).send({ message: 'A mail is on its way to the new address.' })
+      return { message: 'A mail is on its way to the new address.' }
     },
   })
 
@@ -87,10 +87,9 @@ function linkRoutes(server: Server, recovery: Recovery): void {
       response: { 204: noContent },
       problems: [tokenRejected, emailTaken],
     },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       requireProof(request.body)
       await confirmEmailChange(recovery, request.body, originOf(request))
-      return reply.code(204).send()
     },
   })
 
@@ -104,9 +103,6 @@ function linkRoutes(server: Server, recovery: Recovery): void {
       response: { 204: noContent },
       problems: [tokenRejected, emailTaken, passwordQueueFull],
     },
-    handler: async (request, reply) => {
-      await undoEmailChange(recovery, request.body, originOf(request))
-      return reply.code(204).send()
-    },
+    handler: (request) => undoEmailChange(recovery, request.body, originOf(request)),
   })
 }

@@ -68,9 +68,9 @@ export function recoveryRoutes(server: Server, recovery: Recovery, guard: Accoun
       response: { 202: AcceptedReply },
       problems: [mailNotConfigured],
     },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       await askForMail(recovery, 'password-reset', { to: request.body.email }, originOf(request))
-      return reply.code(202).send(ASKED)
+      return ASKED
     },
   })
 
@@ -84,10 +84,9 @@ export function recoveryRoutes(server: Server, recovery: Recovery, guard: Accoun
       response: { 204: noContent },
       problems: [tokenRejected, passwordQueueFull, mfaRequired, codeRejected, tooManyFailures],
     },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       requireProof(request.body)
       await confirmPasswordReset(recovery, request.body, originOf(request))
-      return reply.code(204).send()
     },
   })
 
@@ -122,10 +121,9 @@ function administrationRoutes(server: Server, recovery: Recovery, onRequest: Gua
       body: AdministratorsResetBody,
       problems: [...problems, passwordQueueFull],
     },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       const id = userIdOf(request.params.id)
       await resetByAdministrator(recovery, id, request.body, byCaller(request))
-      return reply.code(202).send()
     },
   })
 
@@ -138,10 +136,8 @@ function administrationRoutes(server: Server, recovery: Recovery, onRequest: Gua
       body: WhyBody,
       problems: [...problems, emailVerified],
     },
-    handler: async (request, reply) => {
-      await resendByAdministrator(recovery, userIdOf(request.params.id), byCaller(request))
-      return reply.code(202).send()
-    },
+    handler: (request) =>
+      resendByAdministrator(recovery, userIdOf(request.params.id), byCaller(request)),
   })
 }
 
@@ -168,10 +164,7 @@ function linkRoutes(server: Server, recovery: Recovery): void {
       response: { 204: noContent },
       problems: [tokenRejected, passwordQueueFull, lastAdministrator, deletionPending],
     },
-    handler: async (request, reply) => {
-      await denyOwnership(recovery, request.body, originOf(request))
-      return reply.code(204).send()
-    },
+    handler: (request) => denyOwnership(recovery, request.body, originOf(request)),
   })
 }
 
@@ -186,10 +179,9 @@ function verificationRoutes(server: Server, recovery: Recovery): void {
       response: { 204: noContent },
       problems: [tokenRejected, usernameTaken, emailTaken],
     },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       requireProof(request.body)
       await verifyEmail(recovery, request.body, originOf(request))
-      return reply.code(204).send()
     },
   })
 
@@ -217,10 +209,10 @@ function verificationRoutes(server: Server, recovery: Recovery): void {
       response: { 202: AcceptedReply },
       problems: [mailNotConfigured, accessTokenRejected],
     },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       const to = request.body.email ?? (await addressOfCaller(recovery, bearerOf(request)))
       await askForMail(recovery, 'verify-email', { to }, originOf(request))
-      return reply.code(202).send(ASKED)
+      return ASKED
     },
   })
 }

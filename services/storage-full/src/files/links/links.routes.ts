@@ -123,10 +123,9 @@ function ownLinkRoutes(server: Server, storage: Storage, { read, links }: LinkGu
       response: { 204: noContent },
       problems: [fileNotFound, fileOfAnotherUser, linkNotFound],
     },
-    handler: async ({ caller, params }, reply) => {
+    handler: async ({ caller, params }) => {
       const link = { fileId: pathId(params.id), linkId: pathId(params.linkId, { name: 'linkId' }) }
       await revokeLink(storage, caller, link)
-      return reply.code(204).send()
     },
   })
 }
