@@ -82,11 +82,8 @@ does not identify callers: the application in front of it does.`,
   webhooks: describeEvents(PAYMENT_EVENTS),
 }
 
-export async function createPayments(
-  config: PaymentsConfig,
-  surroundings: { clock?: Clock } = {},
-): Promise<Server> {
-  return (await openPayments(config, surroundings)).server
+export async function createPayments(config: PaymentsConfig): Promise<Server> {
+  return (await openPayments(config)).server
 }
 
 /** Wires up the service and all its routes. Returns the jobs so that tests can run them. */

@@ -8,9 +8,9 @@ type Owner = Pick<Stats, 'uid' | 'gid'>
 const isRoot = () => process.getuid?.() === 0
 
 /** The service's user must be able to change what root creates in the service's folder. */
-export async function giveToOwner(path: string, folder = dirname(path)): Promise<void> {
+export async function giveToOwner(path: string): Promise<void> {
   if (!isRoot()) return
-  const { uid, gid } = await stat(folder)
+  const { uid, gid } = await stat(dirname(path))
   await lchown(path, uid, gid)
 }
 

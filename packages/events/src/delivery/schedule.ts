@@ -29,7 +29,7 @@ export type Judgement = {
 }
 
 /** Decides how a delivery continues after attempt number `count` of the schedule. */
-export function judge(sent: Sent, count: number, now: Date, random = Math.random): Judgement {
+export function judge(sent: Sent, count: number, now: Date): Judgement {
   const { status, error, instruction } = sent
   if (status !== null && status >= 200 && status < 300) return { verdict: 'done' }
   if (error === STOPPED) return { verdict: now }
@@ -38,7 +38,7 @@ export function judge(sent: Sent, count: number, now: Date, random = Math.random
     return { verdict: 'failed', disable: 'It answered "webhook-delivery: disable".' }
   const pause = PAUSES[count - 1]
   if (instruction === 'abort-message' || pause === undefined) return { verdict: 'failed' }
-  const spread = pause * (1 + JITTER * (2 * random() - 1))
+  const spread = pause * (1 + JITTER * (2 * Math.random() - 1))
   return { verdict: secondsAfter(now, Math.max(spread, retryAfterSeconds(sent, now))) }
 }
 

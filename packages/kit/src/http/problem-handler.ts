@@ -103,7 +103,6 @@ type FrameworkError = {
   code?: string
   statusCode?: number
   validation?: SchemaFault[]
-  validationContext?: string
 }
 
 function toProblem(error: unknown, request: Request): Problem {
