@@ -369,6 +369,19 @@ describe('where people stumbled', { skip }, () => {
     await page.getByText('The service does not answer.').waitFor({ state: 'detached' })
   })
 
+  test('the error page of a proxy is not shown as the words of the service', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('payments')))
+    const body = '<html><body><h1>502 Bad Gateway</h1></body></html>'
+    await page.route('**/api/payments?*', (route) =>
+      route.fulfill({ status: 502, contentType: 'text/html', body }),
+    )
+
+    await goTo(page, 'payments')
+
+    await page.locator('.main').getByText('The service could not be reached').waitFor()
+    assert.equal(await page.locator('.main').getByText('Bad Gateway').count(), 0)
+  })
+
   for (const [service, path, calls, label] of [
     ['identity', 'users', '**/api/users?*', 'Search users'],
     ['identity', 'audit', '**/api/audit?*', 'Filter the audit'],

@@ -51,6 +51,9 @@ export function Refusal(props: { reply?: Reply; fields?: string[]; children?: Co
 
 function problemOf(reply: Reply): ProblemBody {
   if (reply.status === 0) return { detail: 'The server did not answer.' }
+  // The error page of a proxy.
+  if (/^text\/html/.test(reply.headers['content-type'] ?? ''))
+    return { detail: 'The service could not be reached: something in front of it answered.' }
   if (typeof reply.body === 'string')
     return { detail: reply.body.slice(0, 200) || 'The call failed.' }
   return reply.body ?? {}
@@ -61,6 +64,7 @@ function adviceFor({ status, headers }: Reply): string | undefined {
   if (status === 401) return 'Sign in, refresh the session or give a fresh token, then try again.'
   if (status === 403) return 'This account is not allowed to do that.'
   if (status === 429) return `Too many attempts: wait ${waitText(headers['retry-after'])}.`
+  if (status === 502 || status === 504) return 'Check that it is running, then try again.'
   if (status === 503) return 'Something this service depends on is not available. Try again later.'
   if (status >= 500) return 'The fault is on the server. Its log has the request id.'
   return undefined
