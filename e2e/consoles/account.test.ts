@@ -521,6 +521,19 @@ describe('the account pages', { skip }, () => {
     await password.getByText('You are no longer signed in. Sign in again.').waitFor()
   })
 
+  test('an account that could not be loaded is asked for again, without another sign-in', async (t) => {
+    const user = await register('offline')
+    const page = await openConsole(t, browser, `${identity}/account/`)
+    await page.route('**/api/users/me/security', (route) => route.abort())
+    await signIn(page, user)
+    await page.getByText('That did not work. Try again in a moment.').waitFor()
+    await page.unroute('**/api/users/me/security')
+
+    await page.getByRole('button', { name: 'Try again' }).click()
+
+    await page.getByText('Signed in as offline.').waitFor()
+  })
+
   test('the account page signs in with a passkey and removes it', async (t) => {
     const page = await openConsole(t, browser, consoleOf(identity))
     await addVirtualAuthenticator(page)

@@ -39,10 +39,11 @@ function Overview() {
   // The next user of this page must not make the change that waits for a proof.
   useEffect(() => () => proving.peek()?.(false), [])
   if (profile.loading || security.loading) return <Skeleton label={texts.loading} />
-  if (!profile.body || !security.body) return <SignedOut reply={profile.refusal} />
+  const reload = () => Promise.all([profile.reload(), security.reload()])
+  if (!profile.body || !security.body)
+    return <NotShown reply={profile.refusal ?? security.refusal} onRetry={reload} />
   const { username, email } = profile.body
   const { secondFactor, emailVerified, enrolledAt } = security.body
-  const addressChanged = () => Promise.all([profile.reload(), security.reload()])
   return (
     <>
       {proving.value && <Prove secondFactor={secondFactor} />}
@@ -64,7 +65,7 @@ function Overview() {
         <SecondFactor on={secondFactor} since={enrolledAt} changed={security.reload} />
         <Passkeys />
         <Devices />
-        <Address email={email} verified={emailVerified} changed={addressChanged} />
+        <Address email={email} verified={emailVerified} changed={reload} />
         <Password />
         <OwnData
           erased={(at) => {
@@ -76,14 +77,17 @@ function Overview() {
   )
 }
 
-/** The session was ended elsewhere. */
-function SignedOut({ reply }: { reply: Parameters<typeof Failure>[0]['reply'] }) {
+type NotShownProps = { reply: Parameters<typeof Failure>[0]['reply']; onRetry(): unknown }
+
+/** The session was ended elsewhere, or the service could not be asked. */
+function NotShown({ reply, onRetry }: NotShownProps) {
+  const isOver = reply !== undefined && reply.status >= 400 && reply.status < 500
   return (
     <>
       <Failure reply={reply} />
       <div class="row">
-        <Button kind="primary" onClick={() => session.logOut()}>
-          {texts.signIn}
+        <Button kind="primary" onClick={() => (isOver ? session.logOut() : onRetry())}>
+          {isOver ? texts.signIn : texts.tryAgain}
         </Button>
       </div>
     </>

@@ -100,6 +100,7 @@ export const de: Texts = {
   passkeyProof: 'Passkey verwenden',
   secondStepTitle: 'Noch ein Schritt',
   startAgain: 'Von vorn beginnen',
+  tryAgain: 'Erneut versuchen',
   proveTitle: 'Bist du es noch?',
   proveAbout: 'Für diese Änderung brauchen wir dein Passwort noch einmal.',
   prove: 'Weiter',

@@ -93,6 +93,7 @@ export const en = {
   passkeyProof: 'Use a passkey',
   secondStepTitle: 'One more step',
   startAgain: 'Start again',
+  tryAgain: 'Try again',
   proveTitle: 'Is it still you?',
   proveAbout: 'This change needs your password once more.',
   prove: 'Continue',

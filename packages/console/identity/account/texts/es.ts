@@ -99,6 +99,7 @@ export const es: Texts = {
   passkeyProof: 'Usar una llave de acceso',
   secondStepTitle: 'Un paso más',
   startAgain: 'Empezar de nuevo',
+  tryAgain: 'Volver a intentarlo',
   proveTitle: '¿Sigues siendo tú?',
   proveAbout: 'Para este cambio necesitamos tu contraseña otra vez.',
   prove: 'Continuar',
