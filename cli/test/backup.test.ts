@@ -189,6 +189,12 @@ describe('unusable input or output is refused in one line, and nothing changes',
       const unheard = said(
         await plinth(['backup', 'create', '--output', '-'], { env, unread: true }),
       )
+      const underNpm = { ...env, npm_lifecycle_event: 'plinth' }
+      const spoilt = said(await plinth(['backup', 'create', '--output', '-'], { env: underNpm }))
+      const silent = await plinth(['backup', 'create', '--output', '-'], {
+        env: { ...underNpm, npm_config_loglevel: 'silent' },
+        encoding: 'latin1',
+      })
       const verified = await of('backup', 'verify', elsewhere)
       mkdirSync(backups, { recursive: true })
       const old = ['20260101', '20260102', '20260103'].map(
@@ -203,6 +209,8 @@ describe('unusable input or output is refused in one line, and nothing changes',
       assert.match(again, /^73 .*elsewhere\.tar\.zst is already there; nothing was changed\.$/)
       assert.match(piped, /^64 --verify needs a file/)
       assert.deepEqual([stream.code, stream.stdout.slice(0, 4)], [0, '\x28\xb5\x2f\xfd'])
+      assert.match(spoilt, /^64 npm would write .* Use npm run --silent plinth -- /)
+      assert.deepEqual([silent.code, silent.stdout.slice(0, 4)], [0, stream.stdout.slice(0, 4)])
       assert.equal(unheard, '73 The output cannot be written: EPIPE.')
       assert.equal(verified.code, 0, verified.stderr + verified.stdout)
       const names = JSON.parse(listed.stdout).map(({ file }: { file: string }) => basename(file))

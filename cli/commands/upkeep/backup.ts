@@ -108,6 +108,11 @@ async function createAt(
       EXIT.usage,
       '--verify needs a file: --output - goes to a pipe. Use plinth backup verify on the result.',
     )
+  if (output === '-' && npmWritesToStdout(env))
+    throw new CommandError(
+      EXIT.usage,
+      'npm would write two lines of its own into the archive. Use npm run --silent plinth -- backup create --output -.',
+    )
   const { saveBackup, writeBackup } = await import('@plinth/backup')
   const { dataToKeep } = await import('../../../launcher/backups/suite-data.ts')
   const { kept, leftOut } = await dataToKeep(env, only)
@@ -126,6 +131,14 @@ async function createAt(
   const { createdAt, pausedMs } = manifest
   const services = kept.map(({ name }) => name)
   return { file, bytes, createdAt, services, leftOut, pausedMs, faults, pruned: [] }
+}
+
+/** `npm run` prints the name of the script and the command first, even into a pipe. */
+function npmWritesToStdout({
+  npm_lifecycle_event: script,
+  npm_config_loglevel: level,
+}: Given['env']) {
+  return script === 'plinth' && level !== 'silent'
 }
 
 /** Tells a broken pipe, or a full disk that stdout is directed to, from faults of the data. */
