@@ -238,7 +238,7 @@ describe('the account pages', { skip }, () => {
   })
 
   test('codes of mails read on another device can be entered together with the address', async (t) => {
-    const user = await register('keyboardist')
+    const user = await register('typist')
     const { code } = await mailTo(user.email, 'verify-email')
     const page = await openConsole(t, browser, `${identity}/account/#resend`, {
       colorScheme: 'dark',
