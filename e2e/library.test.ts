@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -132,6 +133,25 @@ describe('closing a service', { timeout: 20_000 }, () => {
       assert.equal((await answer).status, 200)
       await closed
     })
+
+  test('does not wait for a client that left before the host handed its request over', async (t) => {
+    const service = await create(t, 'createIdentity')
+    const asked = Promise.withResolvers<void>()
+    const handed = Promise.withResolvers<void>()
+    const url = await hostOf(t, async (request, response) => {
+      asked.resolve()
+      await once(response, 'close')
+      service.handle(request, response)
+      handed.resolve()
+    })
+    const leaving = new AbortController()
+    const left = assert.rejects(fetch(`${url}/actuator/health`, { signal: leaving.signal }))
+    await asked.promise
+    leaving.abort()
+    await Promise.all([left, handed.promise])
+
+    await service.close()
+  })
 })
 
 test('a request whose body the host has read is refused, not left waiting', async (t) => {

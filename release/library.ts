@@ -138,11 +138,14 @@ function handlerFor(server: Server): Service['handle'] {
   return (request, response) => {
     // The service would wait for it forever.
     if (request.readableDidRead && hasBody(request)) bodyIsGone.add(request)
-    unanswered.add(response)
-    response.once('close', () => {
-      unanswered.delete(response)
-      if (unanswered.size === 0) onAnswered()
-    })
+    // No "close" follows if the client left while the host did something else first.
+    if (!response.closed) {
+      unanswered.add(response)
+      response.once('close', () => {
+        unanswered.delete(response)
+        if (unanswered.size === 0) onAnswered()
+      })
+    }
     server.routing(request, response)
   }
 }
