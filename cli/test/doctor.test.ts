@@ -582,6 +582,21 @@ test('plinth doctor skips what it cannot check while settings are invalid', asyn
   )
 })
 
+test('plinth doctor accepts a daily backup that another node has made', async (t) => {
+  const folder = temporaryFolder(t)
+  const env = { ...PRODUCTION, ...(await freePortSettings()), BACKUP_AT: '02:00' }
+  const now = new Date().toISOString()
+  mkdirSync(join(folder, 'data'), { mode: 0o700 })
+  const record = { elsewhere: { due: now, at: now } }
+  writeFileSync(join(folder, 'data/last-backup.json'), JSON.stringify(record))
+
+  const { found } = read(await plinthHere(['doctor', '--json'], { cwd: folder, env }))
+
+  const finding = found.find(({ check }) => check === 'backup')
+  assert.equal(finding?.status, 'ok')
+  assert.match(finding?.seen ?? '', /^0 in .*; another node made that of /)
+})
+
 test('plinth doctor counts a single fault in the singular', async (t) => {
   const env = { ...(await freePortSettings()), WORKERS: '0' }
 

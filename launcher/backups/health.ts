@@ -25,16 +25,14 @@ export async function backupHealth(
   { at, record }: BackupConfig,
   clock: Clock = systemClock,
 ): Promise<BackupHealth> {
-  const { succeeded, failed, elsewhere } = await recordAt(record)
-  const details = { at, lastSuccess: succeeded, lastFailure: failed, madeElsewhere: elsewhere }
-  const last = [succeeded?.at, elsewhere]
-    .filter((time) => time !== undefined)
-    .sort()
-    .at(-1)
+  const { isFailing, lastBackup, readRecord } = await import('@plinth/backup')
+  const known = await readRecord(record)
+  const { succeeded, failed, elsewhere } = known
+  const details = { at, lastSuccess: succeeded, lastFailure: failed, madeElsewhere: elsewhere?.due }
+  const last = lastBackup(known)
   if (last === undefined && !failed) return { status: 'UNKNOWN', details }
-  const hasFailed = failed !== undefined && !(last !== undefined && last > failed.at)
   const isOld = at !== undefined && clock().getTime() - Date.parse(last ?? '') > OLDEST_MS
-  return { status: hasFailed || isOld ? 'DOWN' : 'UP', details }
+  return { status: isFailing(known) || isOld ? 'DOWN' : 'UP', details }
 }
 
 /** Only on listeners reserved for operators: the response contains paths and failure reasons. */

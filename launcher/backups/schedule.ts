@@ -73,7 +73,8 @@ export function startSchedule(scheduled: Scheduled): Schedule | undefined {
     }
     if (outcome === 'failed') notBefore = clock().getTime() + RETRY_MS
     if (outcome === 'made' || outcome === 'already made') settled = due.getTime()
-    if (outcome === 'already made') await recordElsewhere(config.record, name)
+    if (outcome === 'already made')
+      await recordElsewhere(config.record, { due: name, at: clock().toISOString() })
     return outcome === 'made'
   }
   const runDue = () => {

@@ -6,7 +6,7 @@ import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { basename, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { readRecord, recordSuccess } from '@plinth/backup'
+import { readRecord, recordFailure, recordSuccess } from '@plinth/backup'
 import { identityClient } from '@plinth/client'
 import { loadConfig, openForOperator } from '@plinth/identity'
 import { armFailPoint, createLogger, createServer, newKeyText, systemClock } from '@plinth/kit'
@@ -88,12 +88,17 @@ for (const engine of engines)
     })
   })
 
-test('a node is healthy while another one makes the daily backups', async (t) => {
+async function startTwoNodes(t: TestContext) {
   const { startNode, pass } = await startSuite(t, sqlite)
   const maker = await startNode('maker', { BACKUP_VERIFY: 'off' })
   const data = `${maker.config.folder}-other`
   mkdirSync(data)
   const other = await startNode('other', { SUITE_DATA: data })
+  return { maker, other, pass }
+}
+
+test('a node is healthy while another one makes the daily backups', async (t) => {
+  const { maker, other, pass } = await startTwoNodes(t)
   const succeeded = {
     at: '2026-11-14T02:30:09.000Z',
     file: '',
@@ -113,6 +118,24 @@ test('a node is healthy while another one makes the daily backups', async (t) =>
   assert.equal(before, 'DOWN')
   assert.equal(await statusAt('2026-11-16T06:00:00Z'), 'UP')
   assert.equal(await statusAt('2026-11-17T06:00:00Z'), 'DOWN')
+})
+
+test('a node whose backup failed is healthy once another one has made it', async (t) => {
+  const { maker, other, pass } = await startTwoNodes(t)
+  const status = async () =>
+    (await backupHealth(other.config, () => new Date('2026-11-16T06:00:00Z'))).status
+  const fail = (at: string) =>
+    recordFailure(other.config.record, { at, reason: 'The disk is full.' })
+
+  await fail('2026-11-16T02:30:20.000Z')
+  const before = await status()
+  await maker.runDue()
+  pass(HOUR_MS)
+  await other.runDue()
+  const after = await status()
+  await fail('2026-11-16T05:00:00.000Z')
+
+  assert.deepEqual([before, after, await status()], ['DOWN', 'UP', 'DOWN'])
 })
 
 async function startMonitor(t: TestContext) {

@@ -12,17 +12,21 @@ const WHY = 'if the disk fails, everything since the last backup is lost'
 const backup: Check = async ({ production, env, dataFolder }) => {
   if (!production) return [skip('backup', 'for production')]
   const { folder, record, verify, at } = loadBackups(env)
-  const { listBackups, readRecord } = await import('@plinth/backup')
-  const { failed, succeeded } = await readRecord(record)
+  const { isFailing, listBackups, readRecord } = await import('@plinth/backup')
+  const known = await readRecord(record)
+  const { failed, succeeded, elsewhere } = known
   const backups = await listBackups(folder)
+  const times = [backups[0]?.createdAt, elsewhere?.due].filter((time) => time !== undefined)
   const findings: Finding[] = [
-    ...(failed && !(succeeded && succeeded.at > failed.at)
+    ...(failed && isFailing(known)
       ? [failure(failed.reason)]
-      : ageFindings(folder, backups[0]?.createdAt, at)),
+      : ageFindings(folder, times.sort().at(-1), at)),
     ...(succeeded && !succeeded.verified && verify ? [UNVERIFIED] : []),
     ...diskFindings(folder, dataFolder),
   ]
-  return findings.length > 0 ? findings : [ok('backup', `${backups.length} in ${folder}`)]
+  if (findings.length > 0) return findings
+  const others = elsewhere ? `; another node made that of ${elsewhere.due}` : ''
+  return [ok('backup', `${backups.length} in ${folder}${others}`)]
 }
 
 function failure(reason: string): Finding {

@@ -4,6 +4,8 @@ export { SEALED_COLUMNS, sealsOf } from './databases/seals.repository.ts'
 export { BackupError } from './faults.ts'
 export { type KeptBackup, listBackups, pruneBackups, type Retention } from './kept/archives.ts'
 export {
+  isFailing,
+  lastBackup,
   readRecord,
   recordElsewhere,
   recordFailure,

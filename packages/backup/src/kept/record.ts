@@ -14,8 +14,8 @@ export type BackupRecord = {
   }
   /** `file` is set if an archive was made and its verification failed. */
   failed?: { at: string; reason: string; file?: string | undefined }
-  /** When a daily backup was due that another node has made. */
-  elsewhere?: string
+  /** The last daily backup that another node has made: when it was due, and when this node learnt of it. */
+  elsewhere?: { due: string; at: string }
   /** Total since the record was created. */
   failures: number
 }
@@ -44,11 +44,26 @@ export async function recordFailure(
   await write(file, { ...record, failed, failures: record.failures + 1 })
 }
 
-export async function recordElsewhere(file: string, due: string): Promise<void> {
+export async function recordElsewhere(
+  file: string,
+  made: NonNullable<BackupRecord['elsewhere']>,
+): Promise<void> {
   const record = await readRecord(file)
-  const { succeeded, elsewhere = '' } = record
-  if (due > elsewhere && due > (succeeded?.at ?? ''))
-    await write(file, { ...record, elsewhere: due })
+  if (made.due > (lastBackup(record) ?? '')) await write(file, { ...record, elsewhere: made })
+}
+
+/** When the last backup was made, or was due if another node made it. */
+export function lastBackup({ succeeded, elsewhere }: BackupRecord): string | undefined {
+  return later(succeeded?.at, elsewhere?.due)
+}
+
+/** Whether nothing has succeeded since the last failure, neither here nor on another node. */
+export function isFailing({ succeeded, failed, elsewhere }: BackupRecord): boolean {
+  return failed !== undefined && failed.at >= (later(succeeded?.at, elsewhere?.at) ?? '')
+}
+
+function later(one: string | undefined, other: string | undefined): string | undefined {
+  return (one ?? '') > (other ?? '') ? one : other
 }
 
 /** Root may make the backup, and a service that runs as another user reports it. */
