@@ -129,7 +129,7 @@ export function readPartHeader(text: string): PartHeader {
   const parameters = readParameters(disposition[1] ?? '')
   return {
     name: parameters.get('name'),
-    filename: extendedName(parameters.get('filename*')) ?? parameters.get('filename'),
+    filename: fileName(parameters.get('filename'), parameters.get('filename*')),
     declaredType: fields.get('content-type'),
   }
 }
@@ -175,12 +175,13 @@ function unquoted(quoted: string | undefined): string | undefined {
  * Decodes `filename*` (RFC 8187), which .NET and Spring send although RFC 7578 says not to. It takes
  * precedence (RFC 6266): beside it they put `=?utf-8?B?…?=`, without an extension, into `filename`.
  */
-function extendedName(value: string | undefined): string | undefined {
-  const encoded = /^utf-8'[^']*'(.*)$/i.exec(value ?? '')?.[1]
-  if (encoded === undefined) return undefined
+function fileName(plain: string | undefined, extended = ''): string | undefined {
+  const encoded = /^utf-8'[^']*'(.*)$/i.exec(extended)?.[1]
+  if (encoded === undefined) return plain
   try {
     return decodeURIComponent(encoded)
   } catch {
+    if (plain !== undefined) return plain
     throw uploadMalformed({ detail: 'The file name cannot be decoded.' })
   }
 }

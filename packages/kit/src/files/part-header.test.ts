@@ -48,6 +48,7 @@ describe('the header of a part', () => {
     [`name="file"; filename="a.png"; filename*=UTF-8''b.png`, 'b.png'],
     [`name=file; filename="=?utf-8?B?w7wucG5n?="; filename*=utf-8''%C3%BC.png`, 'ü.png'],
     [`name="file"; filename="a.png"; filename*=ISO-8859-1''%FC.png`, 'a.png'],
+    [`name="file"; filename="100%.png"; filename*=UTF-8''100%.png`, '100%.png'],
     ['name="file"; filename=""', ''],
     ['name="file"', undefined],
   ] as const)
