@@ -42,6 +42,19 @@ for (const engine of engines)
       }
     })
 
+    test('date the file with the reply after the clock was set back', async () => {
+      const { api, user, clock } = await newcomer()
+      const { body } = await upload(api, user)
+      const uploaded = clock()
+      clock.advance(-3600)
+
+      const reply = await api.get(`/file/stream/${body.id}`, { token: user })
+      const earlier = clock()
+      clock.set(uploaded)
+
+      assert.equal(reply.headers.get('last-modified'), earlier.toUTCString())
+    })
+
     test('answer ranges as RFC 9110 says, and never more bytes than the file has', async () => {
       const { api, user } = await newcomer()
       const { body } = await upload(api, user)

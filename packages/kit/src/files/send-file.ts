@@ -80,24 +80,30 @@ export function fileReplies({ mediaTypes = ['*/*'], digest = true } = {}) {
 type Answer = { status: number; headers: Record<string, string>; range?: ByteRange }
 
 /** Decides before anything is opened. Only GET has ranges. */
-function answerFor({ method, headers: asked }: Request, file: Representation): Answer | Problem {
+function answerFor(request: Request, file: Representation): Answer | Problem {
+  const { method, headers: asked } = request
+  const validators = validatorsOf(file, request.server.clock())
   const failed = failedPrecondition(asked, file)
-  if (failed === 412) return preconditionFailed({ headers: validatorsOf(file) })
-  if (failed === 304) return { status: failed, headers: validatorsOf(file) }
+  if (failed === 412) return preconditionFailed({ headers: validators })
+  if (failed === 304) return { status: failed, headers: validators }
 
   const ranged = method === 'GET' && ifRangeMatches(asked['if-range']?.toString(), file)
   const range = ranged ? requestedRange(asked.range, file.sizeBytes) : undefined
   if (range === 'unsatisfiable')
     return rangeUnsatisfiable({
-      headers: { ...validatorsOf(file), 'content-range': `bytes */${file.sizeBytes}` },
+      headers: { ...validators, 'content-range': `bytes */${file.sizeBytes}` },
     })
-  return bodyFor(range, file)
+  return bodyFor(range, file, validators)
 }
 
-function bodyFor(range: ByteRange | undefined, file: Representation): Answer {
+function bodyFor(
+  range: ByteRange | undefined,
+  file: Representation,
+  validators: Record<string, string>,
+): Answer {
   const { start, end } = range ?? { start: 0, end: file.sizeBytes - 1 }
   const headers: Record<string, string> = {
-    ...validatorsOf(file),
+    ...validators,
     'content-type': file.mediaType,
     'content-disposition': file.disposition,
     'content-length': String(end - start + 1),
@@ -111,10 +117,15 @@ function bodyFor(range: ByteRange | undefined, file: Representation): Answer {
   }
 }
 
-function validatorsOf(file: Representation): Record<string, string> {
+/**
+ * A date in the future is sent as the date of the reply (RFC 9110 section 8.8.2.1). Conditions are
+ * compared with the true date, so that a date sent this way never confirms an outdated copy.
+ */
+function validatorsOf(file: Representation, now: Date): Record<string, string> {
   const { etag, lastModified } = file
   const headers: Record<string, string> = { ...DEFAULT_HEADERS, ...file.headers, etag }
-  if (lastModified) headers['last-modified'] = lastModified.toUTCString()
+  if (lastModified)
+    headers['last-modified'] = (lastModified > now ? now : lastModified).toUTCString()
   return headers
 }
 
