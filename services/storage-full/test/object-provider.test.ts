@@ -210,6 +210,63 @@ describe('an object store whose connection breaks', () => {
   })
 })
 
+describe('an object store that is busy', () => {
+  for (const status of [429, 500, 502, 503, 504])
+    test(`once, with ${status}: the upload is sent again`, async (t) => {
+      const bytes = randomBytes(3_000_000)
+      const { settings, requests, stored } = await breakingStore(t, { times: 1, status })
+      const provider = createObjectProvider(settings, PATIENT)
+      t.after(() => provider.close())
+
+      await provider.put('x/y', await sourceFile(folder, bytes))
+
+      assert.equal(requests(), 2)
+      assert.ok(stored()?.equals(bytes))
+    })
+
+  for (const [what, status, sent] of [
+    ['repeatedly', 503, 2],
+    ['not, but forbids the upload', 403, 1],
+  ] as const)
+    test(`${what}: the upload fails after ${sent}`, async (t) => {
+      const { settings, requests } = await breakingStore(t, { times: 9, status })
+      const provider = createObjectProvider(settings, PATIENT)
+      t.after(() => provider.close())
+      const source = await sourceFile(folder, randomBytes(9))
+
+      await assert.rejects(provider.put('x/y', source), UNAVAILABLE)
+
+      assert.equal(requests(), sent)
+    })
+})
+
+describe('a store asked for bytes 2-4 of ten', () => {
+  const open = async (t: TestContext, status: number, body: string, contentRange?: string) => {
+    const length = { 'content-length': body.length }
+    const headers = contentRange ? { ...length, 'content-range': contentRange } : length
+    const server = createServer((_request, reply) => reply.writeHead(status, headers).end(body))
+    t.after(() => void server.close())
+    const provider = createObjectProvider(await settingsFor(server), PATIENT)
+    t.after(() => provider.close())
+    return provider.open('x/y', { start: 2, end: 4 })
+  }
+
+  test('that sends them is believed', async (t) => {
+    const stream = await open(t, 206, '234', 'bytes 2-4/10')
+
+    assert.equal((await buffer(stream as Readable)).toString(), '234')
+  })
+
+  for (const [what, status, body, contentRange] of [
+    ['others of the same number', 206, '012', 'bytes 0-2/10'],
+    ['three without saying which', 200, '012', undefined],
+    ['all of them', 200, '0123456789', undefined],
+  ] as const)
+    test(`that sends ${what} is unavailable`, async (t) => {
+      await assert.rejects(open(t, status, body, contentRange), UNAVAILABLE)
+    })
+})
+
 test('if loading the SDK fails, the next call loads it', async (t) => {
   const { settings, stored } = await breakingStore(t, { times: 0 })
   const provider = createObjectProvider(settings, PATIENT)
@@ -229,20 +286,27 @@ test('if loading the SDK fails, the next call loads it', async (t) => {
   assert.equal(stored()?.length, 9)
 })
 
-/** Resets its first `times` connections when a request has arrived, then stores what it receives. */
-async function breakingStore(t: TestContext, { times }: { times: number }) {
+/** Resets its first `times` connections, or answers them with `status`, then stores what it receives. */
+async function breakingStore(
+  t: TestContext,
+  { times, status }: { times: number; status?: number },
+) {
   let [requests, stored] = [0, undefined as Buffer | undefined]
   const server = createServer(async (request, response) => {
     requests += 1
+    if (requests <= times && status) return void response.writeHead(status).end()
     if (requests <= times) return void request.socket.resetAndDestroy()
     stored = await buffer(request)
     response.writeHead(200, { etag: '"x"' }).end()
   })
   t.after(() => void server.close())
+  return { settings: await settingsFor(server), requests: () => requests, stored: () => stored }
+}
+
+async function settingsFor(server: Server) {
   const endpoint = `http://127.0.0.1:${await listenOnOneOf(server, [0])}`
   const keys = { accessKey: 'tester', secretKey: 'tester-secret' }
-  const settings = { endpoint, region: 'r', bucket: 'b', pathStyleAccess: true, ...keys }
-  return { settings, requests: () => requests, stored: () => stored }
+  return { endpoint, region: 'r', bucket: 'b', pathStyleAccess: true, ...keys }
 }
 
 async function listenOnOneOf(server: Server, ports: number[]): Promise<number> {

@@ -1,4 +1,7 @@
+import { randomInt } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
+import type { GetObjectCommandOutput } from '@aws-sdk/client-s3'
 import { failPoint } from '@plinth/kit'
 import { isBrokenConnection, storageUnavailable } from '../problems.ts'
 import {
@@ -20,6 +23,9 @@ import type {
 } from './provider.ts'
 
 const CHECK_MS = 2_000
+/** Random, so that uploads that were refused together do not return together; the SDK waits as long. */
+const BUSY_MS = 500
+const BUSY = new Set([429, 500, 502, 503, 504])
 
 /** Keeps objects in a bucket of a store with an S3-style interface. */
 export function createObjectProvider(
@@ -84,7 +90,8 @@ type Target = { Bucket: string; Key: string }
 
 /**
  * One `PutObject` with a known length: nothing is visible in the store until the last byte has
- * arrived and matched the checksum. After a broken connection it is retried once, from the start.
+ * arrived and matched the checksum. It is retried once, from the start, after a broken connection or
+ * an answer that asks for it; the SDK itself never retries a stream.
  */
 async function putObject(
   client: ObjectClient,
@@ -94,9 +101,18 @@ async function putObject(
 ): Promise<void> {
   const send = () => sendFile(client, target, source, answerMs)
   await orUnavailable(
-    send().catch((error) => (isBrokenConnection(error) ? send() : Promise.reject(error))),
+    send().catch(async (error) => {
+      if (isBusy(error)) await setTimeout(randomInt(BUSY_MS))
+      else if (!isBrokenConnection(error)) throw error
+      await send()
+    }),
   )
   failPoint('object-put:stored')
+}
+
+/** The answers after which the SDK retries other calls: `SlowDown`, `InternalError` and those of proxies. */
+function isBusy(error: unknown): boolean {
+  return BUSY.has(httpStatus(error) ?? 0)
 }
 
 async function sendFile(
@@ -134,11 +150,18 @@ async function openObject(
   const Range = range && `bytes=${range.start}-${range.end}`
   const reply = await s3.send(new sdk.GetObjectCommand({ ...target, Range }))
   const body = reply.Body as unknown as ObjectBody
-  if (range && reply.ContentLength !== range.end - range.start + 1) {
+  if (range && !isRange(range, reply)) {
     body.destroy()
     throw Object.assign(new Error('The store returned a different range'), { code: 'WrongRange' })
   }
   return endOnStall(body, answerMs)
+}
+
+/** A store that ignores `Range` sends the whole object and no `Content-Range`. */
+function isRange({ start, end }: ByteRange, reply: GetObjectCommandOutput): boolean {
+  const { ContentLength, ContentRange } = reply
+  if (ContentLength !== end - start + 1) return false
+  return ContentRange ? ContentRange.startsWith(`bytes ${start}-${end}/`) : start === 0
 }
 
 async function* listObjects(
