@@ -150,6 +150,21 @@ describe('names that are also paths', () => {
       assert.equal((await api.get(`/file/info/${encodeURIComponent(name)}`)).body.name, name)
     })
 
+  for (const [name, listed] of [
+    [Buffer.from('a\\b.png'), 'a\\b.png'],
+    [Buffer.from('a\nb.png'), 'a\nb.png'],
+    [Buffer.from('caf\xe9.png', 'latin1'), 'caf\ufffd.png'],
+  ] as const)
+    test(`${JSON.stringify(listed)}, placed by hand, is listed, but no request can name it`, async (t) => {
+      const { api, root } = await startStorageKey(t)
+      writeFileSync(Buffer.concat([Buffer.from(`${root}/`), name]), 'x')
+
+      const reply = await api.get(`/file/${encodeURIComponent(listed)}`)
+
+      assert.deepEqual((await api.get('/file/list')).body, [listed])
+      assert.equal(reply.status, listed.includes('\ufffd') ? 404 : 400)
+    })
+
   test('NFC and NFD of one name are two files', async (t) => {
     const { api, root } = await startStorageKey(t)
     writeFileSync(join(root, 'é'.normalize('NFC')), 'composed')
