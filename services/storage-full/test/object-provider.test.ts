@@ -70,6 +70,22 @@ describe('an S3-style bucket that fails', { skip }, () => {
     provider.close()
   })
 
+  test('with a key that may write but not read: the test says so', async (t) => {
+    const server = createServer((request, response) => {
+      const reads = request.method === 'GET' && request.url?.includes('probe-')
+      request.resume()
+      response.writeHead(reads ? 403 : 200).end()
+    })
+    t.after(() => void server.close())
+    const provider = createObjectProvider(await settingsFor(server), PATIENT)
+    t.after(() => provider.close())
+
+    const last = (await provider.probe()).at(-1)
+
+    assert.deepEqual([last?.name, last?.passed], ['read back', false])
+    assert.match(last?.message ?? '', /cannot be read: check the rights of the access key/)
+  })
+
   test('with nothing listening at the endpoint', async () => {
     const { failed, error } = await failing({ endpoint: 'http://127.0.0.1:1' })
 

@@ -11,6 +11,7 @@ import {
   traceHeaders,
 } from '@plinth/kit'
 import { hostOf } from '../endpoints.ts'
+import { storageUnavailable } from '../problems.ts'
 import { faultCode, type ObjectClient, openObjectClient } from './object-client.ts'
 import { probeObject, runProbe } from './probe.ts'
 import type {
@@ -72,10 +73,16 @@ export async function objectProbe(
     {
       name: 'read back',
       run: object.readBack,
-      advise: () => 'The store returned different bytes.',
+      advise: adviseReadBack,
     },
     { name: 'delete', run: object.remove, advise: () => 'The access key may not delete objects.' },
   ])
+}
+
+function adviseReadBack(error: unknown): string {
+  return storageUnavailable.is(error)
+    ? 'The object cannot be read: check the rights of the access key, and whether the store supports ranges.'
+    : 'The store returned different bytes.'
 }
 
 /** What the bucket allows without a key, and whether it keeps old versions. Call it after a successful probe. */
