@@ -93,20 +93,25 @@ for (const engine of engines)
   })
 
 describe('a disk that fails', () => {
-  test('a folder that is not writable: 503, and the storage test says why', async (t) => {
+  test('a folder that is not writable: 503, no file is deleted, and the storage test says why', async (t) => {
     const folder = await temporaryFolder(t)
     const env = { ...storageEnv(folder), ...mayDropPrivileges, LOG_LEVEL: 'info' }
     const service = await spawnService(t, MAIN, env)
     const user = await logIn(service.api, 'user')
     const admin = await logIn(service.api, 'admin')
+    const { body: file } = await upload(service.api, user)
     await changeFolders(folder, 0o777)
     await changeFolders(`${env.STORAGE_FULL_ROOT}/files`, 0o555)
     await dropPrivileges(service)
 
     const refused = await upload(service.api, user)
+    const undeleted = await service.api.delete(`/file/${file.id}`, { token: user })
+    const listed = await service.api.get('/file/list', { token: user })
     const probe = await service.api.post('/api/storage/test/local', undefined, { token: admin })
 
-    assert.deepEqual([refused.status, refused.body.code], [503, 'STORAGE_UNAVAILABLE'])
+    for (const { status, body } of [refused, undeleted])
+      assert.deepEqual([status, body.code], [503, 'STORAGE_UNAVAILABLE'])
+    assert.deepEqual(listed.body, [file])
     assert.equal(probe.status, 503)
     assert.equal(probe.body.steps.at(-1).name, 'write')
     await changeFolders(env.STORAGE_FULL_ROOT, 0o555)

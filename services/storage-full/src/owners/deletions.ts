@@ -78,7 +78,7 @@ async function hideFor(
   restorable?: RestorableTime,
 ): Promise<StoredFile> {
   const file = await requireFile(storage, caller, id)
-  await storage.providers.at(file.location).sizeOf(objectKey(file))
+  await storage.providers.at(file.location).requireRemovable(objectKey(file))
   const record = (db: StorageDb, hidden: StoredFile) =>
     recordForOtherOwner({ ...storage, db }, { event: 'FILE_DELETED', caller, origin }, hidden)
   const hidden = await hideFile(storage, id, { restorable, record })
@@ -95,7 +95,7 @@ async function claimFor(
   const { clock, providers, withReserve } = storage
   const file = await findRestorableFor(storage, caller, { id, now: clock() })
   if (!file) return undefined
-  await providers.at(file.location).sizeOf(objectKey(file))
+  await providers.at(file.location).requireRemovable(objectKey(file))
   return withReserve(() =>
     inTransaction(storage.db, async (db) => {
       const claimed = await claimForRemoval(db, id)

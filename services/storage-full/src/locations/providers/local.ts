@@ -40,14 +40,20 @@ export function createLocalProvider(options: LocalFolder): StorageProvider {
     put: (key, { content }) => orUnavailable(content.publish(pathOf(key))),
     open: (key, range) => orUnavailable(openFile(pathOf(key), range)),
     sizeOf: (key) => orUnavailable(unlessAbsent(pathOf(key), fileSize)),
+    // A disk with errors is remounted read-only: its files can be read, but not removed.
+    requireRemovable: (key) => orUnavailable(changeable(dirname(pathOf(key)))),
     remove: (key) => orUnavailable(unlessAbsent(pathOf(key), unlink)),
     list: (listed) => listFolder(folder, listed),
-    check: () => orUnavailable(access(own, constants.W_OK | constants.X_OK)),
+    check: () => orUnavailable(changeable(own)),
     requireWritable: () => writable(own),
     probe: () => localProbe({ folder, own, prefix: options.prefix, spoolFolder }, provider),
     close: () => {},
   }
   return provider
+}
+
+function changeable(folder: string): Promise<void> {
+  return access(folder, constants.W_OK | constants.X_OK)
 }
 
 async function openFile(path: string, range?: ByteRange): Promise<Readable | undefined> {

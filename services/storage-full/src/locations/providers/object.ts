@@ -63,6 +63,9 @@ export function createObjectProvider(
       await requireBucket(answerMs)
       return undefined
     },
+    async requireRemovable(Key) {
+      await provider.sizeOf(Key)
+    },
     async remove(Key) {
       const { sdk, s3 } = await store()
       await orAbsent(s3.send(new sdk.DeleteObjectCommand({ Bucket, Key })))

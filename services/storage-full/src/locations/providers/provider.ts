@@ -71,6 +71,8 @@ export type StorageProvider = {
   /** Destroy the stream to release it early. */
   open(key: string, range?: ByteRange): Promise<Readable | undefined>
   sizeOf(key: string): Promise<number | undefined>
+  /** Notices, before a deletion begins, that the object could not be removed. A missing one counts as removed. */
+  requireRemovable(key: string): Promise<void>
   remove(key: string): Promise<void>
   list(prefix: string): AsyncIterable<string>
   /** Checks quickly whether the folder or the store answers. */
