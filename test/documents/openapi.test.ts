@@ -12,7 +12,8 @@ type Operation = {
   responses: Record<string, object>
   parameters?: { name?: string; $ref?: string }[]
 }
-type Content = { 'application/json': { example: { data: Record<string, unknown> } } }
+type Example = { source: string; subject: string; data: Record<string, unknown> }
+type Content = { 'application/json': { example: Example } }
 type ApiDocument = {
   tags: { name: string }[]
   paths: Record<string, Record<string, Operation>>
@@ -54,6 +55,26 @@ describe('docs/openapi', () => {
         post.parameters?.map(({ $ref }) => $ref?.split('/').at(-1)),
         ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
       )
+  })
+
+  test('shows events of the service itself, and what each is about', () => {
+    const shown = Object.entries(documents).flatMap(([name, text]) => {
+      const { webhooks = {} }: ApiDocument = JSON.parse(text)
+      return Object.entries(webhooks).map(([type, { post }]) => {
+        const { source, subject } = post.requestBody.content['application/json'].example
+        assert.equal(source, name)
+        return [`${name} ${type}`, subject]
+      })
+    })
+
+    const subjects: Record<string, string> = Object.fromEntries(shown)
+    assert.equal(subjects['identity user.registered'], 'user:1')
+    assert.equal(subjects['identity service_key.created'], 'key:1')
+    assert.equal(subjects['storage-full file.moved'], 'file:1')
+    assert.equal(subjects['storage-full link.used'], 'link:1')
+    assert.equal(subjects['storage-full ping'], 'ep_2f1c7a9b8e6d5f4c3a2b1908')
+    assert.equal(subjects['payments refund.failed'], 're_A1b2C3')
+    assert.match(subjects['payments payment.paid'] ?? '', /^[\da-f-]{36}$/)
   })
 
   test('shows an example of each event that fits its type', () => {

@@ -31,7 +31,7 @@ import {
   sampleOf,
 } from './events.ts'
 import { historyRoutes } from './history/history.routes.ts'
-import { EventReply } from './history/schemas.ts'
+import { eventReply } from './history/schemas.ts'
 import { openStreams } from './history/stream.ts'
 
 export type EventSettings = AddressRules & {
@@ -66,16 +66,25 @@ export function eventGuards(keys: KeyGuard, admin?: Guard): EventGuards {
 }
 
 /** The webhooks of the API document: what is sent to endpoints. */
-export function describeEvents(catalogue: EventCatalogue) {
+export function describeEvents(catalogue: EventCatalogue, source: string) {
+  const { properties } = eventReply(source)
   const all = Object.entries({ ...catalogue, ...COMMON_EVENTS })
   return Object.fromEntries(
     all.map(([type, event]) => {
       const { description, data } = event
-      const body = Type.Object({ ...EventReply.properties, type: Type.Literal(type), data })
-      const example = { ...(exampleOf(body) as object), data: sampleOf(event) }
+      const sample = sampleOf(event)
+      const subject = Type.String({ examples: [subjectOf(sample)] })
+      const body = Type.Object({ ...properties, type: Type.Literal(type), subject, data })
+      const example = { ...(exampleOf(body) as object), data: sample }
       return [type, { summary: description, body, example }]
     }),
   )
+}
+
+/** The data of every event begins with the id of its subject. */
+function subjectOf(sample: Record<string, unknown>): string {
+  const [[name, id] = []] = Object.entries(sample)
+  return typeof id === 'number' ? `${name?.replace(/Id$/, '')}:${id}` : String(id)
 }
 
 type Host<T> = {

@@ -93,7 +93,7 @@ const API: ApiDescription = {
     'OAuth 2.0': 'Discovery, introspection and revocation, for OAuth libraries.',
     Operations: 'Health, keys, and this document.',
   },
-  webhooks: describeEvents(EVENTS),
+  webhooks: describeEvents(EVENTS, NAME),
 }
 
 /** The wiring of the service, and every route it has. */

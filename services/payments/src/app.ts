@@ -79,7 +79,7 @@ does not identify callers: the application in front of it does.`,
       'Keys of the calling applications; for administrators and keys with keys:write.',
     Operations: 'Configuration, audit, health, and this document.',
   },
-  webhooks: describeEvents(PAYMENT_EVENTS),
+  webhooks: describeEvents(PAYMENT_EVENTS, SOURCE),
 }
 
 export async function createPayments(config: PaymentsConfig): Promise<Server> {

@@ -98,7 +98,7 @@ const API: ApiDescription = {
     'Service keys': 'For administrators: keys of the calling applications.',
     Operations: 'Health, keys, and this document.',
   },
-  webhooks: describeEvents(STORAGE_EVENTS),
+  webhooks: describeEvents(STORAGE_EVENTS, SOURCE),
 }
 
 const FILE_SCOPES = ['files:read', 'files:write', 'links:write'] as const

@@ -22,7 +22,7 @@ import {
   tooManyStreams,
 } from '../problems.ts'
 import { readEvent, readEvents, recordForward, recoverEndpoint, replayEvent } from './history.ts'
-import { DetailReply, EventReply, eventId, ForwardBody } from './schemas.ts'
+import { detailReply, eventId, eventReply, ForwardBody } from './schemas.ts'
 import type { Streams } from './stream.ts'
 
 const EventParams = Type.Object({ id: eventId })
@@ -98,7 +98,7 @@ export function historyRoutes(
       querystring: ListQuery,
       response: {
         200: Type.Object(
-          { items: Type.Array(EventReply), next: orNull(eventId) },
+          { items: Type.Array(eventReply(events.source)), next: orNull(eventId) },
           { title: 'EventPage' },
         ),
       },
@@ -147,7 +147,7 @@ any more.`,
       summary: 'An event, its deliveries with their attempts, and its forwards',
       tags,
       params: EventParams,
-      response: { 200: DetailReply },
+      response: { 200: detailReply(events.source) },
       problems: [eventMissing],
     },
     handler: ({ params, caller }) => readEvent(events, params.id, guards.seesReplies(caller)),

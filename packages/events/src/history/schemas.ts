@@ -6,19 +6,23 @@ export const eventId = lookUpText({
   examples: ['evt_0190163d8694739bd3b5f2c61e4a'],
 })
 
-export const EventReply = Type.Object(
-  {
-    id: eventId,
-    type: Type.String({ examples: ['ping'] }),
-    timestamp: timestamp(),
-    source: Type.String({ examples: ['payments'] }),
-    subject: Type.String(),
-    sequence: Type.Integer({ description: 'Grows with every event of the subject' }),
-    apiVersion: Type.String({ examples: ['1'] }),
-    data: Type.Object({}, { additionalProperties: {} }),
-  },
-  { title: 'Event' },
-)
+const endpointId = Type.String({ examples: ['ep_2f1c7a9b8e6d5f4c3a2b1908'] })
+
+export function eventReply(source: string) {
+  return Type.Object(
+    {
+      id: eventId,
+      type: Type.String({ examples: ['ping'] }),
+      timestamp: timestamp(),
+      source: Type.String({ examples: [source] }),
+      subject: endpointId,
+      sequence: Type.Integer({ description: 'Grows with every event of the subject' }),
+      apiVersion: Type.String({ examples: ['1'] }),
+      data: Type.Object({}, { additionalProperties: {} }),
+    },
+    { title: 'Event' },
+  )
+}
 
 const AttemptReply = Type.Object(
   {
@@ -35,8 +39,8 @@ const AttemptReply = Type.Object(
 
 const DeliveryReply = Type.Object(
   {
-    endpointId: Type.String(),
-    url: Type.String(),
+    endpointId,
+    url: Type.String({ examples: ['https://shop.example/webhooks'] }),
     state: oneOf('pending', 'done', 'failed', 'paused'),
     nextAttemptAt: orNull(timestamp()),
     attempts: Type.Array(AttemptReply),
@@ -70,11 +74,13 @@ const ForwardReply = Type.Object(
   { title: 'EventForward' },
 )
 
-export const DetailReply = Type.Object(
-  {
-    event: EventReply,
-    deliveries: Type.Array(DeliveryReply),
-    forwards: Type.Array(ForwardReply),
-  },
-  { title: 'EventDetail' },
-)
+export function detailReply(source: string) {
+  return Type.Object(
+    {
+      event: eventReply(source),
+      deliveries: Type.Array(DeliveryReply),
+      forwards: Type.Array(ForwardReply),
+    },
+    { title: 'EventDetail' },
+  )
+}
