@@ -22,19 +22,35 @@ export class ProblemError extends Error {
     this.code = String(code ?? `HTTP_${status}`)
     this.errors = Array.isArray(problem.errors) ? problem.errors.map(String) : []
     this.requestId = headers.get('x-request-id') ?? undefined
-    const wait = Number(headers.get('retry-after') ?? Number.NaN)
-    this.retryAfterSeconds = Number.isFinite(wait) ? wait : undefined
+    this.retryAfterSeconds = secondsToWait(headers)
     this.problem = problem
   }
+}
+
+/** RFC 9110, section 10.2.3: seconds, or a date, which is compared with the clock of the server that sent it. */
+function secondsToWait(headers: Headers): number | undefined {
+  const retryAfter = headers.get('retry-after') ?? ''
+  if (/^\d+$/.test(retryAfter)) return Number(retryAfter)
+  const wait = (Date.parse(retryAfter) - Date.parse(headers.get('date') ?? '')) / 1000
+  return Number.isNaN(wait) ? undefined : Math.max(0, wait)
 }
 
 /** There was no answer: the service is unreachable, or the connection broke. */
 export class ConnectionError extends Error {
   constructor(cause: unknown) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    super(`No answer from the service: ${reason}`, { cause })
+    super(`No answer from the service: ${reasonIn(cause)}`, { cause })
     this.name = 'ConnectionError'
   }
+}
+
+/**
+ * In Node the error says only "fetch failed", and its cause says why. For a name with several addresses
+ * that is an AggregateError, which has a code but no message.
+ */
+function reasonIn(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { message, code } = (error.cause ?? {}) as { message?: string; code?: string }
+  return message || code || error.message
 }
 
 /** There was no answer in time. The service may still have processed the request. */
@@ -47,6 +63,9 @@ export class TimeoutError extends Error {
 
 export async function problemOf(response: Response): Promise<ProblemError> {
   const text = await response.text()
+  // The error page of a proxy is no message for people.
+  if (/^text\/html/i.test(response.headers.get('content-type') ?? ''))
+    return new ProblemError(response, {})
   try {
     return new ProblemError(response, JSON.parse(text) as Record<string, unknown>)
   } catch {

@@ -176,6 +176,72 @@ describe('an access token', () => {
     const sent = seen.map(({ headers }) => headers.authorization)
     assert.deepEqual(sent, ['Bearer plk_test_1', 'Bearer token', undefined])
   })
+
+  for (const accessToken of ['plk_test_…', 'plk_test\n1'])
+    test(`that no header can hold is refused without showing it: ${JSON.stringify(accessToken)}`, async (t) => {
+      const { seen, send, senderWith } = await startServer(t, OK)
+      const refused = {
+        name: 'TypeError',
+        message: /^The [\w-]+ header cannot be sent: (?!.*plk_)/,
+      }
+
+      await assert.rejects(senderWith({ accessToken })('GET', '/'), refused)
+      await assert.rejects(send('GET', '/', { headers: { 'x-api-key': accessToken } }), refused)
+
+      assert.equal(seen.length, 0)
+    })
+})
+
+describe('a failure says what happened', () => {
+  test('when nothing listens at the address', async () => {
+    const closed = createServer().listen(0, '127.0.0.1')
+    await once(closed, 'listening')
+    const { port } = closed.address() as AddressInfo
+    await new Promise((resolve) => closed.close(resolve))
+    const send = sender(`http://127.0.0.1:${port}`, { retries: 0 })
+
+    await assert.rejects(send('GET', '/'), { name: 'ConnectionError', message: /ECONNREFUSED/ })
+  })
+
+  test('when the address lacks its scheme', async () => {
+    const send = sender('localhost:8084', { retries: 0 })
+
+    await assert.rejects(send('GET', '/'), { name: 'ConnectionError', message: /scheme/ })
+  })
+
+  test('when the body cannot be sent as JSON', async (t) => {
+    const { send, seen } = await startServer(t, OK)
+
+    await assert.rejects(send('PUT', '/', { json: { amount: 10n } }), { name: 'TypeError' })
+
+    assert.equal(seen.length, 0)
+  })
+
+  test('without the markup of the page that a proxy answers with', async (t) => {
+    const page: Answer = (response) =>
+      response.writeHead(502, { 'content-type': 'text/html; charset=utf-8' }).end('<h1>Bad</h1>')
+    const { senderWith } = await startServer(t, page)
+
+    await assert.rejects(senderWith({ retries: 0 })('GET', '/'), {
+      name: 'ProblemError',
+      code: 'HTTP_502',
+      message: 'The service answered 502',
+    })
+  })
+
+  test('and how long to wait, also when Retry-After is a date', async (t) => {
+    const date = 'Tue, 01 Jan 2030 12:00:00 GMT'
+    const until = (moment: string) => json(503, {}, { date, 'retry-after': moment })
+    const { send, seen } = await startServer(t, until('Tue, 01 Jan 2030 12:02:00 GMT'))
+    const past = await startServer(t, until('Tue, 01 Jan 2030 11:00:00 GMT'), OK)
+    const strange = await startServer(t, until('soon'))
+
+    await assert.rejects(send('GET', '/'), { status: 503, retryAfterSeconds: 120 })
+    await past.send('GET', '/')
+    await assert.rejects(strange.send('GET', '/'), { retryAfterSeconds: undefined })
+
+    assert.equal(seen.length, 1)
+  })
 })
 
 describe('an upload', () => {

@@ -82,6 +82,7 @@ async function sendOnce(
 ): Promise<Response> {
   const { method, timeoutMs = usual, signal } = call
   const headers = await headersOf(call, accessToken)
+  const body = bodyOf(call)
   const stop = new AbortController()
   const abort = () => stop.abort(signal?.reason)
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -100,7 +101,6 @@ async function sendOnce(
     signal?.throwIfAborted()
     signal?.addEventListener('abort', abort)
     wait()
-    const body = bodyOf(call)
     const sent = { method, headers, body, signal: stop.signal }
     const watch = { onSent: call.onSent && sentMore, fetch: given }
     const response = await transmit(url, sent, watch)
@@ -121,12 +121,24 @@ async function headersOf(
   { headers: given, json }: Call,
   accessToken: ClientOptions['accessToken'],
 ) {
-  const headers = new Headers(given)
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(given ?? {})) setHeader(headers, name, value)
   if (json !== undefined) headers.set('content-type', 'application/json')
   if (accessToken === undefined || headers.has('authorization')) return headers
   const token = typeof accessToken === 'string' ? accessToken : await accessToken()
-  if (token) headers.set('authorization', `Bearer ${token}`)
+  if (token) setHeader(headers, 'authorization', `Bearer ${token}`)
   return headers
+}
+
+/** The error of the runtime quotes the value, which may be a secret, or does not say whose it is. */
+function setHeader(headers: Headers, name: string, value: string): void {
+  try {
+    headers.set(name, value)
+  } catch {
+    throw new TypeError(
+      `The ${name} header cannot be sent: check the key or token for stray characters`,
+    )
+  }
 }
 
 function bodyOf({ json, form, body }: Call): string | URLSearchParams | Blob | undefined {
