@@ -136,7 +136,7 @@ describe('CORS', () => {
   const listed = (headers: Headers, name: string) =>
     (headers.get(`access-control-${name}-headers`) ?? '').split(', ')
 
-  test('allows the headers that clients send: keys, ranges, stream positions, traces', async (t) => {
+  test('allows the headers that clients send: keys, conditions, ranges, stream positions, traces', async (t) => {
     const { api } = await start(t, { corsOrigins: [origin] })
     const asked = { origin, 'access-control-request-method': 'POST' }
 
@@ -147,7 +147,11 @@ describe('CORS', () => {
       'authorization',
       'content-type',
       'idempotency-key',
+      'if-match',
+      'if-modified-since',
+      'if-none-match',
       'if-range',
+      'if-unmodified-since',
       'last-event-id',
       'range',
       'traceparent',
