@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { databaseFault } from '../database/engine.ts'
 import {
@@ -161,13 +162,23 @@ export function answerBrokenRequests(
       connection: 'close',
     }
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    if (socket.writable)
+    if (socket.writable && !isAnsweringAnother(socket))
       socket.write(
         `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`,
       )
     socket.destroySoon()
     log.info({ requestId: id, status, reason: error.code }, 'request')
   }
+}
+
+/**
+ * Whether the next bytes on this connection belong to another answer: one that has begun, or one to a request that
+ * arrived whole, before the broken one.
+ */
+function isAnsweringAnother(socket: Socket): boolean {
+  // Node's own handler of broken requests looks here too.
+  const { _httpMessage: current } = socket as Socket & { _httpMessage?: ServerResponse | null }
+  return current?.headersSent === true || current?.req.complete === true
 }
 
 const renderBrokenRequest: BrokenRequestRenderer = (status, detail, requestId) => {
