@@ -82,6 +82,8 @@ describe('the client, against the running suite', async () => {
     assert.equal((await storage.info(name)).mimeType, 'application/pdf')
     assert.deepEqual(await (await storage.download(name)).bytes(), await PDF.bytes())
     assert.deepEqual([await storage.remove(name), await storage.remove(name)], [true, false])
+    for (const call of [storage.download, storage.info, storage.remove])
+      await assert.rejects(call('..'), { status: 403 })
     const stranger = storageKeyClient(urlOf('storage-key'), 'wrong')
     await assert.rejects(stranger.list(), { status: 401, message: 'Unauthorized' })
   })

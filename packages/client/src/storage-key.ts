@@ -34,7 +34,9 @@ export function storageKeyClient(
   const plain = sender(baseUrl, options)
   const send: Send = (method, path, call = {}) =>
     plain(method, path, { ...call, headers: { ...call.headers, 'x-api-key': apiKey } })
-  const pathOf = encodeURIComponent
+  // A URL cannot end in the segment `..`, which would lead to the page above. With a slash the service gets
+  // to see the name, and refuses it.
+  const pathOf = (name: string) => encodeURIComponent(name === '..' ? '../' : name)
   return {
     ...operationsCalls(plain),
     ...serviceKeyCalls(send),
