@@ -16,6 +16,7 @@ import {
   createStorageKey,
   type Service,
   type ServiceOptions,
+  type SettingsError,
 } from '../release/library.ts'
 
 const CREATE = { createIdentity, createStorageFull, createStorageKey, createPayments }
@@ -189,6 +190,17 @@ test('a setting that is not a string is named', async () => {
   const settings = { PAYMENTS_PORT: 9084 } as unknown as Record<string, string>
 
   await assert.rejects(createPayments({ settings }), /PAYMENTS_PORT must be a string/)
+})
+
+test('every invalid setting is named at once', async () => {
+  const settings = { PAYMENTS_PORT: 'x', PAYMENTS_PUBLIC_URL: 'y', SUITE_DATA: tmpdir() }
+
+  await assert.rejects(createPayments({ settings }), ({ name, faults }: SettingsError) => {
+    assert.equal(name, 'SettingsError')
+    const named = faults.map((fault) => fault.name).sort()
+    assert.deepEqual(named, ['PAYMENTS_PORT', 'PAYMENTS_PUBLIC_URL'])
+    return true
+  })
 })
 
 test('a Node that is too old is named', async (t) => {

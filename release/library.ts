@@ -54,6 +54,11 @@ export type Service = {
   close(): Promise<void>
 }
 
+/** What a service with invalid settings is refused with; its `name` is `SettingsError`. */
+export type SettingsError = Error & {
+  readonly faults: { name: string; found: string; expected: string; example: string }[]
+}
+
 export function createIdentity(options?: ServiceOptions): Promise<Service> {
   return create('identity', options)
 }
