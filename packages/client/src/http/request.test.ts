@@ -209,6 +209,17 @@ describe('a failure says what happened', () => {
     await assert.rejects(send('GET', '/'), { name: 'ConnectionError', message: /scheme/ })
   })
 
+  test('when another web server answers with a page', async (t) => {
+    const page: Answer = (response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html>')
+    const { send } = await startServer(t, page)
+
+    await assert.rejects(jsonOf(send('GET', '/')), {
+      name: 'ConnectionError',
+      message: 'No answer from the service: what answered sent no JSON; check the address',
+    })
+  })
+
   test('when the body cannot be sent as JSON', async (t) => {
     const { send, seen } = await startServer(t, OK)
 

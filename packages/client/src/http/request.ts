@@ -10,6 +10,7 @@ export type ClientOptions = {
   retryDelayMs?: number | undefined
   /** A service key, or a function that returns an access token, for calls without a session. */
   accessToken?: string | (() => string | undefined | Promise<string | undefined>) | undefined
+  /** Used instead of the global one, except for uploads in browsers, where only XMLHttpRequest reports progress. */
   fetch?: typeof fetch | undefined
 }
 
@@ -187,7 +188,13 @@ function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
 
 /** The JSON of a reply; its type is the service's contract. */
 export async function jsonOf<T>(response: Promise<Response>): Promise<T> {
-  return (await (await response).json()) as T
+  const reply = await response
+  try {
+    return (await reply.json()) as T
+  } catch {
+    // Many web servers answer any path with their front page.
+    throw new ConnectionError('what answered sent no JSON; check the address')
+  }
 }
 
 export async function textOf(response: Promise<Response>): Promise<string> {
