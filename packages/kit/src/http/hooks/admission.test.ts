@@ -52,6 +52,7 @@ describe('a foreign host name that points at this machine (DNS rebinding)', () =
     const { status } = await start(t, { host: 'localhost' })
 
     assert.equal(await status('10.0.0.7', '/actuator/health'), 200)
+    assert.equal(await status('10.0.0.7', '/actuator/health?probe=1'), 200)
     assert.equal(await status('10.0.0.7', '/actuator/health/readiness'), 200)
     assert.equal(await status('10.0.0.7', '/actuator/info'), 421)
   })

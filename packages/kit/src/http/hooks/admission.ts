@@ -56,7 +56,7 @@ function countOfHosts({ raw: { rawHeaders } }: Request): number {
 }
 
 function isHealth({ url }: Request): boolean {
-  return /^\/actuator\/health(\/|$)/.test(url)
+  return /^\/actuator\/health([/?]|$)/.test(url)
 }
 
 export type ConnectionLimits = {
