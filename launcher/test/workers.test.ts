@@ -26,6 +26,18 @@ describe('a request in flight in one of several processes', { skip }, () => {
     assert.deepEqual(await allEnded, { exitCode: 0, signal: null })
   })
 
+  test('is answered after a terminal was closed, which signals every process', async (t) => {
+    const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' }, true)
+    const allEnded = endOf(child)
+    const login = await beginLogin(baseUrl)
+
+    process.kill(-(child.pid ?? 0), 'SIGHUP')
+
+    await portIsClosed(baseUrl)
+    assert.equal(await login.finish(), 200)
+    assert.deepEqual(await allEnded, { exitCode: 0, signal: null })
+  })
+
   test('is answered after a SIGTERM to every process', async (t) => {
     const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' })
     const allEnded = endOf(child)

@@ -119,7 +119,7 @@ export function followPrimary(worker: Worker): (close: Close) => void {
     )
     close = undefined
   }
-  process.on('SIGTERM', () => {}).on('SIGINT', () => {})
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => {})
   process.on('message', (message) => message === CLOSE && stop())
   worker.once('disconnect', () => {
     // Otherwise Node immediately ends a worker that lost its primary, and with it the requests in flight.

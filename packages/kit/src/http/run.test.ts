@@ -57,21 +57,22 @@ test('closing does not wait for a connection that a client keeps open after the 
 })
 
 describe('a running service', () => {
-  test('SIGTERM finishes the request in flight, closes everything and exits with 0', async (t) => {
-    const service = await startSmall(t)
-    const begun = logged(service, 'slow request has begun')
-    const closed = logged(service, 'everything is closed')
-    const slow = service.api.get('/slow')
-    await begun
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const)
+    test(`${signal} finishes the request in flight, closes everything and exits with 0`, async (t) => {
+      const service = await startSmall(t)
+      const begun = logged(service, 'slow request has begun')
+      const closed = logged(service, 'everything is closed')
+      const slow = service.api.get('/slow')
+      await begun
 
-    service.process.kill('SIGTERM')
+      service.process.kill(signal)
 
-    const { body, headers } = await slow
-    assert.deepEqual([body, headers.get('connection')], ['hello', 'close'])
-    await closed
-    await service.ended
-    assert.equal(service.process.exitCode, 0)
-  })
+      const { body, headers } = await slow
+      assert.deepEqual([body, headers.get('connection')], ['hello', 'close'])
+      await closed
+      await service.ended
+      assert.equal(service.process.exitCode, 0)
+    })
 
   test('a second signal exits at once', async (t) => {
     const service = await startSmall(t)
@@ -89,24 +90,29 @@ describe('a running service', () => {
     assert.equal(service.process.exitCode, 143)
   })
 
-  test('a Ctrl-C that arrives twice, from the terminal and from npm, counts once', async (t) => {
-    const service = await startSmall(t)
-    const begun = logged(service, 'held request has begun')
-    const draining = logged(service, 'draining')
-    const held = service.api.get('/held').catch(() => 'cut')
-    await begun
+  const TWICE = {
+    'a Ctrl-C that arrives twice, from the terminal and from npm,': 'SIGINT',
+    'a closed terminal that sends two signals, one through the shell,': 'SIGHUP',
+  } as const
+  for (const [what, signal] of Object.entries(TWICE))
+    test(`${what} counts once`, async (t) => {
+      const service = await startSmall(t)
+      const begun = logged(service, 'held request has begun')
+      const draining = logged(service, 'draining')
+      const held = service.api.get('/held').catch(() => 'cut')
+      await begun
 
-    service.process.kill('SIGINT')
-    await draining
-    service.process.kill('SIGINT')
-    // Signals that are pending together arrive in the order of their numbers, so this one arrives last.
-    service.process.kill('SIGUSR2')
+      service.process.kill(signal)
+      await draining
+      service.process.kill(signal)
+      // Signals that are pending together arrive in the order of their numbers, so this one arrives last.
+      service.process.kill('SIGUSR2')
 
-    const reply = await held
-    await service.ended
-    assert.equal(typeof reply === 'string' ? reply : reply.body, 'hello')
-    assert.equal(service.process.exitCode, 0)
-  })
+      const reply = await held
+      await service.ended
+      assert.equal(typeof reply === 'string' ? reply : reply.body, 'hello')
+      assert.equal(service.process.exitCode, 0)
+    })
 
   test('a second, later Ctrl-C exits at once', async (t) => {
     const service = await startSmall(t)

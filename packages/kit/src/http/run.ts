@@ -45,11 +45,15 @@ export function asksForHelp(words: string[]): boolean {
 // npm forwards a Ctrl-C that the terminal has already sent to this process.
 const ONE_KEYSTROKE_MS = 500
 
-/** The first signal closes gracefully; a second one exits at once. */
+/**
+ * The first signal closes gracefully; a second one exits at once. A terminal that goes away may send SIGHUP several
+ * times: from the kernel, and from the shell to each of its jobs.
+ */
 export function closeOnSignals(close: () => Promise<void>): void {
   let since: number | undefined
   const onSignal = (signal: NodeJS.Signals) => {
     const now = performance.now()
+    if (since !== undefined && signal === 'SIGHUP') return
     if (since !== undefined && signal === 'SIGINT' && now - since < ONE_KEYSTROKE_MS) return
     if (since !== undefined) process.exit(signal === 'SIGINT' ? 130 : 143)
     since = now
@@ -58,7 +62,7 @@ export function closeOnSignals(close: () => Promise<void>): void {
       () => process.exit(1),
     )
   }
-  process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onSignal)
 }
 
 /** Exit codes from sysexits.h, which operators know. */
