@@ -121,6 +121,32 @@ test('a truncated archive is refused wherever it is cut', async () => {
     await assert.rejects(cut(length), /The archive is damaged or not one of ours/, `${length}`)
 })
 
+test('an archive with a changed bit is refused, unless the bit carries no information', async () => {
+  const archive = await archiveOf({ 'db/a/t/000000.ndjson': Buffer.from('{"id":1}\n') })
+  const read = async (bytes: Buffer) => {
+    const found: unknown[] = []
+    const manifest = await readArchive(
+      Readable.from([bytes]),
+      async () => {},
+      async (member) => void found.push([member.name, String(await buffer(member.bytes))]),
+    )
+    return [manifest, ...found]
+  }
+  const whole = await read(archive)
+  let refused = 0
+
+  for (let bit = 0; bit < archive.length * 8; bit++) {
+    const altered = Buffer.from(archive)
+    altered[bit >> 3] = (altered[bit >> 3] as number) ^ (1 << (bit & 7))
+    const outcome = await read(altered).catch((error: Error) => error)
+    if (outcome instanceof Error) refused += 1
+    if (outcome instanceof Error) assert.match(outcome.message, /^The archive /, `bit ${bit}`)
+    else assert.deepEqual(outcome, whole, `bit ${bit}`)
+  }
+
+  assert.ok(refused > archive.length * 7, `${refused} of ${archive.length * 8} bits`)
+})
+
 test('an archive of another format is refused, and both versions are named', async () => {
   const archive = await archiveOf({}, { ...MANIFEST, format: 2, version: '9.8.7' })
   const reading = readArchive(
