@@ -38,6 +38,26 @@ for (const engine of engines) {
     const names = async (query: string) =>
       (await search(query)).body.content.map(({ username }: { username: string }) => username)
 
+    test('finds names that end in a sigma, and longer ones, by the same capitals', async () => {
+      const { api } = identity()
+      for (const [username, email] of [
+        ['ΝΙΚΟΣ', 'nikos@example.org'],
+        ['Νικοσία', 'nicosia@example.org'],
+        ['νικος.a', 'dotted@example.org'],
+        ['νικόλ', 'nicole@example.org'],
+      ])
+        await api.post('/api/auth/register', { username, email, password: 'a long enough one' })
+      const find = (typed: string) => names(`q=${encodeURIComponent(typed)}`)
+
+      assert.deepEqual(await find('ΝΙΚΟΣ'), ['νικος', 'νικος.a', 'νικοσία'])
+      assert.deepEqual(await find('ΝΙΚΟ'), ['νικος', 'νικος.a', 'νικοσία'])
+      const { body: first } = await search(`q=${encodeURIComponent('ΝΙΚΟΣ')}&size=2`)
+      assert.deepEqual([first.totalElements, first.content.length], [3, 2])
+      assert.deepEqual(await names(`q=${encodeURIComponent('ΝΙΚΟΣ')}&size=2&after=${first.next}`), [
+        'νικοσία',
+      ])
+    })
+
     test('finds users by a prefix of the username or e-mail address, in any case', async () => {
       const { api } = identity()
       for (const [username, email] of [
@@ -185,7 +205,8 @@ for (const engine of engines) {
         ])
 
         for (const filter of [
-          { prefix: 'person1123' },
+          { prefixes: ['person1123'] },
+          { prefixes: ['νικος', 'νικοσ'] },
           { role: 'ROLE_ADMIN' },
           { enabled: false },
           { verified: false },

@@ -4,8 +4,8 @@ import type { AccountTables } from './tables.ts'
 import { ADMIN_ROLE, type User, userOf } from './users.repository.ts'
 
 export type UserFilter = {
-  /** A prefix of the username or the e-mail address, in normal form. */
-  prefix?: string
+  /** Prefixes of the username or the e-mail address, in normal form; users match any of them. */
+  prefixes?: string[]
   role?: string
   enabled?: boolean
   verified?: boolean
@@ -25,8 +25,8 @@ export type Walk = 'username' | 'email' | 'created' | 'seen' | 'id'
 
 /** With a prefix, matching usernames come first, then matching e-mail addresses. */
 export function walksOf(filter: UserFilter): Walk[] {
-  const { prefix, createdFrom, createdTo, lastSeenFrom, lastSeenTo } = filter
-  if (prefix !== undefined) return ['username', 'email']
+  const { prefixes, createdFrom, createdTo, lastSeenFrom, lastSeenTo } = filter
+  if (prefixes !== undefined) return ['username', 'email']
   if (createdFrom !== undefined || createdTo !== undefined) return ['created']
   return lastSeenFrom !== undefined || lastSeenTo !== undefined ? ['seen'] : ['id']
 }
@@ -41,9 +41,9 @@ export function matchingUsers(
   if (walk === 'username' || walk === 'email') {
     const text = inBytes(db, walk)
     const found = users
-      .where((where) => where.and(beginning(db, walk, filter.prefix ?? '')))
+      .where(({ or }) => or(beginning(db, walk, filter.prefixes)))
       .$if(walk === 'email', (all) =>
-        all.where((where) => where.not(where.and(beginning(db, 'username', filter.prefix ?? '')))),
+        all.where(({ not, or }) => not(or(beginning(db, 'username', filter.prefixes)))),
       )
       .$if(after !== undefined, (all) => all.where(sql<boolean>`${text} > ${after?.key}`))
     return found.selectAll().orderBy(text).limit(most)
@@ -83,14 +83,11 @@ export async function countMatching(
   filter: UserFilter,
   most: number,
 ): Promise<number> {
-  const { prefix } = filter
+  const { prefixes } = filter
   const found = withState(db.selectFrom('users'), filter)
-    .$if(prefix !== undefined, (all) =>
-      all.where((where) =>
-        where.or([
-          where.and(beginning(db, 'username', prefix ?? '')),
-          where.and(beginning(db, 'email', prefix ?? '')),
-        ]),
+    .$if(prefixes !== undefined, (all) =>
+      all.where(({ or }) =>
+        or([...beginning(db, 'username', prefixes), ...beginning(db, 'email', prefixes)]),
       ),
     )
     .select('id')
@@ -120,9 +117,11 @@ function withState<O>(users: Users<O>, filter: UserFilter): Users<O> {
 }
 
 /** In byte order, all text with the same prefix is one range. */
-function beginning(db: Db<AccountTables>, column: 'username' | 'email', prefix: string) {
+function beginning(db: Db<AccountTables>, column: 'username' | 'email', prefixes: string[] = []) {
   const text = inBytes(db, column)
-  return [sql<boolean>`${text} >= ${prefix}`, sql<boolean>`${text} < ${`${prefix}\u{10ffff}`}`]
+  return prefixes.map(
+    (prefix) => sql<boolean>`(${text} >= ${prefix} and ${text} < ${`${prefix}\u{10ffff}`})`,
+  )
 }
 
 function inBytes(db: Db<AccountTables>, column: 'username' | 'email') {

@@ -64,9 +64,9 @@ async function collect(
 function filterOf(search: UserSearch): UserFilter {
   const { q, enabled, verified, mfa, role } = search
   const { createdFrom, createdTo, lastSeenFrom, lastSeenTo } = search
-  const prefix = normalName(q ?? '')
+  const prefixes = prefixesOf(q ?? '')
   return {
-    ...(prefix !== '' && { prefix }),
+    ...(prefixes.length > 0 && { prefixes }),
     ...(role !== undefined && { role }),
     ...(enabled !== undefined && { enabled: enabled === 'true' }),
     ...(verified !== undefined && { verified: verified === 'true' }),
@@ -78,6 +78,17 @@ function filterOf(search: UserSearch): UserFilter {
     ...(createdFrom !== undefined && { createdFrom: instantOf('createdFrom', createdFrom) }),
     ...(createdTo !== undefined && { createdTo: instantOf('createdTo', createdTo) }),
   }
+}
+
+/**
+ * A capital sigma has two lower-case forms, one of them for the end of a word: what is typed may be a whole word or
+ * the beginning of a longer one.
+ */
+function prefixesOf(typed: string): string[] {
+  const whole = normalName(typed)
+  if (whole === '') return []
+  const beginning = normalName(`${typed.trim()}a`).slice(0, -1)
+  return [...new Set([whole, beginning])]
 }
 
 /** The stored format, because times are compared as text. A day that a month lacks would become a later one. */
