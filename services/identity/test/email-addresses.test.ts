@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openDatabase, secondsAfter } from '@plinth/kit'
+import { inTransaction, openDatabase, secondsAfter } from '@plinth/kit'
 import type { Api } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
@@ -278,14 +278,23 @@ for (const engine of engines) {
         identityMigrations,
       )
       t.after(close)
-      const later = openOutbox(db, () => secondsAfter(clock(), 60), config)
       const waiting = {
         kind: 'email-change',
         to: NEW_EMAIL,
         userId,
         lifetimeSeconds: 3600,
       } as const
-      await queueMail(later, db, waiting, { address: '::1', userAgent: null, requestId: null })
+      const origin = { address: '::1', userAgent: null, requestId: null }
+      const claimedUntil = secondsAfter(clock(), 60).toISOString()
+      await inTransaction(db, async (inside) => {
+        await queueMail(openOutbox(db, clock, config), inside, waiting, origin)
+        const claim = { lease_until: claimedUntil, next_attempt_at: claimedUntil }
+        await inside
+          .updateTable('mail_outbox')
+          .set(claim)
+          .where('address', '=', NEW_EMAIL)
+          .execute()
+      })
       const admin = await adminToken(api)
       const queued = async () => {
         const { body } = await api.get('/api/mail?size=100', { token: admin })

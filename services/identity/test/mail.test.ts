@@ -29,7 +29,6 @@ import {
 
 const FROM = 'accounts@plinth.example'
 const MAIN = join(import.meta.dirname, '../src/main.ts')
-const LONG_AGO = '2020-01-01T00:00:00.000Z'
 
 type Smtp = Awaited<ReturnType<typeof startSmtpServer>>
 
@@ -425,6 +424,37 @@ for (const engine of engines) {
       assert.equal(wakes, 1)
     })
 
+    test('is sent or retried although the clock was ahead when it was queued or refused', async (t) => {
+      let refusals = 1
+      const smtp = await startSmtpServer(t, {
+        refuse: () => (refusals-- > 0 ? { code: 451, text: 'busy, come back' } : undefined),
+      })
+      const env = { ...smtpEnv(smtp), IDENTITY_DATABASE_URL: await engine.freshUrl(t) }
+      const { api, clock, server, config } = await startIdentity(t, { engine, env })
+      const now = clock()
+      clock.advance(12 * 3600)
+      await api.post('/api/auth/register', ALICE)
+      await outboxWhen(api, ([mail]) => mail?.attempts === 1)
+      await server.close()
+      const { db, close } = await openDatabase<IdentityTables>(
+        config.databaseUrl,
+        identityMigrations,
+      )
+      t.after(close)
+      const mail = {
+        kind: 'password-reset',
+        to: 'user@example.com',
+        lifetimeSeconds: 1800,
+      } as const
+      await queueMail(openOutbox(db, clock, config), db, mail, ORIGIN)
+
+      clock.set(now)
+      await startIdentity(t, { engine, env, clock })
+
+      assert.ok(await mailAbout(smtp, mail.to, ''))
+      assert.ok(await mailAbout(smtp, ALICE.email, 'Confirm'))
+    })
+
     test('that could not be prepared is tried again after five seconds', async (t) => {
       const smtp = await startSmtpServer(t)
       const { api, clock, config } = await startIdentity(t, { engine, env: smtpEnv(smtp) })
@@ -496,8 +526,9 @@ for (const engine of engines) {
         IDENTITY_REGISTRATION: 'confirm',
         IDENTITY_MAIL_LIMITS: 'false',
       }
-      // None of these mails is due by the clock of this service.
-      const { api, clock, config } = await startIdentity(t, { env, clock: testClock(LONG_AGO) })
+      // Creates the demo accounts; it must not send any of these mails.
+      const { server, config } = await startIdentity(t, { env })
+      await server.close()
       const queue = await openQueue(t, config)
       const spawned = (given: Record<string, string> = {}) =>
         spawnService(t, MAIN, {
@@ -540,7 +571,8 @@ for (const engine of engines) {
       await killedWhileHeld(2)
       const taken = smtp.received.length
       holds = () => false
-      clock.set(new Date(Date.now() + LEASE_MS + 1000))
+      const clock = testClock(new Date(Date.now() + LEASE_MS + 1000).toISOString())
+      const { api } = await startIdentity(t, { env, clock })
       const mails = await outboxWhen(api, (all) => all.every(({ state }) => state === 'sent'))
 
       assert.equal(taken, 5)

@@ -4,6 +4,7 @@ import {
   type FromRow,
   fromRow,
   type PageRequest,
+  secondsAfter,
   selectPage,
   sortRows,
   toRow,
@@ -26,16 +27,19 @@ export async function insertMail(db: Db<IdentityTables>, mail: Mail): Promise<vo
   await db.insertInto('mail_outbox').values(toRow<MailRow>(mail)).execute()
 }
 
+type Claim = { now: Date; leaseUntil: Date; most: number; longestRetrySeconds: number }
+
 /** Claims the next mails to send until `leaseUntil`; only one of several nodes gets each mail. */
 export async function claimMails(
   db: Db<IdentityTables>,
-  { now, leaseUntil, most }: { now: Date; leaseUntil: Date; most: number },
+  { now, leaseUntil, most, longestRetrySeconds }: Claim,
 ): Promise<Mail[]> {
+  const isDue = dueAt(now, longestRetrySeconds)
   const due = await db
     .selectFrom('mail_outbox')
     .select('id')
     .where('state', '=', 'queued')
-    .where('next_attempt_at', '<=', now.toISOString())
+    .where(isDue)
     .orderBy('next_attempt_at')
     .limit(most)
     .execute()
@@ -50,10 +54,20 @@ export async function claimMails(
       due.map(({ id }) => id),
     )
     .where('state', '=', 'queued')
-    .where('next_attempt_at', '<=', now.toISOString())
+    .where(isDue)
     .returningAll()
     .execute()
   return rows.map(fromRow)
+}
+
+/**
+ * A mail that no node has tried is due whatever its time says, and so is one whose time is further away than the
+ * longest retry: the clock was ahead when it was set.
+ */
+function dueAt(now: Date, longestRetrySeconds: number) {
+  const latest = secondsAfter(now, longestRetrySeconds).toISOString()
+  return sql<boolean>`(next_attempt_at <= ${now.toISOString()}
+    or (lease_until is null and (attempts = 0 or next_attempt_at > ${latest})))`
 }
 
 /** Makes a claimed mail due again at `at`, instead of when its lease expires. */

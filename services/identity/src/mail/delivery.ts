@@ -44,6 +44,7 @@ const LEASE_SECONDS = 120
 /** When a mail that could not be prepared is tried again; others are sent in between. */
 const PREPARE_AGAIN_SECONDS = 5
 const RETRY_MINUTES = [1, 5, 15, 60]
+const LONGEST_RETRY_SECONDS = Math.max(...RETRY_MINUTES) * 60
 const RETENTION_DAYS = 30
 const DAY_SECONDS = 86_400
 
@@ -130,7 +131,12 @@ async function sendAllDue(outbox: Outbox, handlers: Handlers, isStopping: () => 
 
 function claimDue({ db, clock }: Outbox): Promise<Mail[]> {
   const now = clock()
-  return claimMails(db, { now, leaseUntil: secondsAfter(now, LEASE_SECONDS), most: CONCURRENCY })
+  return claimMails(db, {
+    now,
+    leaseUntil: secondsAfter(now, LEASE_SECONDS),
+    most: CONCURRENCY,
+    longestRetrySeconds: LONGEST_RETRY_SECONDS,
+  })
 }
 
 type Handlers = { prepare: Prepare; transport: Transport | undefined }
