@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
 import type { Api } from '@plinth/kit/testing'
+import { mailTo } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'
 import { ADMIN, ALICE, adminToken, engines, startWithAlice } from './start-identity.ts'
 
@@ -194,6 +196,36 @@ for (const engine of engines) {
       assert.deepEqual(await rowsOf(api, 'PASSKEY_REMOVED'), [['alice', 'alice', 'REFUSED']])
     })
 
+    test('has a row for each wrong code from a mail, with the user whose code it was', async (t) => {
+      const { api, token } = await startWithAlice(t, { engine })
+      const { email } = ALICE
+      const newEmail = 'new@example.com'
+      await mailTo(api, email, 'verify-email')
+      await api.post('/api/auth/password-reset', { email })
+      await mailTo(api, email, 'password-reset')
+      await api.post('/api/users/me/email', { newEmail }, { token })
+      await mailTo(api, newEmail, 'email-change')
+      const guess = async (path: string, to: string) => {
+        const body = { email: to, code: 'wrong', newPassword: 'an entirely new password' }
+        assert.equal((await api.post(path, body)).body.code, 'TOKEN_INVALID')
+      }
+
+      await guess('/api/auth/verify-email', email)
+      await guess('/api/auth/verify-email', 'stranger@example.com')
+      await guess('/api/auth/password-reset/confirm', email)
+      await guess('/api/auth/password-reset/confirm', 'stranger@example.com')
+      await guess('/api/users/me/email/confirm', newEmail)
+      await guess('/api/users/me/email/confirm', email)
+
+      const rows = [
+        [null, 'alice', 'REFUSED'],
+        [null, null, 'REFUSED'],
+      ]
+      assert.deepEqual(await rowsOf(api, 'EMAIL_VERIFIED'), rows)
+      assert.deepEqual(await rowsOf(api, 'PASSWORD_RESET'), rows)
+      assert.deepEqual(await rowsOf(api, 'EMAIL_CHANGED'), rows)
+    })
+
     test('is for administrators only', async (t) => {
       const { api, token } = await startWithAlice(t, { engine })
 
@@ -268,6 +300,14 @@ for (const engine of engines) {
       PASSKEY_ADDED: async ({ api, token }) =>
         (await startPasskeyClient(api)).register(token, { rpId: 'evil.example' }),
       PASSKEY_USED: async ({ api }) => (await startPasskeyClient(api)).logIn(),
+      REAUTHENTICATED: ({ api, token }) =>
+        api.post('/api/auth/reauthenticate', { passkey: {} }, { token }),
+      PASSWORD_RESET: ({ api }) =>
+        api.post('/api/auth/password-reset/confirm', {
+          email: `${randomUUID()}@example.com`,
+          code: 'wrong',
+          newPassword: 'an entirely new password',
+        }),
       PASSKEY_REMOVED: async ({ api, token }) => {
         const { headers } = await startPasskeyClient(api)
         await api.delete('/webauthn/register/AAAA', { token, headers })

@@ -154,6 +154,10 @@ for (const engine of engines)
       )
 
       assert.equal(status, 400)
+      const admin = { token: await adminToken(api) }
+      const { body } = await api.get('/api/audit?event=REAUTHENTICATED', admin)
+      const [row] = body.content as Record<string, string>[]
+      assert.deepEqual([row?.actor, row?.subject, row?.result], ['alice', 'alice', 'REFUSED'])
     })
 
     test('is not required by default', async (t) => {

@@ -67,15 +67,15 @@ export type Refusal = Omit<SecurityEvent, 'result'>
 /**
  * Records a refusal. Refusals are cheap to provoke and must not fill the disk: per event, name and network,
  * the first ones in a window get a row each, the next one a row that says THROTTLED, and the rest cost one
- * query each and leave no row.
+ * query each and leave no row. Pass an empty name where the count must not reveal which names exist.
  */
 export function recordRefusal(
   accounts: Accounts,
   refusal: Refusal,
   origin: Origin,
+  name = [refusal.actor, refusal.subject].join('\n'),
 ): Promise<FailedAttempts> {
-  const { event, actor, subject } = refusal
-  const attempt = attemptOf(`refused ${event}`, [actor, subject].join('\n'), origin)
+  const attempt = attemptOf(`refused ${refusal.event}`, name, origin)
   return recordFirst(accounts, { refusal, attempt, rows: accounts.settings.failures.limit }, origin)
 }
 

@@ -4,6 +4,7 @@ import {
   lockCaller,
   type Origin,
   recordEvent,
+  recordRefusal,
   requireUser,
   type User,
   updateAuthentication,
@@ -15,6 +16,7 @@ import {
   type Guard,
   guarding,
   inTransaction,
+  type Problem,
   secondsAfter,
   validationFailed,
 } from '@plinth/kit'
@@ -58,15 +60,24 @@ export async function reauthenticate(
     })
   } else {
     const used = await provePasskey?.(passkey, Number(caller.userId))
-    outcome = await inTransaction(db, async (inside) => {
+    const finished = await inTransaction(db, async (inside) => {
       await lockCaller(inside, caller)
-      if (!(await used?.use(inside))) throw validationFailed(['passkey: was not accepted'])
+      if (!(await used?.use(inside))) return undefined
       const within = { ...accounts, db: inside as unknown as typeof accounts.db }
       const user = await requireUser(within, Number(caller.userId))
       return finish(inside, user, used?.amr ?? [])
     })
+    if (!finished) throw await rejectPasskey(accounts, caller, origin)
+    outcome = finished
   }
   if (outcome !== 'passed') throw callerRefusal(accounts, proof, outcome)
+}
+
+async function rejectPasskey(accounts: Accounts, caller: Caller, origin: Origin): Promise<Problem> {
+  const { username } = await requireUser(accounts, Number(caller.userId))
+  const refusal = { event: EVENT, actor: username, subject: username }
+  await recordRefusal(accounts, refusal, origin)
+  return validationFailed(['passkey: was not accepted'])
 }
 
 type Stamp = { user: User; caller: Caller; amr: string[]; proof: FactorProof }

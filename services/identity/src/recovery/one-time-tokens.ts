@@ -1,5 +1,13 @@
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
-import { type Accounts, countWithin, normalName, subtractFailedAttempt } from '@plinth/accounts'
+import {
+  type Accounts,
+  countWithin,
+  findUserById,
+  normalName,
+  type Origin,
+  recordRefusal,
+  subtractFailedAttempt,
+} from '@plinth/accounts'
 import { type Db, hashOpaqueToken, inTransaction, newOpaqueToken, secondsAfter } from '@plinth/kit'
 import { findHeldByHash } from '../database/held-registrations.repository.ts'
 import {
@@ -89,22 +97,41 @@ export function newSecrets(accounts: Issuer['accounts'], id: string) {
 
 export type Proof = { token?: string; email?: string; code?: string }
 
+type Kinds = TokenKind | readonly TokenKind[]
+
+/** What a code is typed for: the event of a refusal, and who typed it. */
+export type Guess = { event: string; origin: Origin }
+
 /**
  * Finds the token of a link or a code, which may have been used. Does not spend it: that is the last step of
  * the action it is for.
  */
+export async function findProved(
+  tokens: Tokens,
+  kinds: Kinds,
+  { token, ...proof }: Proof,
+  guess: Guess,
+): Promise<OneTimeToken | undefined> {
+  if (token !== undefined) return findToken(tokens, kinds, { token })
+  const { accounts } = tokens
+  const found = await findByCode(accounts, proof, guess, (inside) => codesOf(inside, kinds))
+  return ifValid(accounts, found)
+}
+
+/** The same for a link. */
 export async function findToken(
   { accounts, db }: Tokens,
-  kinds: TokenKind | readonly TokenKind[],
-  proof: Proof,
+  kinds: Kinds,
+  { token }: { token: string },
 ): Promise<OneTimeToken | undefined> {
-  const found =
-    proof.token === undefined
-      ? await findByCode(accounts, proof, (inside) => codesOf(inside, kinds))
-      : await findTokenByHash(db, hashOpaqueToken(proof.token))
+  const found = await findTokenByHash(db, hashOpaqueToken(token))
   const isWanted = [kinds].flat().some((kind) => kind === found?.kind)
-  if (!found || !isWanted || found.replacedAt !== null) return undefined
-  return found.expiresAt > accounts.clock().toISOString() ? found : undefined
+  return isWanted ? ifValid(accounts, found) : undefined
+}
+
+function ifValid({ clock }: Accounts, found: OneTimeToken | undefined): OneTimeToken | undefined {
+  if (!found || found.replacedAt !== null) return undefined
+  return found.expiresAt > clock().toISOString() ? found : undefined
 }
 
 /** How long after it expires a link can still say why it does not work. */
@@ -136,10 +163,7 @@ export type Codes<T> = {
   forgive(found: T): Promise<void>
 }
 
-export function codesOf(
-  db: Db<IdentityTables>,
-  kinds: TokenKind | readonly TokenKind[],
-): Codes<OneTimeToken> {
+export function codesOf(db: Db<IdentityTables>, kinds: Kinds): Codes<OneTimeToken> {
   return {
     async take(address, most) {
       const found: OneTimeToken[] = []
@@ -153,28 +177,40 @@ export function codesOf(
 /**
  * Every try counts as a failure before it is compared, so that concurrent tries cannot exceed the limit. All in one
  * transaction: with a commit per count, an address that has a code would take measurably longer than one without.
+ * For the same reason a wrong code is recorded with the same statements whether or not there is an account.
  */
-export async function findByCode<T extends { id: string; codeHash: string }>(
+export async function findByCode<T extends { id: string; codeHash: string; userId?: number }>(
   accounts: Accounts,
-  { email = '', code = '' }: Proof,
+  { email = '', code = '' }: Omit<Proof, 'token'>,
+  guess: Guess,
   codesIn: (db: Db<IdentityTables>) => Codes<T>,
 ): Promise<T | undefined> {
   const address = normalName(email)
   const tries = `wrong code ${hashOpaqueToken(address)}`
   const typed = code.replaceAll(/[\s-]/g, '')
   return inTransaction(accounts.db, async (db) => {
-    const { failures } = await countWithin(accounts, tries, 24 * HOUR, db)
-    if (failures > MOST_FAILURES_A_DAY) return undefined
+    const inside = { ...accounts, db }
+    const { failures } = await countWithin(inside, tries, 24 * HOUR)
+    if (failures > MOST_FAILURES_A_DAY) return recordWrongCode(inside, undefined, guess)
     const codes = codesIn(db as unknown as Db<IdentityTables>)
     const found = await codes.take(address, MOST_FAILURES)
     const right = found.find(({ id, codeHash: kept }) =>
       timingSafeEqual(Buffer.from(codeHash(accounts, id, typed)), Buffer.from(kept)),
     )
-    if (!right) return undefined
+    if (!right) return recordWrongCode(inside, found[0]?.userId, guess)
     for (const each of found) await codes.forgive(each)
     await subtractFailedAttempt(db, tries)
     return right
   })
+}
+
+async function recordWrongCode(
+  accounts: Accounts,
+  userId: number | undefined,
+  { event, origin }: Guess,
+): Promise<undefined> {
+  const owner = await findUserById(accounts.db, userId ?? 0)
+  await recordRefusal(accounts, { event, subject: owner?.username }, origin, '')
 }
 
 /** Keyed, because eight digits can be brute-forced from a plain hash. */

@@ -35,7 +35,13 @@ import { dropSecondFactor } from '../../factors/second-factor.ts'
 import type { Prepare } from '../../mail/delivery.ts'
 import { queueMail } from '../../mail/outbox.ts'
 import { withoutNotices } from '../notices.ts'
-import { findToken, issueToken, LIFETIME_SECONDS, type Proof } from '../one-time-tokens.ts'
+import {
+  findProved,
+  findToken,
+  issueToken,
+  LIFETIME_SECONDS,
+  type Proof,
+} from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
 import { accountLink, askForMail, mayMail, type Recovery, within } from '../recovery.ts'
 
@@ -106,7 +112,8 @@ export async function confirmEmailChange(
   origin: Origin,
 ): Promise<void> {
   const { accounts, db } = recovery
-  const token = await findToken({ accounts, db }, KIND, proof)
+  const guess = { event: 'EMAIL_CHANGED', origin }
+  const token = await findProved({ accounts, db }, KIND, proof, guess)
   if (!token) throw tokenRejected()
   const { from = '' } = JSON.parse(token.details) as { from?: string }
   const changed = await changeEmail(

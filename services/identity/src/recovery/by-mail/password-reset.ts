@@ -22,7 +22,7 @@ import type { Prepare } from '../../mail/delivery.ts'
 import type { MailKind } from '../../mail/messages.ts'
 import { queueMail, requireMail } from '../../mail/outbox.ts'
 import { withoutNotices } from '../notices.ts'
-import { findToken, issueToken, type Proof } from '../one-time-tokens.ts'
+import { findProved, issueToken, type Proof } from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
 import {
   accountLink,
@@ -109,7 +109,8 @@ export async function confirmPasswordReset(
 ): Promise<void> {
   const { accounts, db, passkeys, factors } = recovery
   const kinds = proof.token === undefined ? BY_MAIL : ([...BY_MAIL, AFTER_LOGIN] as const)
-  const token = await findToken({ accounts, db }, kinds, proof)
+  const guess = { event: 'PASSWORD_RESET', origin }
+  const token = await findProved({ accounts, db }, kinds, proof, guess)
   const user = token && (await findUserById(accounts.db, token.userId))
   if (!token || token.usedAt !== null || !user?.enabled) throw tokenRejected()
   await refuseGuessable(accounts, user, newPassword, 'newPassword')

@@ -99,7 +99,7 @@ export async function resendByAdministrator(
 /** Verifying again with the same token or code succeeds until it expires: people press a button twice. */
 export async function verifyEmail(recovery: Recovery, proof: Proof, origin: Origin): Promise<void> {
   const { accounts, db } = recovery
-  const token = await findProof(recovery, proof)
+  const token = await findProof(recovery, proof, origin)
   if (!('userId' in token)) return confirmRegistration(recovery, token, origin)
   const user = await findUserById(accounts.db, token.userId)
   if (!user?.enabled || user.email !== token.address) throw tokenRejected()
@@ -118,13 +118,18 @@ export async function verifyEmail(recovery: Recovery, proof: Proof, origin: Orig
 }
 
 /** Finds the proof of an account or, before there is one, of a registration. A wrong code counts once for both. */
-async function findProof(recovery: Recovery, proof: Proof): Promise<OneTimeToken | Held> {
+async function findProof(
+  recovery: Recovery,
+  { token, ...proof }: Proof,
+  origin: Origin,
+): Promise<OneTimeToken | Held> {
   const { accounts, db } = recovery
-  if (proof.token !== undefined)
+  if (token !== undefined)
     return (
-      (await findToken({ accounts, db }, KIND, proof)) ?? (await requireHeld(recovery, proof.token))
+      (await findToken({ accounts, db }, KIND, { token })) ?? (await requireHeld(recovery, token))
     )
-  const found = await findByCode(accounts, proof, codesToVerify)
+  const guess = { event: 'EMAIL_VERIFIED', origin }
+  const found = await findByCode(accounts, proof, guess, codesToVerify)
   if (!found || found.expiresAt <= accounts.clock().toISOString()) throw tokenRejected()
   return found
 }
