@@ -382,6 +382,32 @@ describe('where people stumbled', { skip }, () => {
     assert.equal(await page.locator('.main').getByText('Bad Gateway').count(), 0)
   })
 
+  test('a name that would reverse its letters is shown letter by letter', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('storage-full')))
+    await signIn(page, 'user')
+    await goTo(page, '')
+    const name = 'picture-\u202egnp.txt'
+    const shown = 'picture-\\u202egnp.txt'
+
+    await page.getByLabel('Files to upload').setInputFiles(textFile(name, 'Not a picture.'))
+
+    const link = page.getByRole('link', { name: shown })
+    await link.waitFor()
+    await page.getByRole('button', { name: `Delete ${shown}` }).waitFor()
+    await showRequests(page, PHONE)
+    await page.locator('.exchange-list button', { hasText: 'POST/file' }).first().click()
+    await page.locator('.inspector').getByText(shown).first().waitFor()
+    assert.doesNotMatch(await page.locator('body').innerText(), /\u202e/)
+    await page.keyboard.press('Escape')
+    await link.click()
+    await page.getByRole('heading', { level: 1, name: shown }).waitFor()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download' }).click(),
+    ])
+    assert.match(download.suggestedFilename(), /^picture-.gnp\.txt$/)
+  })
+
   for (const [service, path, calls, label] of [
     ['identity', 'users', '**/api/users?*', 'Search users'],
     ['identity', 'audit', '**/api/audit?*', 'Filter the audit'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { minorUnitsOf, moneyText, sizeText, typedAmount } from './wording.ts'
+import { minorUnitsOf, moneyText, sizeText, typedAmount, visible } from './wording.ts'
 
 describe('an amount in minor units', () => {
   for (const [currency, amount] of [
@@ -52,4 +52,13 @@ describe('a size', () => {
     [1536, '1.5 kB'],
   ] as const)
     test(`of ${bytes} is ${text}`, () => assert.equal(sizeText(bytes), text))
+})
+
+test('every character that changes the direction of a text is shown as an escape', () => {
+  const controls = [0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e]
+  const isolates = [0x2066, 0x2067, 0x2068, 0x2069]
+
+  for (const code of [...controls, ...isolates])
+    assert.equal(visible(`a${String.fromCharCode(code)}b`), `a\\u${code.toString(16)}b`)
+  assert.equal(visible('שלום.pdf'), 'שלום.pdf')
 })

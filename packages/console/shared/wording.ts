@@ -7,6 +7,17 @@ export function sizeText(bytes: number): string {
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1).replace('.0', '')} ${UNITS[power]}`
 }
 
+/**
+ * Writes the characters that change the direction of a text as escapes: unseen in the name of a file, they
+ * make `\u202egpj.exe` look like `exe.jpg`.
+ */
+export function visible(text: string): string {
+  return text.replaceAll(
+    /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (control) => `\\u${control.charCodeAt(0).toString(16)}`,
+  )
+}
+
 /** Only the time for today, otherwise day and time. */
 export function dateText(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return '–'

@@ -1,7 +1,22 @@
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, options } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { visible } from '../wording.ts'
 import { Icon, type IconName } from './icon.tsx'
 import type { Tone } from './tone.ts'
+
+/** Names and descriptions come from users, so every text is made visible; a `pre` shows it as it is. */
+options.vnode = ({ type, props }) => {
+  // The texts themselves, of type null, are the children that an element has passed already.
+  if (!type || type === 'pre') return
+  const shown = props as Record<string, unknown>
+  for (const name of ['children', 'aria-label', 'title', 'alt'])
+    if (name in shown) shown[name] = allVisible(shown[name])
+}
+
+function allVisible(text: unknown): unknown {
+  if (Array.isArray(text)) return text.map(allVisible)
+  return typeof text === 'string' ? visible(text) : text
+}
 
 /** The frame of every page. The heading takes the focus, so that screen readers announce the page. */
 export function Page(props: {

@@ -4,7 +4,7 @@ import { PLACEHOLDER, signInAt } from '../../api/concealment.ts'
 import type { Exchange } from '../../api/exchange-log.ts'
 import { Button } from '../../components/button.tsx'
 import { Code, CopyButton } from '../../components/code.tsx'
-import { sizeText } from '../../wording.ts'
+import { sizeText, visible } from '../../wording.ts'
 import { facts } from '../facts.ts'
 import { curlOf, fetchOf, runnable } from './snippets.ts'
 import { StatusBadge } from './status-badge.tsx'
@@ -40,7 +40,7 @@ export function ExchangeDetail({ exchange }: { exchange: Exchange }) {
       {outcome?.body && (
         <div class="stack tight">
           <h3>Response body</h3>
-          <Code text={outcome.body} label="Response body" />
+          <Code text={visible(outcome.body)} label="Response body" />
         </div>
       )}
       <HeaderList title="Response headers" headers={outcome?.headers ?? {}} />
@@ -113,7 +113,7 @@ function SnippetView({ exchange }: { exchange: Exchange }) {
           {credential && <CopyButton text={withToken} label={`Copy with my ${credential}`} />}
         </div>
       </div>
-      <Code text={text} label={`The request as ${language.value}`} />
+      <Code text={visible(text)} label={`The request as ${language.value}`} />
       {isCurl && text.search(PLACEHOLDER) >= 0 && (
         <p class="small soft">The copied command first sets these variables.</p>
       )}
