@@ -382,6 +382,23 @@ describe('where people stumbled', { skip }, () => {
     assert.equal(await page.locator('.main').getByText('Bad Gateway').count(), 0)
   })
 
+  for (const [service, path, list] of [
+    ['payments', 'payments', '**/api/payments?*'],
+    ['storage-key', '', '**/file/list'],
+    ['storage-full', '', '**/file/list?*'],
+  ] as const)
+    test(`the login page of a network, answered to a list of ${service}, is not taken for the list`, async (t) => {
+      const page = await openConsole(t, browser, consoleOf(suite.urlOf(service), 'elsewhere'))
+      const body = '<html><body><h1>Welcome to our Wi-Fi</h1></body></html>'
+      await page.route(list, (route) => route.fulfill({ contentType: 'text/html', body }))
+      if (service === 'storage-full') await signIn(page, 'user')
+
+      await page.goto(consoleOf(suite.urlOf(service), path))
+      await page.reload()
+
+      await page.locator('.main').getByText('The service could not be reached').waitFor()
+    })
+
   test('a name that would reverse its letters is shown letter by letter', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('storage-full')))
     await signIn(page, 'user')

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { createApi } from '../shared/api/api.ts'
+import { createApi, type Reply } from '../shared/api/api.ts'
 import { publicValues } from '../shared/api/concealment.ts'
 import { createUploadQueue } from '../shared/files/upload-queue.ts'
 
@@ -15,6 +15,7 @@ export const api = createApi({ headers: () => ({ 'X-API-KEY': apiKey }) })
 export const keyAccepted = signal<boolean | undefined>(undefined)
 export const usesDevelopmentKey = signal(true)
 export const names = signal<string[] | undefined>(undefined)
+export const listRefusal = signal<Reply | undefined>(undefined)
 export const selectedName = signal<string | undefined>(undefined)
 
 export function useKey(key: string): Promise<void> {
@@ -35,6 +36,7 @@ export async function listFiles(): Promise<void> {
   const reply = await api.get<string[]>('/file/list')
   if (question !== asked) return
   keyAccepted.value = reply.status === 401 ? false : reply.ok ? true : undefined
+  listRefusal.value = reply.ok || reply.status === 401 ? undefined : reply
   names.value = reply.ok ? reply.body : undefined
 }
 

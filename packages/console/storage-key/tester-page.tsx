@@ -1,11 +1,12 @@
 import { useEffect } from 'preact/hooks'
 import { Page } from '../shared/components/page.tsx'
+import { Refusal } from '../shared/components/reply.tsx'
 import { DropZone } from '../shared/files/drop-zone.tsx'
 import { UploadList } from '../shared/files/upload-list.tsx'
 import { FileDetail } from './file-detail.tsx'
 import { FileList } from './file-list.tsx'
 import { KeyCard } from './key-card.tsx'
-import { keyAccepted, listFiles, queue, selectedName } from './store.ts'
+import { keyAccepted, listFiles, listRefusal, queue, selectedName } from './store.ts'
 
 export function TesterPage() {
   useEffect(() => {
@@ -20,6 +21,7 @@ export function TesterPage() {
       {keyAccepted.value !== false && <DropZone onFiles={queue.add} />}
       <UploadList queue={queue} />
       {selectedName.value && <FileDetail name={selectedName.value} />}
+      <Refusal reply={listRefusal.value} />
       <FileList />
     </Page>
   )

@@ -90,7 +90,7 @@ async function exchange<Body>(
     )
   return {
     status: received.status,
-    ok: received.status >= 200 && received.status < 300,
+    ok: received.status >= 200 && received.status < 300 && !isForeign(received),
     headers: received.headers,
     content: received.content,
     body: parsed(text) as Body,
@@ -136,6 +136,11 @@ function shown(
 
 function isText({ headers, content }: Received): boolean {
   return content.size < 2_000_000 && /json|^text\//.test(headers['content-type'] ?? '')
+}
+
+/** A page of something in front of the service, such as the login of a network: the service names its requests. */
+function isForeign({ headers }: Received): boolean {
+  return /^text\/html/.test(headers['content-type'] ?? '') && !headers['x-request-id']
 }
 
 /** A body as the inspector shows it: indented, with every secret replaced by a placeholder. */
