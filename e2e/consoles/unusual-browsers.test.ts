@@ -55,6 +55,24 @@ describe('in a browser unlike ours', { skip }, () => {
       await bar.getByText(/^access token 1[45]:/).waitFor()
     })
 
+  for (const [locale, pattern] of [
+    ['en-GB', /\d+ [A-Z][a-z]+ \d{4}, \d\d:\d\d/],
+    ['en-US', /[A-Z][a-z]+ \d+, \d{4}, \d+:\d\d\s[AP]M/],
+    ['de-AT', /\d\d\.\d\d\.\d{4}, \d\d:\d\d/],
+  ] as const)
+    test(`whose region is ${locale}, /account/ has the dates of that region`, async (t) => {
+      await register('identity')
+      const account = await openConsole(t, browser, `${suite.urlOf('identity')}/account/`, {
+        viewport: LAPTOP,
+        locale,
+      })
+      await account.getByRole('textbox').first().fill(LONG_NAME)
+      await account.locator('input[type=password]').fill(PASSWORD)
+      await account.locator('input[type=password]').press('Enter')
+
+      await account.getByText(pattern).first().waitFor()
+    })
+
   for (const service of ['identity', 'storage-full'])
     test(`on a small laptop, every column of the users and the audit of ${service} is in view`, async (t) => {
       await register(service)

@@ -2,14 +2,13 @@ import { de } from './de.ts'
 import { en, type Texts } from './en.ts'
 import { es } from './es.ts'
 
-const language = navigator.languages
-  .map((tag) => tag.slice(0, 2).toLowerCase())
-  .find((tag) => ['en', 'de', 'es'].includes(tag))
+/** The first of the reader's languages that we support, with its region, which dates follow. */
+const locale = navigator.languages.find((tag) => /^(en|de|es)\b/i.test(tag)) ?? 'en'
+const language = locale.slice(0, 2).toLowerCase()
 
-document.documentElement.lang = language ?? 'en'
+document.documentElement.lang = language
 
-/** The texts in the first of the reader's languages that we support. */
-export const texts: Texts = { en, de, es }[language ?? 'en'] ?? en
+export const texts: Texts = { en, de, es }[language] ?? en
 
 export function filled(text: string, values: Record<string, string | number>): string {
   return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
@@ -44,10 +43,10 @@ export function failureText(code: string | undefined): string {
 
 export function dateIn(at: string): string {
   // With the month in words: even readers of one language read 11/12 as different days.
-  return new Date(at).toLocaleDateString(document.documentElement.lang, { dateStyle: 'long' })
+  return new Date(at).toLocaleDateString(locale, { dateStyle: 'long' })
 }
 
 export function timeIn(at: string): string {
   const style = { dateStyle: 'medium', timeStyle: 'short' } as const
-  return new Date(at).toLocaleString(document.documentElement.lang, style)
+  return new Date(at).toLocaleString(locale, style)
 }
