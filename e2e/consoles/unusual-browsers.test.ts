@@ -190,6 +190,11 @@ describe('in a browser unlike ours', { skip }, () => {
     assert.notEqual(await look('.pages a[aria-current]'), await look('.pages a'))
     assert.notEqual(await look('[aria-pressed=true]'), await look('[aria-pressed=false]'))
     assert.notEqual(await look('progress'), await look('.session-bar'))
+    const edge = page.getByRole('separator', { name: 'Width of the request panel' })
+    const unfocused = await look('.edge')
+    await edge.focus()
+    await page.keyboard.press('ArrowLeft')
+    assert.notEqual(await look('.edge'), unfocused)
   })
 
   async function register(service: string): Promise<void> {
