@@ -6,6 +6,7 @@ import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { PHONE } from './both-widths.ts'
+import { samplePng } from './sample-files.ts'
 import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
@@ -53,6 +54,24 @@ describe('in a browser unlike ours', { skip }, () => {
 
       await page.getByText('No files', { exact: false }).first().waitFor()
       await bar.getByText(/^access token 1[45]:/).waitFor()
+    })
+
+  for (const hours of [-2, 2])
+    test(`whose clock is off by ${hours} hours, links and deleted files last as long as the service says`, async (t) => {
+      const page = await openConsole(t, browser, consoleOf(suite.urlOf('storage-full')), {
+        viewport: LAPTOP,
+      })
+      await page.clock.install({ time: Date.now() + hours * 3_600_000 })
+      await signIn(page, 'user')
+      await goTo(page, '')
+      await page.getByLabel('Files to upload').setInputFiles(samplePng('clock.png'))
+      await page.getByRole('link', { name: 'clock.png' }).click()
+
+      await page.getByRole('button', { name: '1 hour' }).click()
+
+      await page.getByRole('cell', { name: /^(59:|1 h 0 min)/ }).waitFor()
+      await page.getByRole('button', { name: 'Delete', exact: true }).click()
+      await page.getByRole('button', { name: 'Restore clock.png' }).waitFor()
     })
 
   for (const [locale, pattern] of [

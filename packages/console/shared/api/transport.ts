@@ -1,3 +1,4 @@
+import { noteServerTime } from '../clock.ts'
 import { baseUrl } from './base-url.ts'
 
 type Transmission = {
@@ -22,11 +23,19 @@ export function transmit(transmission: Transmission): Promise<Received> {
     for (const [name, value] of Object.entries(transmission.headers))
       request.setRequestHeader(name, sendable(value))
     request.upload.onprogress = ({ loaded, total }) => transmission.onProgress?.(loaded / total)
+    request.onreadystatechange = () => noteTime(request)
     request.onloadend = () => resolve(received(request))
     transmission.signal?.addEventListener('abort', () => request.abort())
     if (transmission.signal?.aborted) resolve(received(request))
     else request.send(transmission.body ?? null)
   })
+}
+
+/** Once the head of the reply is there: a long body would make the date look old. So would a cache. */
+function noteTime(request: XMLHttpRequest): void {
+  if (request.readyState !== XMLHttpRequest.HEADERS_RECEIVED) return
+  if (request.getResponseHeader('cache-control') !== 'no-store') return
+  noteServerTime(request.getResponseHeader('date'))
 }
 
 /** A header carries only the first 256 characters; others are encoded, so that the service gets to refuse them. */

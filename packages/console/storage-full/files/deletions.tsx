@@ -1,7 +1,7 @@
 import type { RestorableFile, StoredFile } from '@plinth/client'
 import { signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
-import { now } from '../../shared/clock.ts'
+import { serverNow } from '../../shared/clock.ts'
 import { Button, ConfirmButton } from '../../shared/components/button.tsx'
 import { Card } from '../../shared/components/page.tsx'
 import { Announced, Refusal } from '../../shared/components/reply.tsx'
@@ -138,7 +138,7 @@ export function RecentlyDeleted() {
     },
   ]
   const rows = restorable.value.filter(
-    ({ restorableUntil }) => Date.parse(restorableUntil) > now.value,
+    ({ restorableUntil }) => Date.parse(restorableUntil) > serverNow.value,
   )
   if (rows.length === 0) return null
   return (

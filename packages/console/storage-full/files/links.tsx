@@ -1,7 +1,7 @@
 import type { Link, StoredFile, TemporaryLink } from '@plinth/client'
 import { useEffect } from 'preact/hooks'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
-import { now } from '../../shared/clock.ts'
+import { serverNow } from '../../shared/clock.ts'
 import { Button, ButtonLink, ConfirmButton } from '../../shared/components/button.tsx'
 import { CopyButton, QrCode } from '../../shared/components/code.tsx'
 import { Form, faultOf } from '../../shared/components/form.tsx'
@@ -144,6 +144,6 @@ function LinkTable(props: { fileId: number; links: Link[]; onChange(): Promise<v
 }
 
 function lifeLeft(expiresAt: string): string {
-  const left = new Date(expiresAt).getTime() - now.value
+  const left = new Date(expiresAt).getTime() - serverNow.value
   return left > 0 ? remainingText(left) : 'expired'
 }

@@ -2,6 +2,7 @@ import type { IssuedServiceKey, ServiceKey } from '@plinth/client'
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../api/api.ts'
 import { useAction, useLoad } from '../../api/use-reply.ts'
+import { serverNow } from '../../clock.ts'
 import { ConfirmButton } from '../../components/button.tsx'
 import { Code, CopyButton } from '../../components/code.tsx'
 import { Form, type Values } from '../../components/form.tsx'
@@ -93,10 +94,10 @@ function Issued({ of }: { of: IssuedServiceKey | undefined }) {
 const SOON_MS = 30 * 86_400_000
 
 const hasEnded = ({ revokedAt, expiresAt }: ServiceKey) =>
-  revokedAt !== null || Date.parse(expiresAt) <= Date.now()
+  revokedAt !== null || Date.parse(expiresAt) <= serverNow.value
 
 /** The service logs its first warning at the same time. */
-const endsSoon = ({ expiresAt }: ServiceKey) => Date.parse(expiresAt) - Date.now() < SOON_MS
+const endsSoon = ({ expiresAt }: ServiceKey) => Date.parse(expiresAt) - serverNow.value < SOON_MS
 
 const COLUMNS: Column<ServiceKey>[] = [
   { title: 'Id', of: ({ id }) => id, number: true },
