@@ -352,6 +352,66 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.equal(await card.count(), 0)
   })
 
+  test('a double click deletes one file only, and a deletion keeps the focus near it', async (t) => {
+    // Scrolled down, where the notice above the list does not move the rows away from the pointer.
+    const page = await openConsole(t, browser, address, { viewport: { width: 1280, height: 480 } })
+    await signIn(page, 'user')
+    await goTo(page, '')
+    const names = Array.from({ length: 16 }, (_, index) => `double-${index}.txt`)
+    await page
+      .getByLabel('Files to upload')
+      .setInputFiles(names.map((name) => textFile(name, name)))
+    await page.locator('.uploads li', { hasText: 'stored' }).nth(15).waitFor()
+    await page.getByRole('button', { name: 'Clear finished' }).click()
+    await page.getByRole('button', { name: 'List', exact: true }).click()
+    const deletions = page.getByRole('button', { name: /^Delete double-/ })
+
+    await deletions.nth(8).dblclick()
+
+    await page.getByText('Deleted double-').first().waitFor()
+    assert.equal(await page.getByText('Deleted double-').count(), 1)
+    assert.equal(await deletions.count(), 15)
+    const next = await page
+      .getByRole('link', { name: /^double-/ })
+      .nth(9)
+      .innerText()
+    await deletions.nth(8).press('Enter')
+    await page.getByText('Deleted double-').nth(1).waitFor()
+    assert.equal(await page.locator(':focus').innerText(), next)
+  })
+
+  test('after every file in view was deleted, the next ones are loaded', async (t) => {
+    const page = await openConsole(t, browser, address, { viewport: { width: 1280, height: 800 } })
+    await signIn(page, 'user')
+    const file = { id: 7, originalFilename: 'last.txt', contentType: 'text/plain', size: 3 }
+    const rows = [{ ...file, owner: 'user', provider: 'LOCAL', createdAt: '2026-01-01T00:00:00Z' }]
+    let isDeleted = false
+    await page.route('**/file/list?*', (route) =>
+      route.fulfill({
+        json: isDeleted ? [{ ...rows[0], id: 6, originalFilename: 'next.txt' }] : rows,
+        headers: { 'x-total-count': isDeleted ? '1' : '2' },
+      }),
+    )
+    await page.route('**/file/7?*', (route) => {
+      isDeleted = true
+      return route.fulfill({ status: 204 })
+    })
+    await page.route('**/file/deleted?*', (route) =>
+      route.fulfill({
+        json: {
+          content: [{ ...rows[0], id: 8, restorableUntil: '2999-01-01T00:00:00Z' }],
+          totalElements: 130,
+        },
+      }),
+    )
+    await goTo(page, '')
+
+    await page.getByRole('button', { name: 'Delete last.txt' }).click()
+
+    await page.getByRole('link', { name: 'next.txt' }).waitFor()
+    await page.getByText('The last 1 of 130.').waitFor()
+  })
+
   test('restores several files at once, explains why one cannot be restored, and removes one for good', async (t) => {
     const page = await openFiles(t)
     const names = ['first.png', 'second.png', 'late.png', 'never.png']

@@ -8,7 +8,7 @@ import { Announced, Refusal } from '../../shared/components/reply.tsx'
 import { type Column, Table } from '../../shared/components/table.tsx'
 import { dateText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
-import { addFile, forgetFile, listRestorable, restorable, who } from './library.ts'
+import { addFile, forgetFile, listRestorable, restorable, totalRestorable, who } from './library.ts'
 
 const SECONDS_SHOWN = 10
 
@@ -142,7 +142,13 @@ export function RecentlyDeleted() {
   )
   if (rows.length === 0) return null
   return (
-    <Card title="Recently deleted">
+    <Card
+      title="Recently deleted"
+      about={
+        totalRestorable.value > restorable.value.length &&
+        `The last ${restorable.value.length} of ${totalRestorable.value}. Restore or remove some to see the others.`
+      }
+    >
       <Table
         caption="Recently deleted files"
         columns={columns}

@@ -28,13 +28,28 @@ export function FileGrid({ files }: { files: StoredFile[] }) {
               kind="quiet"
               icon="trash"
               label={`Delete ${file.originalFilename}`}
-              onClick={() => deleteFile(file)}
+              onClick={deletionOf(file)}
             />
           </div>
         </li>
       ))}
     </ul>
   )
+}
+
+/**
+ * The next file moves under the pointer, so the second click of a double click does not count. The focus
+ * moves to a neighbour, because the button is about to disappear.
+ */
+function deletionOf(file: StoredFile) {
+  return ({ detail, currentTarget }: MouseEvent) => {
+    if (detail > 1) return
+    const row = (currentTarget as HTMLElement).closest('li, tr')
+    const neighbour = row?.nextElementSibling ?? row?.previousElementSibling
+    const target = neighbour?.querySelector('a') ?? document.querySelector('h1')
+    target?.focus({ preventScroll: true })
+    deleteFile(file)
+  }
 }
 
 /** Arrow keys move between the files; Tab still reaches everything. */
@@ -75,7 +90,7 @@ export const FILE_COLUMNS: Column<StoredFile>[] = [
         kind="danger"
         icon="trash"
         label={`Delete ${file.originalFilename}`}
-        onClick={() => deleteFile(file)}
+        onClick={deletionOf(file)}
       />
     ),
   },

@@ -57,6 +57,8 @@ function FileView({ onMore }: { onMore(): void }) {
   if (!files.value) return listRefusal.value ? null : <Skeleton />
   const hidden = hiddenIds()
   const shown = files.value.filter(({ id }) => !hidden.has(id))
+  if (shown.length === 0 && files.value.length < totalFiles.value)
+    return listRefusal.value ? null : <Skeleton />
   if (shown.length === 0)
     return <EmptyState icon="file" title="No files yet" about="Drop one above: it appears here." />
   return (

@@ -13,6 +13,8 @@ export const totalFiles = signal(0)
 export const usage = signal<StorageUsage | undefined>(undefined)
 /** Deleted files that can be restored, here or in another tab. */
 export const restorable = signal<RestorableFile[]>([])
+/** How many there are; the list has the last hundred. */
+export const totalRestorable = signal(0)
 export const listRefusal = signal<Reply | undefined>(undefined)
 export const layout = signal<'grid' | 'list'>('grid')
 
@@ -52,6 +54,7 @@ export async function listRestorable(): Promise<void> {
   })
   if (asked !== restorableAsked) return
   restorable.value = reply.ok ? reply.body.content : []
+  totalRestorable.value = reply.ok ? reply.body.totalElements : 0
 }
 
 export async function listMoreFiles(): Promise<void> {
@@ -84,5 +87,6 @@ export function addFile(file: StoredFile): void {
 export function forgetFile(id: number): void {
   files.value = files.value?.filter((file) => file.id !== id)
   totalFiles.value -= 1
+  if (files.value?.length === 0 && totalFiles.value > 0) listMoreFiles()
   readUsage()
 }
