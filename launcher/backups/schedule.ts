@@ -54,7 +54,9 @@ export function startSchedule(scheduled: Scheduled): Schedule | undefined {
 
   const runIfDue = async (): Promise<boolean> => {
     const due = lastDue(at, clock())
-    if (settled === due.getTime() || clock().getTime() < notBefore) return false
+    const waitMs = notBefore - clock().getTime()
+    // A longer wait than was set means that the clock was set back.
+    if (settled === due.getTime() || (waitMs > 0 && waitMs <= RETRY_MS)) return false
     const name = due.toISOString()
     const { db, close } = await openDatabase<LeaseTables>(lease.url, lease.migrations)
     const makeUnlessMade = async (signal: AbortSignal): Promise<Outcome> => {
@@ -101,8 +103,13 @@ function lastDue(at: string, now: Date): Date {
   return due
 }
 
-/** Postponed: another backup is being made, or the suite is stopping. */
+/**
+ * Postponed: another backup is being made, or the suite is stopping. A terminal or a supervisor that stops the suite
+ * may signal the backup process as well, and before the suite has drained.
+ */
 type Outcome = 'made' | 'already made' | 'failed' | 'postponed'
+
+const STOPPING = ['SIGTERM', 'SIGINT', 'SIGHUP']
 
 async function makeInProcess(
   { env, services, config: { record }, log, clock = systemClock }: Scheduled,
@@ -117,7 +124,7 @@ async function makeInProcess(
     killSignal: 'SIGKILL',
   })
   const { code, how } = await exitOf(child)
-  if (signal.aborted || code === ENDED.busy) return 'postponed'
+  if (signal.aborted || code === ENDED.busy || STOPPING.includes(how)) return 'postponed'
   if (code !== ENDED.done && code !== ENDED.failed)
     await recordFailure(record, { at: clock().toISOString(), reason: `The process ended: ${how}.` })
   const { succeeded, failed } = await readRecord(record)

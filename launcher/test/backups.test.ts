@@ -196,6 +196,45 @@ test('a backup process that ends with an uncaught exception counts as a failed b
   assert.equal((await readRecord(node.config.record)).failures, 1)
 })
 
+test('a backup process that is stopped along with the suite is no failed backup', async (t) => {
+  const { startNode } = await startSuite(t, sqlite)
+  const stopped = 'process.kill(process.pid,"SIGHUP");while(true);'
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(stopped)}`
+  const node = await startNode('node', { NODE_OPTIONS })
+
+  await node.runDue()
+
+  const { status, details } = await node.health()
+  assert.deepEqual([status, details.lastFailure], ['UNKNOWN', undefined])
+})
+
+test('a failed backup is retried, and a success counts, after a clock that was ahead was set back', async (t) => {
+  const { startNode, pass } = await startSuite(t, sqlite)
+  const node = await startNode('node', { BACKUP_VERIFY: 'off' })
+  writeFileSync(node.config.folder, 'where a folder should be')
+  pass(24 * HOUR_MS)
+  await node.runDue()
+  await recordFailure(node.config.record, { at: '2036-01-01T00:00:00.000Z', reason: 'full' })
+  rmSync(node.config.folder)
+  pass(-24 * HOUR_MS)
+
+  const made = await node.runDue()
+
+  assert.equal(made, true)
+  assert.equal((await node.health()).status, 'UP')
+})
+
+test('a success recorded while the clock was ahead does not hide a later failure', async (t) => {
+  const { startNode } = await startSuite(t, sqlite)
+  const { config, health } = await startNode('node')
+  const ahead = { at: '2036-01-01T00:00:00.000Z', file: '', bytes: 1, seconds: 1, verified: true }
+  await recordSuccess(config.record, ahead)
+
+  await recordFailure(config.record, { at: new Date().toISOString(), reason: 'full' })
+
+  assert.equal((await health()).status, 'DOWN')
+})
+
 test('repeated failed verifications leave only one archive', async (t) => {
   const { env } = await testEnv(t, { NODE_ENV: 'test', BACKUP_KEEP: '2' })
   mkdirSync(env.SUITE_DATA as string)

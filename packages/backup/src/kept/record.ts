@@ -29,11 +29,14 @@ export async function readRecord(file: string): Promise<BackupRecord> {
   }
 }
 
+/** Readers compare the times. A failure with a later one was recorded while the clock was ahead, and is forgotten. */
 export async function recordSuccess(
   file: string,
   succeeded: NonNullable<BackupRecord['succeeded']>,
 ): Promise<void> {
-  await write(file, { ...(await readRecord(file)), succeeded })
+  const { failed, ...record } = await readRecord(file)
+  const isEarlier = failed !== undefined && failed.at < succeeded.at
+  await write(file, { ...record, ...(isEarlier && { failed }), succeeded })
 }
 
 export async function recordFailure(
@@ -41,6 +44,9 @@ export async function recordFailure(
   failed: NonNullable<BackupRecord['failed']>,
 ): Promise<void> {
   const record = await readRecord(file)
+  const { succeeded } = record
+  // A success from a clock that was ahead must not hide this failure.
+  if (succeeded && succeeded.at > failed.at) succeeded.at = failed.at
   await write(file, { ...record, failed, failures: record.failures + 1 })
 }
 
