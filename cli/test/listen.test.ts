@@ -175,6 +175,34 @@ describe('plinth listen and plinth trigger', () => {
     assert.deepEqual(asked, [...ofFirst, undefined, 'evt_2', 'evt_2'])
   })
 
+  test('listen resumes after the last event of any type, not the last one that it forwarded', async (t) => {
+    const asked: (string | undefined)[] = []
+    const event = 'id: evt_1\nevent: thing.made\ndata: {"type":"thing.made"}\n\n'
+    const replies: [number, string][] = [
+      [200, `: events follow\n\n${event}: still here\nid: evt_8\n\n`],
+      [200, ': events follow\n\n: still here\nid: evt_9\n\n'],
+      [401, '{}'],
+    ]
+    const service = createServer((request, response) => {
+      if (request.method === 'POST') return response.writeHead(204).end()
+      asked.push(request.headers['last-event-id'] as string | undefined)
+      const [status, body] = replies.shift() ?? [401, '{}']
+      response.writeHead(status).end(body)
+    })
+    await once(service.listen(0, 'localhost'), 'listening')
+    t.after(() => service.close())
+    const { port } = service.address() as AddressInfo
+    const receiver = await startReceiver(t)
+    const words = ['--url', `http://localhost:${port}`, '--forward-to', receiver.url]
+
+    const { code, stderr } = await plinth(['listen', ...words, '--since', '1h'], {
+      env: foldersOf(t),
+    })
+
+    assert.equal(code, 1, stderr)
+    assert.deepEqual(asked, [undefined, 'evt_8', 'evt_9'])
+  })
+
   test('the stream times out when the service is silent, but not while it sends comments', async (t) => {
     const [silent, quiet] = [await startStream(t, 0), await startStream(t, 6)]
     const placesOf = async (url: string) => {

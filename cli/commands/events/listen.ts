@@ -3,7 +3,7 @@ import { type Command, CommandError, EXIT } from '../../command.ts'
 import { BY, openService } from '../access/keys.ts'
 import { forward, forwardUntilAnswered } from './forward.ts'
 import { headersOf, type Listener, listenerOf, nameOf, stateOf } from './listener.ts'
-import { RefusedError, RetryLaterError, readStream, refusalOf } from './read-stream.ts'
+import { type Place, RefusedError, RetryLaterError, readStream, refusalOf } from './read-stream.ts'
 
 const ANSWER_MS = 15_000
 const RETRY_MS = 1_000
@@ -70,18 +70,27 @@ type Following = { since: string | undefined; isLost: boolean; hasNewKey: boolea
 async function forwardStream(listener: Listener, progress: Following): Promise<void> {
   const { state, url, given } = listener
   const cursor = progress.since ?? state.cursorOf(nameOf(listener))
-  const start = cursor?.startsWith('evt_') ? { after: cursor } : { since: cursor }
+  const start = cursor && isEvent(cursor) ? { after: cursor } : { since: cursor }
   const query = { types: given.text('types'), ...start }
   for await (const message of readStream(url, query, headersOf(listener))) {
     Object.assign(progress, { isLost: false, hasNewKey: false })
     if (message === 'gap') console.error('Events were deleted before they could be read.')
     else if ('place' in message) {
-      if (cursor === undefined) state.saveCursor(nameOf(listener), message.place)
+      if (cursor === undefined || isEvent(message.place)) keepPlace(listener, progress, message)
     } else {
       await forwardUntilAnswered(listener, message)
       progress.since = undefined
     }
   }
+}
+
+const isEvent = (cursor: string) => cursor.startsWith('evt_')
+
+/** By the next start, the last event of a rare type may have been deleted: go on from the comments of the stream. */
+function keepPlace(listener: Listener, progress: Following, { place }: Place): void {
+  const name = nameOf(listener)
+  if (listener.state.cursorOf(name) !== place) listener.state.saveCursor(name, place)
+  if (isEvent(place)) progress.since = undefined
 }
 
 /** For a service on this machine the operator may create a key; elsewhere one has to be given. */

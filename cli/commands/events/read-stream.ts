@@ -1,6 +1,6 @@
 export type Message = { id: string; type: string; body: string }
 
-/** The position of a reader that has read nothing: first the time of the reply, then the id of the last event. */
+/** Where a reader without a new event goes on: first the time of the reply, then the ids in the stream's comments. */
 export type Place = { place: string }
 
 /** The service refused the request. */
