@@ -474,6 +474,27 @@ describe('plinth doctor, next to a running suite behind a proxy', () => {
     assert.equal((await fetch(url)).status, 404)
   })
 
+  for (const hasData of [true, false])
+    test(`does not count the services of another installation, ${hasData ? 'with' : 'without'} data of its own`, async (t) => {
+      const cwd = temporaryFolder(t)
+      if (hasData) mkdirSync(join(cwd, 'data'), { mode: 0o700 })
+
+      const { code, found } = read(await plinthHere(['doctor', '--json'], { cwd, env }))
+
+      const seenBy = (name: string) =>
+        found.flatMap(({ check, seen }) => (check === name ? seen : []))
+      assert.equal(code, 1)
+      assert.deepEqual(seenBy('health'), ['no service is running'])
+      for (const name of ['landing', 'identity', 'storage-full', 'storage-key', 'payments'])
+        assert.ok(
+          seenBy('ports').some((seen) =>
+            seen.endsWith(`of ${name} is in use by another installation`),
+          ),
+          name,
+        )
+      assert.deepEqual(hasData ? readdirSync(join(cwd, 'data')) : [], [])
+    })
+
   test('--support contains no values of settings', async () => {
     proxy.mode = 'good'
     const secrets = {

@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:tls'
-import { challengeFile, isLoopback, systemClock } from '@plinth/kit'
+import { isLoopback, systemClock } from '@plinth/kit'
 import { prefixOf } from '../../../launcher/services.ts'
 import {
   type Check,
@@ -12,6 +10,7 @@ import {
   type Installation,
   ok,
   skip,
+  withChallenge,
 } from './finding.ts'
 
 const ANSWER_MS = 10_000
@@ -72,15 +71,14 @@ async function addressFindings(installation: Installation, address: Address): Pr
 
 /** Requests a one-time challenge through the public address, with a forged client address. */
 async function probe({ dataFolder }: Installation, address: Address): Promise<Finding[]> {
-  const nonce = randomBytes(16).toString('hex')
-  const file = challengeFile(dataFolder, nonce)
-  writeFileSync(file, '', { mode: 0o600 })
   try {
-    const reply = await fetch(`${address.url}/actuator/doctor/${nonce}`, {
-      headers: { 'x-forwarded-for': FORGED },
-      signal: AbortSignal.timeout(ANSWER_MS),
-      redirect: 'manual',
-    })
+    const reply = await withChallenge(dataFolder, (path) =>
+      fetch(`${address.url}${path}`, {
+        headers: { 'x-forwarded-for': FORGED },
+        signal: AbortSignal.timeout(ANSWER_MS),
+        redirect: 'manual',
+      }),
+    )
     const seen = reply.ok ? ((await reply.json().catch(() => undefined)) as Seen) : undefined
     if (seen?.service !== address.name) return [wrongServer(address, reply.status)]
     return [
@@ -90,8 +88,6 @@ async function probe({ dataFolder }: Installation, address: Address): Promise<Fi
     ]
   } catch (error) {
     return [unreachable(address, error as Error)]
-  } finally {
-    rmSync(file, { force: true })
   }
 }
 

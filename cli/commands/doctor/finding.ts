@@ -1,4 +1,6 @@
-import { type Env, hostUrl, type ServiceSettings, systemClock } from '@plinth/kit'
+import { randomBytes } from 'node:crypto'
+import { rmSync, writeFileSync } from 'node:fs'
+import { challengeFile, type Env, hostUrl, type ServiceSettings, systemClock } from '@plinth/kit'
 import type { ManagementConfig, SuiteConfig } from '../../../launcher/config.ts'
 import type { Prepared } from '../../../launcher/stack/prepare.ts'
 
@@ -18,7 +20,7 @@ export type Installation = {
   suite: SuiteConfig | undefined
   management: ManagementConfig | undefined
   prepared: Prepared[]
-  /** The health of each service that answers at its own address. */
+  /** The health of each service of this installation that answers at its own address. */
   running: Map<string, Health>
 }
 
@@ -64,6 +66,43 @@ export async function healthAt(host: string, port: number): Promise<Health | und
   }).catch(() => undefined)
   const body = (await reply?.json().catch(() => undefined)) as Partial<Health> | undefined
   return body?.status === undefined ? undefined : { ...body, status: body.status }
+}
+
+/** Passes the path of a one-time challenge: only services with this data folder answer it. */
+export async function withChallenge<T>(
+  dataFolder: string,
+  use: (path: string) => Promise<T>,
+): Promise<T> {
+  const nonce = randomBytes(16).toString('hex')
+  const file = challengeFile(dataFolder, nonce)
+  writeFileSync(file, '', { mode: 0o600 })
+  try {
+    return await use(`/actuator/doctor/${nonce}`)
+  } finally {
+    rmSync(file, { force: true })
+  }
+}
+
+type Data = Pick<Installation, 'dataFolder' | 'hasData' | 'prepared'>
+
+/** Whether what answers at a port is a service of another installation; false if that cannot be told. */
+export async function isForeign(
+  { dataFolder, hasData, prepared }: Data,
+  { host, port }: { host: string; port: number },
+): Promise<boolean> {
+  // A service that keeps its database there would have created the folder.
+  if (!hasData)
+    return prepared.some((each) => configOf(each).databaseUrl?.startsWith(`sqlite:${dataFolder}/`))
+  try {
+    return await withChallenge(dataFolder, async (path) => {
+      const signal = AbortSignal.timeout(ANSWER_MS)
+      const reply = await fetch(`${hostUrl(host, port)}${path}`, { signal })
+      await reply.body?.cancel()
+      return reply.status === 404
+    })
+  } catch {
+    return false
+  }
 }
 
 /** Tokens and signatures contain times, so the clocks must agree. */

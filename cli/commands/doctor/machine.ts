@@ -19,6 +19,8 @@ import {
   configOf,
   type Finding,
   healthAt,
+  type Installation,
+  isForeign,
   ok,
   secretMode,
   skip,
@@ -177,24 +179,30 @@ function diskFindings(folder: string, production: boolean): Finding[] {
 type Listener = { name: string; host: string; port: number; portSetting: string }
 
 /** Each port must be free, or in use by the service itself. */
-const ports: Check = async ({ suite, management, prepared }) => {
+const ports: Check = async (installation) => {
+  const { suite, management, prepared } = installation
   if (!suite) return [unknown('ports')]
   const listeners: Listener[] = [
     { name: 'landing', ...suite },
     ...prepared.map((each) => ({ name: each.entry.name, ...configOf(each) })),
     ...(management ? [{ name: 'the management listener', ...management }] : []),
   ]
-  const findings = (await Promise.all(listeners.map(portFinding))).flat()
+  const findings = (await Promise.all(listeners.map((at) => portFinding(installation, at)))).flat()
   return findings.length > 0 ? findings : [ok('ports', 'free, or in use by the services')]
 }
 
-async function portFinding({ name, host, port, portSetting }: Listener): Promise<Finding[]> {
-  if ((await isFree(host, port)) || (await healthAt(host, port))) return []
+async function portFinding(installation: Installation, listener: Listener): Promise<Finding[]> {
+  const { name, host, port, portSetting } = listener
+  if (await isFree(host, port)) return []
+  const isPlinth = (await healthAt(host, port)) !== undefined
+  // The management listener answers no challenge.
+  const isManagement = portSetting === installation.management?.portSetting
+  if (isPlinth && (isManagement || !(await isForeign(installation, listener)))) return []
   return [
     {
       check: 'ports',
       status: 'fail',
-      seen: `port ${port} of ${name} is in use by another program`,
+      seen: `port ${port} of ${name} is in use by another ${isPlinth ? 'installation' : 'program'}`,
       expected: 'a free port',
       why: `${name} cannot start`,
       fix: `${portSetting}=${port + 1000} in .env, or stop what uses ${port}`,

@@ -18,6 +18,7 @@ import {
   type Finding,
   healthAt,
   type Installation,
+  isForeign,
   ok,
   secretMode,
   skip,
@@ -42,7 +43,7 @@ export async function readInstallation(
   try {
     const { result } = await withoutSavingKeys(() => prepareStack(env))
     const { config: suite, management, prepared } = result
-    const running = await answering(prepared)
+    const running = await answering(prepared, place)
     Object.assign(installation, { suite, management, prepared, running })
     const valid = ok('settings', `valid for ${counted(prepared.length, 'service')}`)
     return { installation, findings: [valid] }
@@ -81,11 +82,15 @@ function faultFinding({
   }
 }
 
-async function answering(prepared: Installation['prepared']): Promise<Installation['running']> {
+async function answering(
+  prepared: Installation['prepared'],
+  place: Place,
+): Promise<Installation['running']> {
   const asked = prepared.map(async (each) => {
     const { host, port } = configOf(each)
     const found = await healthAt(host, port)
-    return found ? [[each.entry.name, found] as const] : []
+    if (!found || (await isForeign({ ...place, prepared }, { host, port }))) return []
+    return [[each.entry.name, found] as const]
   })
   return new Map((await Promise.all(asked)).flat())
 }
