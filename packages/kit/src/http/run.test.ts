@@ -11,7 +11,7 @@ import { listenForTest } from '../../testing/listen.ts'
 import { type SpawnedService, spawnService } from '../../testing/processes/spawn.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/logging.ts'
-import { closeGracefully } from './run.ts'
+import { closeGracefully, failureOf } from './run.ts'
 import { createServer } from './server.ts'
 
 /** Lets the process reuse the compile cache of the others. */
@@ -54,6 +54,17 @@ test('closing does not wait for a connection that a client keeps open after the 
 
   assert.equal((await slow).body, 'at last')
   assert.equal(cut.mock.callCount(), 0)
+})
+
+test('the error for a full disk says what to do', () => {
+  for (const code of ['SQLITE_FULL', '53100', 'ENOSPC']) {
+    const { message } = failureOf(Object.assign(new Error('database or disk is full'), { code }))
+
+    assert.equal(
+      message,
+      '✖ There is no room left on the disk of the data. Free some space, and start again.',
+    )
+  }
 })
 
 describe('a running service', () => {

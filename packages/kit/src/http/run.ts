@@ -2,7 +2,8 @@ import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server as Listener } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import { StartError } from '../problems.ts'
+import { databaseFault } from '../database/engine.ts'
+import { isDiskFull, StartError } from '../problems.ts'
 import { armFailPoint } from '../runtime/fail-point.ts'
 import { hostUrl } from '../runtime/service-settings.ts'
 import { readEnvFile, SettingsError } from '../runtime/settings.ts'
@@ -85,6 +86,8 @@ function explain(error: unknown): string {
   if (error instanceof SettingsError || error instanceof StartError) return `✖ ${error.message}`
   if (error instanceof SealBrokenError)
     return `✖ The …_MASTER_KEY is not the one this data was sealed with. ${error.message}.`
+  if (isDiskFull(error) || databaseFault(error) === 'full')
+    return '✖ There is no room left on the disk of the data. Free some space, and start again.'
   const { message, stack = '' } = error instanceof Error ? error : new Error(String(error))
   if (['debug', 'trace'].includes(process.env.LOG_LEVEL ?? '')) return `✖ ${stack}`
   return `✖ ${message.split('\n', 1)[0]?.replace(/\.?$/, '.')} LOG_LEVEL=debug shows where.`
