@@ -327,21 +327,6 @@ describe('plinth doctor reports', () => {
     })
 })
 
-test('plinth doctor counts the daily backup that another node made', async (t) => {
-  const cwd = temporaryFolder(t)
-  mkdirSync(join(cwd, 'data'), { mode: 0o700 })
-  const elsewhere = new Date().toISOString()
-  writeFileSync(join(cwd, 'data/last-backup.json'), JSON.stringify({ elsewhere }))
-  const env = { ...(await freePortSettings()), ...PRODUCTION, BACKUP_AT: '02:00' }
-
-  const { found } = read(await plinthHere(['doctor', '--json'], { cwd, env }))
-
-  assert.deepEqual(
-    found.filter(({ check }) => check === 'backup'),
-    [{ check: 'backup', status: 'ok', seen: `another node made the one due at ${elsewhere}` }],
-  )
-})
-
 test('plinth doctor reports what production without a mail server cannot do', async (t) => {
   const env = { ...(await freePortSettings()), ...PRODUCTION }
 
