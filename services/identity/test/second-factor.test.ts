@@ -231,6 +231,20 @@ for (const engine of engines)
       assert.deepEqual(codeOfReply(reply), [401, 'INVALID_CODE'])
     })
 
+    test('is not locked any more once a clock that was ahead is set back', async (t) => {
+      const { api, clock, token } = await startWithAlice(t, { engine })
+      const { app } = await enrol(api, token, clock)
+      const now = clock()
+      clock.advance(12 * 3600)
+      const attempt = async (code: string) => secondStep(api, await firstStep(api, ALICE), { code })
+      for (let n = 0; n < 10; n += 1) await attempt(app.wrong())
+      assert.equal((await attempt(app.next())).status, 429)
+
+      clock.set(now)
+
+      assert.equal((await attempt(app.next())).status, 200)
+    })
+
     test('is locked after ten wrong codes in a row, longer each time; recovery codes still work', async () => {
       const { api, token, clock, user } = await newUser(service())
       const { app, recoveryCodes } = await enrol(api, token, clock)

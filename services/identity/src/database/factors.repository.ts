@@ -55,13 +55,13 @@ export async function activateFactor(
 }
 
 /**
- * Accepts the code of a step. Every condition is part of one update, so only one of any number of
- * concurrent uses of a code, on any node, succeeds.
+ * Accepts the code of a step, if the factor was not locked since it was read. Every condition is part of one update,
+ * so only one of any number of concurrent uses of a code, on any node, succeeds.
  */
 export async function claimStep(
   db: Db<IdentityTables>,
-  userId: number,
-  { step, now }: { step: number; now: Date },
+  { userId, lockedUntil }: Pick<TotpFactor, 'userId' | 'lockedUntil'>,
+  step: number,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('totp_factors')
@@ -69,9 +69,7 @@ export async function claimStep(
     .where('user_id', '=', userId)
     .where('state', '=', 'active')
     .where('last_step', '<', step)
-    .where(({ or, eb }) =>
-      or([eb('locked_until', 'is', null), eb('locked_until', '<=', now.toISOString())]),
-    )
+    .where('locked_until', 'is not distinct from', lockedUntil)
     .executeTakeFirstOrThrow()
   return numUpdatedRows === 1n
 }

@@ -18,6 +18,7 @@ import {
   findFactor,
   lockFactor,
   spendRecoveryCode,
+  type TotpFactor,
   unusedRecoveryCodes,
 } from '../database/factors.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
@@ -46,6 +47,8 @@ export type Outcome = 'passed' | 'wrong' | { methods: string[] } | { lockedUntil
 const FAILURES_BEFORE_LOCK = 10
 const LOCK_SECONDS = 15 * 60
 const LONGEST_LOCK_SECONDS = 24 * 3600
+/** How far the clocks of two nodes may differ without one ignoring the locks of the other. */
+const SKEW_SECONDS = 60
 
 /**
  * The only check of a second factor. Runs in a transaction with the user's row locked. Unless it passes, that
@@ -69,10 +72,10 @@ export async function proveSecondFactor(
   }
   if (code !== undefined) {
     const factor = await findFactor(db, user.id)
-    const lockedUntil = new Date(factor?.lockedUntil ?? 0)
-    if (lockedUntil > now) return { lockedUntil }
+    const lockedUntil = factor && lockIn(factor, now)
+    if (lockedUntil) return { lockedUntil }
     const step = factor && stepOfCode(secretOf(accounts, factor), code, now)
-    if (step !== undefined && (await claimStep(db, user.id, { step, now }))) return passed()
+    if (factor && step !== undefined && (await claimStep(db, factor, step))) return passed()
   } else if (recoveryCode !== undefined) {
     const codeHash = recoveryCodeHash(accounts.settings.masterKey, user.id, recoveryCode)
     if (await spendRecoveryCode(db, { userId: user.id, codeHash }, now)) {
@@ -83,6 +86,14 @@ export async function proveSecondFactor(
   if (code !== undefined) await countWrongCode(db, user.id, now)
   await recordRefusal(inside, { event: SECOND_FACTOR_USED, ...who }, origin)
   return 'wrong'
+}
+
+/** A lock that ends later than its failures justify was set while the clock was ahead, and is ignored. */
+function lockIn({ lockedUntil, failures }: TotpFactor, now: Date): Date | undefined {
+  const until = new Date(lockedUntil ?? 0)
+  const longest = lockSeconds(failures - FAILURES_BEFORE_LOCK) + SKEW_SECONDS
+  const latest = secondsAfter(now, longest)
+  return until > now && until <= latest ? until : undefined
 }
 
 async function countWrongCode(db: Db<IdentityTables>, userId: number, now: Date): Promise<void> {
