@@ -50,7 +50,11 @@ export async function writeBackup(
     })
     const size = await sizeOf(held)
     await requireRoom?.(size.bytes)
-    const manifest = await describe(held, { createdAt: clock(), pausedMs: pinned.pausedMs })
+    const manifest = await describe(held, {
+      createdAt: clock().toISOString(),
+      pausedMs: pinned.pausedMs,
+      bytes: size.bytes,
+    })
     const writer = await openArchiveWriter(output, manifest, passphrase)
     await writeMembers(held, writer, manifest, progressOf(show, manifest, size.files))
     return manifest
@@ -135,7 +139,7 @@ function progressOf(show: Show, { services }: Manifest, files: number): Count {
 
 async function describe(
   held: Held[],
-  { createdAt, pausedMs }: { createdAt: Date; pausedMs: number },
+  about: Pick<Manifest, 'createdAt' | 'pausedMs' | 'bytes'>,
 ): Promise<Manifest> {
   const services: Manifest['services'] = {}
   for (const { service, snapshot, files } of held) {
@@ -148,8 +152,7 @@ async function describe(
       files: files !== undefined,
     }
   }
-  const at = createdAt.toISOString()
-  return { format: FORMAT, version: VERSION, createdAt: at, pausedMs, services }
+  return { format: FORMAT, version: VERSION, ...about, services }
 }
 
 /** With the wrong key set, the archive would ask for a key that opens nothing in it. */

@@ -6,7 +6,7 @@ import { openArchive, type Show } from './archive/read.ts'
 import { openConnection } from './databases/open.ts'
 import { listFaults } from './databases/schema.repository.ts'
 import { lockFile } from './databases/sqlite.repository.ts'
-import { orDiskFault } from './faults.ts'
+import { type FreeBytes, orDiskFault, requireRoom } from './faults.ts'
 import { restoreBackup } from './restore/restore.ts'
 import { openFiles } from './sources/folder.ts'
 import type { ServiceData } from './sources/service-data.ts'
@@ -21,6 +21,7 @@ export type Scratch = {
 type Verification = {
   /** Must have room for everything in the archive. */
   folder: string
+  freeBytes?: FreeBytes
   clock: Clock
   /** Returns the services that run here, out of those named. */
   scratchIn(folder: string, names: string[]): Promise<Scratch>
@@ -36,7 +37,7 @@ export type Verified = { manifest: Manifest; faults: string[] }
  */
 export async function verifyBackup(
   file: string,
-  { folder, clock, scratchIn, passphrase, show }: Verification,
+  { folder, freeBytes, clock, scratchIn, passphrase, show }: Verification,
 ): Promise<Verified> {
   const input = await openArchive(file, show)
   const scratch = await openScratch(folder).catch((error) => {
@@ -45,7 +46,8 @@ export async function verifyBackup(
   })
   try {
     let scratched: Scratch = { services: [], start: async () => {} }
-    const servicesOf = async (names: string[]) => {
+    const servicesOf = async (names: string[], { bytes = 0 }: Manifest) => {
+      await requireRoom('verification', bytes, { folder, freeBytes })
       scratched = await scratchIn(scratch.path, names)
       return scratched.services
     }

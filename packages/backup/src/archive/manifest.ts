@@ -10,6 +10,8 @@ export type Manifest = {
   createdAt: string
   /** How long writers were blocked while all databases were pinned to one moment. */
   pausedMs: number
+  /** The size of the databases and files. Earlier versions did not record it. */
+  bytes?: number
   services: Record<string, ServiceManifest>
 }
 

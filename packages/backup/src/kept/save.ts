@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
@@ -6,14 +6,14 @@ import { failPoint, syncFolder, VERSION } from '@plinth/kit'
 import { archiveName, type Manifest } from '../archive/manifest.ts'
 import { type WriteOptions, writeBackup } from '../create.ts'
 import { lockFile } from '../databases/sqlite.repository.ts'
-import { BackupError, orDiskFault } from '../faults.ts'
+import { BackupError, type FreeBytes, orDiskFault, requireRoom } from '../faults.ts'
 import { giveToOwner } from '../sources/owner.ts'
 import type { ServiceData } from '../sources/service-data.ts'
 
 type Save = WriteOptions & {
   folder: string
   file?: string
-  freeBytes?: (folder: string) => Promise<number>
+  freeBytes?: FreeBytes
 }
 
 /** An archive gets its name only once it is complete and synced to disk. */
@@ -48,19 +48,17 @@ async function removeParts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) if (OUR_PART.test(name)) await rm(join(folder, name))
 }
 
-async function saveLocked(
-  services: ServiceData[],
-  { folder, freeBytes = freeBytesIn, ...save }: Save,
-) {
+async function saveLocked(services: ServiceData[], { folder, freeBytes, ...save }: Save) {
   const file = save.file ?? join(folder, archiveName(save.clock(), VERSION))
   if (save.file !== undefined && (await exists(file)))
     throw new BackupError('cannot-create', `${file} is already there; nothing was changed.`)
   const part = `${file}${PART}`
   const output = await openPart(part)
   try {
-    const requireRoom = async (bytes: number) =>
-      requireFree(SPARE * bytes, await freeBytes(folder), folder)
-    const manifest = await writeBackup(services, output, { ...save, requireRoom })
+    const manifest = await writeBackup(services, output, {
+      ...save,
+      requireRoom: (bytes) => requireRoom('backup', bytes, { folder, freeBytes }),
+    })
     failPoint('backup:synced')
     await giveToOwner(part)
     await rename(part, file)
@@ -79,23 +77,6 @@ async function exists(file: string): Promise<boolean> {
     () => true,
     () => false,
   )
-}
-
-/** Already compressed files grow a little, and the services keep writing meanwhile. */
-const SPARE = 1.2
-
-async function freeBytesIn(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder)
-  return bavail * bsize
-}
-
-function requireFree(needed: number, free: number, folder: string): void {
-  const megabytes = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MB`
-  if (free < needed)
-    throw new BackupError(
-      'cannot-create',
-      `The backup may take ${megabytes(needed)}, and ${folder} has ${megabytes(free)} left.`,
-    )
 }
 
 const SYNC_BYTES = 8 * 2 ** 20

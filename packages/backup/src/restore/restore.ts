@@ -24,7 +24,7 @@ export type RestoreOptions = {
 }
 
 /** Returns the services that run here, out of those in the archive. */
-export type ServicesOf = (names: string[]) => Promise<ServiceData[]>
+export type ServicesOf = (names: string[], manifest: Manifest) => Promise<ServiceData[]>
 
 export type Restored = { manifest: Manifest; setAside: string[]; leftOut: string[] }
 
@@ -82,7 +82,7 @@ class Restoring {
   /** Validates everything before changing anything. */
   async begin(manifest: Manifest): Promise<void> {
     const kept = Object.keys(manifest.services)
-    this.#services = await this.#servicesOf(kept)
+    this.#services = await this.#servicesOf(kept, manifest)
     const names = this.#services.map(({ name }) => name)
     this.#leftOut = kept.filter((name) => !names.includes(name))
     for (const service of this.#services) requireUsable(service, manifest)
