@@ -61,7 +61,7 @@ export function answerProblem(
 ): Reply {
   const problem = toProblem(error, request)
   request.refusal = problem.code
-  if (problem.status >= 500)
+  if (problem.status >= 500 && !hasLeft(problem, reply))
     request.log.error({ requestId: request.id, err: problem.cause ?? problem }, problem.message)
   const { type, body } = render(problem, request)
   return reply
@@ -69,6 +69,12 @@ export function answerProblem(
     .headers(withMetadata(problem, request.server.resourceMetadata))
     .header('content-type', type)
     .send(Buffer.from(body))
+}
+
+/** Whether a download failed only because its client disconnected, which the request log says. */
+function hasLeft({ cause }: Problem, { raw }: Reply): boolean {
+  const { code } = (cause ?? {}) as FrameworkError
+  return raw.destroyed && code === 'ERR_STREAM_PREMATURE_CLOSE'
 }
 
 /** RFC 9728, section 5.1. */

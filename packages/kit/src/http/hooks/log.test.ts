@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { until } from '../../../../../test/until.ts'
 import { listenForTest } from '../../../testing/listen.ts'
@@ -79,5 +81,38 @@ describe('the request log', () => {
     const { status, aborted, ...line } = await lineOf('/hang')
     assert.deepEqual([status, aborted, line.traceId], [499, true, traceId])
     assert.equal((await lineOf('/actuator/health')).level, 20)
+  })
+
+  test('has no error for a client that disconnected before a download began', async (t) => {
+    const lines: string[] = []
+    const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
+    const server = createServer({ log, clock: systemClock })
+    const begun = Promise.withResolvers<void>()
+    const file = new Readable({ read: () => begun.resolve() })
+    server.get('/download', (_request, reply) => reply.send(file))
+    server.get('/', () => 'still here')
+    const { api } = await listenForTest(t, server)
+    lines.length = 0
+
+    const leaving = new AbortController()
+    const closed = once(file, 'close')
+    const left = api.get('/download', { signal: leaving.signal }).catch(() => 'left')
+    await begun.promise
+    leaving.abort()
+    await Promise.all([left, closed])
+    await api.get('/')
+
+    await until(
+      () => lines.length,
+      (count) => count >= 2,
+    )
+    const seen = lines.map((line) => JSON.parse(line))
+    assert.deepEqual(
+      seen.map(({ level, route, status }) => [level, route, status]),
+      [
+        [30, '/download', 499],
+        [30, '/', 200],
+      ],
+    )
   })
 })
