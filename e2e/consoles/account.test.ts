@@ -142,10 +142,10 @@ describe('the account pages', { skip }, () => {
       await page.getByRole('button', { name: 'Save the password' }).click()
       await page.getByText(words).waitFor()
     }
-    await says(first.link, /replaced by the mail of \w+ \d+, \d{4}/)
+    await says(first.link, /replaced by the mail of \d+ \w+ \d{4}/)
     database.exec(`update one_time_tokens set expires_at = '2026-01-02T12:00:00.000Z'
       where kind = 'password-reset' and address = '${email}' and replaced_at is null`)
-    await says(second.link, /expired on Jan 2, 2026/)
+    await says(second.link, /expired on 2 Jan 2026/)
   })
 
   test('text typed the moment a field appears is kept, and so is the focus', async (t) => {
