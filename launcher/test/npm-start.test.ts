@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
+import { until } from '../../test/until.ts'
 import { services } from '../services.ts'
 import { endOf, failureOf, launch, lineOf } from './launch.ts'
 import { testEnv } from './test-env.ts'
@@ -94,7 +94,10 @@ test('SIGTERM lets a checkout in flight reach the provider, and nothing fails', 
   })
 
   child.kill('SIGTERM')
-  while (await isListening(urls.payments)) await setImmediate()
+  await until(
+    () => isListening(urls.payments),
+    (listening) => !listening,
+  )
   const status = await checkout.finish()
 
   assert.equal(status, 201)

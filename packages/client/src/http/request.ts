@@ -55,21 +55,26 @@ export function sender(baseUrl: string, options: ClientOptions = {}): Send {
     const url = base + path + queryOf(call.query)
     const tries = mayRepeat(method, call) ? 1 + retries : 1
     let isReplyLost = false
-    const noted = <Answer extends object>(answer: Answer) => {
-      if (isReplyLost && method === 'DELETE') repeatedDeletions.add(answer)
+    const noted = <Answer>(answer: Answer) => {
+      if (isReplyLost && method === 'DELETE') noteRepeated(answer)
       return answer
     }
     for (let tried = 1; ; tried++)
       try {
         return noted(await sendOnce(url, { method, ...call }, options))
       } catch (error) {
-        noted(error as Error)
+        noted(error)
         isReplyLost ||= losesReply(error)
         const wait = tried < tries && waitAfter(error, retryDelayMs * 2 ** (tried - 1))
         if (wait === false) throw error
         await pause(wait, call.signal)
       }
   }
+}
+
+/** What was thrown may be the reason of an abort, which can be any value. */
+function noteRepeated(answer: unknown): void {
+  if (answer instanceof Response || answer instanceof ProblemError) repeatedDeletions.add(answer)
 }
 
 function mayRepeat(method: string, { headers }: Call): boolean {
