@@ -1,4 +1,4 @@
-import { noteServerTime } from '../clock.ts'
+import { signal } from '@preact/signals'
 import { baseUrl } from './base-url.ts'
 
 type Transmission = {
@@ -31,11 +31,20 @@ export function transmit(transmission: Transmission): Promise<Received> {
   })
 }
 
-/** Once the head of the reply is there: a long body would make the date look old. So would a cache. */
+/** How far the clock of the service is ahead of the browser's. */
+export const serverAheadMs = signal(0)
+const TOLERATED_MS = 5_000
+
+/**
+ * Once the head of the reply is there: a long body would make the date look old. So would a cache. A Date
+ * header has whole seconds, so small differences mean nothing.
+ */
 function noteTime(request: XMLHttpRequest): void {
   if (request.readyState !== XMLHttpRequest.HEADERS_RECEIVED) return
   if (request.getResponseHeader('cache-control') !== 'no-store') return
-  noteServerTime(request.getResponseHeader('date'))
+  const difference = Date.parse(request.getResponseHeader('date') ?? '') - Date.now()
+  if (Number.isNaN(difference)) return
+  serverAheadMs.value = Math.abs(difference) < TOLERATED_MS ? 0 : difference
 }
 
 /** A header carries only the first 256 characters; others are encoded, so that the service gets to refuse them. */
