@@ -694,8 +694,11 @@ async function startOpenStore(t: TestContext) {
     if (isBucket || asked.method === 'PUT') return response.end(BUCKET_REPLIES[search])
     const found = objects.get(pathname)
     if (!found) return response.writeHead(404).end()
-    const bytes = asked.headers.range ? partOf(found, asked.headers.range) : found
-    response.writeHead(bytes === found ? 200 : 206, { 'content-length': bytes.length })
+    const { range } = asked.headers
+    if (!range) return response.writeHead(200, { 'content-length': found.length }).end(found)
+    const bytes = partOf(found, range)
+    const sent = `${range.replace('=', ' ')}/${found.length}`
+    response.writeHead(206, { 'content-length': bytes.length, 'content-range': sent })
     return response.end(bytes)
   })
   t.after(() => server.close().closeAllConnections())

@@ -168,7 +168,7 @@ export function answerBrokenRequests(
       connection: 'close',
     }
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    if (socket.writable && !isAnsweringAnother(socket))
+    if (socket.writable && !isAnswering(socket))
       socket.write(
         `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`,
       )
@@ -177,14 +177,11 @@ export function answerBrokenRequests(
   }
 }
 
-/**
- * Whether the next bytes on this connection belong to another answer: one that has begun, or one to a request that
- * arrived whole, before the broken one.
- */
-function isAnsweringAnother(socket: Socket): boolean {
+/** Whether an answer to an earlier request has begun: anything written now would become part of it. */
+function isAnswering(socket: Socket): boolean {
   // Node's own handler of broken requests looks here too.
   const { _httpMessage: current } = socket as Socket & { _httpMessage?: ServerResponse | null }
-  return current?.headersSent === true || current?.req.complete === true
+  return current?.headersSent === true
 }
 
 const renderBrokenRequest: BrokenRequestRenderer = (status, detail, requestId) => {

@@ -371,35 +371,29 @@ describe('a server of the kit', () => {
     assert.deepEqual(answers.match(/(?<=HTTP\/1\.1 )\d+/g), ['418', '200', '404'])
   })
 
-  for (const begun of [true, false])
-    test(`does not write into ${begun ? 'an answer that has begun' : 'the place of an earlier answer'} when the next request is broken`, async (t) => {
-      const server = createServer({ log: createLogger('test', 'silent'), clock: systemClock })
-      const reached = Promise.withResolvers<void>()
-      const never = new Promise<void>(() => {})
-      server.get('/slow', async (_request, reply) => {
-        reached.resolve()
-        if (!begun) await never
-        const part = Readable.from([Buffer.from('first part'), never])
-        return reply.header('content-length', '10000').send(part)
-      })
-      await server.listen({ port: 0, host: '127.0.0.1' })
-      t.after(() => server.close())
-      const socket = connect((server.server.address() as AddressInfo).port, '127.0.0.1')
-      const received = text(socket)
-      socket.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
-      await reached.promise
-      if (begun)
-        await until(
-          async () => socket.bytesRead,
-          (bytes) => bytes > 0,
-        )
-      socket.write('NONSENSE\r\n\r\n')
-
-      const answer = await received
-
-      assert.doesNotMatch(answer, / 400 /)
-      assert.equal(answer.includes('first part'), begun)
+  test('does not write into an answer that has begun when the next request is broken', async (t) => {
+    const server = createServer({ log: createLogger('test', 'silent'), clock: systemClock })
+    const never = new Promise<void>(() => {})
+    server.get('/slow', async (_request, reply) => {
+      const part = Readable.from([Buffer.from('first part'), never])
+      return reply.header('content-length', '10000').send(part)
     })
+    await server.listen({ port: 0, host: '127.0.0.1' })
+    t.after(() => server.close())
+    const socket = connect((server.server.address() as AddressInfo).port, '127.0.0.1')
+    const received = text(socket)
+    socket.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
+    await until(
+      async () => socket.bytesRead,
+      (bytes) => bytes > 0,
+    )
+    socket.write('NONSENSE\r\n\r\n')
+
+    const answer = await received
+
+    assert.doesNotMatch(answer, / 400 /)
+    assert.match(answer, /first part/)
+  })
 
   test('authenticates the caller again when the body arrives later than its headers', async (t) => {
     const server = createServer({ log: createLogger('test', 'silent'), clock: systemClock })
