@@ -17,16 +17,19 @@ const START_MS = 120_000
 
 type Cleanup = { after(cleanup: () => Promise<void>): void }
 
-/** Why browser tests cannot run here, or false. */
+/** Why browser tests cannot run here, with what would change that, or false. */
 export async function browserSkip(): Promise<string | false> {
-  if (await obtainChromium()) return false
-  return 'no Chromium on the PATH, and apt-get could not install "chromium-headless-shell"'
+  const chromium = await obtainChromium()
+  if (typeof chromium === 'string') return false
+  const [reason] = chromium.message.split('\n')
+  return `no Chromium (${reason}): apt-get install chromium-headless-shell`
 }
 
 /** A fresh headless Chromium with an empty profile; closed when the test ends. */
 export async function openBrowser(t: Cleanup, args: string[] = []): Promise<Browser> {
   const executablePath = await obtainChromium()
-  if (!executablePath) throw new Error('There is no Chromium; skip on browserSkip() first.')
+  if (typeof executablePath !== 'string')
+    throw new Error('There is no Chromium; skip on browserSkip() first.', { cause: executablePath })
   const options = { headless: true, args: [...QUIET, ...args], timeout: START_MS }
   const browser = await chromium.launch({ executablePath, ...options })
   t.after(() => browser.close())

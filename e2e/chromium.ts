@@ -1,29 +1,27 @@
-import { execFile } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import { promisify } from 'node:util'
-
-const run = promisify(execFile)
+import { accessSync, constants, existsSync, renameSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { unpackDebian } from '../test/servers/debian.ts'
 
 /** Chromium without a window renders the same pages in two thirds of the processor time. */
 const SHELL = 'chromium-headless-shell'
 const NAMES = [SHELL, 'chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
 
-let obtained: Promise<string | undefined> | undefined
+let obtained: Promise<string | Error> | undefined
 
-/** The Chromium of this machine. Installs Debian's if there is none and this process may. */
-export function obtainChromium(): Promise<string | undefined> {
-  obtained ??= find()
+/** The Chromium of this machine, or Debian's, unpacked into `.cache`; or why there is none. */
+export function obtainChromium(): Promise<string | Error> {
+  obtained ??= find().catch((error: Error) => error)
   return obtained
 }
 
-async function find(): Promise<string | undefined> {
-  const { E2E_CHROMIUM: given, TEST_STRICT } = process.env
-  if (given && isExecutable(given)) return given
+async function find(): Promise<string> {
   const own = onPath(NAMES)
-  // A strict run must run every test quickly and may install packages, so it gets the shell.
-  if (own && (own.endsWith(SHELL) || TEST_STRICT !== 'on')) return own
-  return (await installed()) ?? own
+  // A strict run must run every test quickly and can unpack packages, so it gets the shell.
+  if (own && (own.endsWith(SHELL) || process.env.TEST_STRICT !== 'on')) return own
+  return unpacked().catch((error: Error) => {
+    if (own) return own
+    throw error
+  })
 }
 
 function onPath(names: string[]): string | undefined {
@@ -31,20 +29,18 @@ function onPath(names: string[]): string | undefined {
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable)
 }
 
-async function installed(): Promise<string | undefined> {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return undefined
-  const apt = (...args: string[]) =>
-    run('apt-get', ['-qq', '-o', 'DPkg::Lock::Timeout=180', ...args], {
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-      timeout: 240_000,
-    })
-  try {
-    await apt('update')
-    await apt('install', '--yes', '--no-install-recommends', SHELL)
-  } catch {
-    return undefined
+/** A script that starts the unpacked program with the libraries that were unpacked with it. */
+async function unpacked(): Promise<string> {
+  const { root, libraries } = await unpackDebian(SHELL)
+  const script = join(dirname(root), 'start')
+  if (!existsSync(script)) {
+    const program = join(root, 'usr/lib/chromium', SHELL)
+    const draft = `${script}.${process.pid}`
+    const text = `#!/bin/sh\nLD_LIBRARY_PATH='${libraries}' exec '${program}' "$@"\n`
+    writeFileSync(draft, text, { mode: 0o755 })
+    renameSync(draft, script)
   }
-  return onPath([SHELL])
+  return script
 }
 
 function isExecutable(file: string): boolean {

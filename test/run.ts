@@ -1,105 +1,78 @@
 /**
- * `npm test`: type check, lint, architecture, unit and HTTP tests and end-to-end tests, on servers that it
- * obtains and stops itself. The last line has the totals.
- * `npm run check` (`--fast`) skips the end-to-end tests and tries fewer random inputs.
- * `--pgbouncer` runs only the tests of services and packages, with PostgreSQL behind PgBouncer in transaction
- * mode as the only engine.
- * `TEST_STRICT=on` makes a skipped test a failure.
+ * `npm test`, `npm run test:all` and `npm run check`. Running a file, filtering by tag and reporting are left to
+ * Node's own test runner. This program adds what that cannot do:
+ * - a few files in each process: it knows only one process per file, which doubles the CPU time, or one for all
+ * - the longest files first, next to the type checks, so that no core is idle
+ * - one PostgreSQL for all processes, and temporary files in memory
+ * - another try, alone, for a file that failed: a test that then passes is unstable, not broken
+ * - a check that the tests left the checkout as it was, and one line with all totals
  */
-import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { obtainChromium } from '../e2e/chromium.ts'
+import { snapshotOf } from './runner/checkout.ts'
 import { checks } from './runner/checks.ts'
-import { keepTemporaryFilesInMemory } from './runner/memory-folder.ts'
+import { endDescendants } from './runner/descendants.ts'
 import { closingLines, hasFailed, type Outcome, outcomeOf } from './runner/outcome.ts'
-import { providePooledPostgres, providePostgres } from './runner/postgres.ts'
-import { runTestFiles, testFiles } from './runner/test-files.ts'
+import { filesOf, PARTS, type Part, tagsFor } from './runner/parts.ts'
+import { providePostgres } from './runner/postgres.ts'
+import { testsLeftOut, updateRecord } from './runner/record.ts'
+import { runFiles } from './runner/run-files.ts'
+import { provideTemporaryFolder } from './runner/temporary-folder.ts'
 
-const AT_ONCE = availableParallelism() + 1
-const IN_BATCHES = { concurrency: AT_ONCE, inBatches: true }
-/** The longest files go first; started last, they would run alone for a minute or two. */
-const LONGEST = ['test/pgbouncer.test.ts', 'e2e/package.test.ts', 'e2e/consoles/reference.test.ts']
+/** Tests wait for disks, timers and other processes, so more of them than there are cores keep the cores busy. */
+const AT_ONCE = Math.ceil(availableParallelism() * 1.5)
 
-if (process.argv.includes('--help')) {
-  console.log('npm test runs everything; npm run check skips the end-to-end tests.')
-  console.log('npm test -- --pgbouncer runs the tests on PostgreSQL through PgBouncer.')
-  console.log('TEST_STRICT=on makes a skipped test a failure.')
+const flags = process.argv.slice(2)
+if (flags.includes('--help')) {
+  for (const { flag, says } of Object.values(PARTS))
+    console.log(`node test/run.ts ${flag}\t${says}`)
+  console.log(
+    '--except-root leaves out the tests that need root; --record notes how long each file took',
+  )
+  console.log('TEST_STRICT=on makes a skipped test a failure')
   process.exit(0)
 }
-const fast = process.argv.includes('--fast')
-const pooled = process.argv.includes('--pgbouncer')
+const part = partOf(flags)
 const strict = process.env.TEST_STRICT === 'on'
-keepTemporaryFilesInMemory()
-const postgres = await (pooled ? providePooledPostgres() : providePostgres())
-// Start installing now: the tests before the first that needs it take longer than the installation.
-const chromium = fast || pooled ? undefined : obtainChromium()
+provideTemporaryFolder()
+const postgres = await providePostgres()
+// Start now: the first browser test then finds it installed.
+if (PARTS[part].hasBrowser) void obtainChromium()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt(signal))
 
+const files = filesOf(part)
+const before = snapshotOf()
 const outcomes: Outcome[] = []
-for (const step of steps()) outcomes.push(await step())
+const work = [
+  ...(PARTS[part].hasChecks ? [checks()] : []),
+  runFiles({
+    files: files.map((path) => ({ path, tags: tagsFor(path, part) })),
+    concurrency: AT_ONCE,
+    env: { ...postgres.env, ...PARTS[part].env },
+  }),
+]
+for (const each of work) outcomes.push(await each)
 await postgres.stop()
+outcomes.push(before.compare())
 
 const outcome = outcomeOf(outcomes)
-process.stdout.write(closingLines(outcome, strict))
+if (flags.includes('--record')) updateRecord(part, outcome)
+process.stdout.write(closingLines(outcome, { strict, leftOut: testsLeftOut(part) }))
 process.exit(hasFailed(outcome, strict) ? 1 : 0)
+
+/** The last one given: `npm run test:all -- --rest` has both `--all` and `--rest`. */
+function partOf(given: string[]): Part {
+  const parts = Object.keys(PARTS) as Part[]
+  return (
+    given.map((flag) => parts.find((name) => PARTS[name].flag === flag)).findLast(Boolean) ??
+    'first'
+  )
+}
 
 async function interrupt(signal: NodeJS.Signals): Promise<void> {
   await postgres.stop()
-  process.stdout.write(`\nInterrupted.\n${closingLines(outcomeOf(outcomes), strict)}`)
+  process.stdout.write(`\nInterrupted.\n${closingLines(outcomeOf(outcomes), { strict })}`)
   // A signal to this process does not reach the test files or the services they started.
-  for (const pid of descendantsOf(process.pid)) end(pid)
+  endDescendants()
   process.exit(signal === 'SIGINT' ? 130 : 143)
-}
-
-/** All descendants of a process. */
-function descendantsOf(pid: number): number[] {
-  const file = `/proc/${pid}/task/${pid}/children`
-  const children = existsSync(file) ? (readFileSync(file, 'utf8').match(/\d+/g) ?? []) : []
-  return children.map(Number).flatMap((child) => [child, ...descendantsOf(child)])
-}
-
-function end(pid: number): void {
-  try {
-    process.kill(pid, 'SIGTERM')
-  } catch {
-    // It has already exited.
-  }
-}
-
-function steps(): (() => Promise<Outcome>)[] {
-  const architecture = testFiles('test/architecture*.test.ts')
-  if (pooled) {
-    const files = testFiles('{packages,services}/**/*.test.ts')
-    return [() => run('On PostgreSQL, through PgBouncer', files, IN_BATCHES)]
-  }
-  const inside = testFiles('{packages,services,launcher,cli,bench,test}/**/*.test.ts')
-    .filter((file) => !architecture.includes(file))
-    .sort(longestFirst)
-  const endToEnd = fast ? [] : testFiles('e2e/**/*.test.ts').sort(longestFirst)
-  return [
-    checks,
-    () => run('Architecture', architecture),
-    () => run('Tests', inside, IN_BATCHES),
-    async () =>
-      run(
-        'End to end',
-        endToEnd,
-        { concurrency: AT_ONCE },
-        { E2E_CHROMIUM: (await chromium) ?? '' },
-      ),
-  ]
-}
-
-function longestFirst(a: string, b: string): number {
-  return Number(LONGEST.includes(b)) - Number(LONGEST.includes(a))
-}
-
-function run(
-  title: string,
-  files: string[],
-  how: { concurrency: number; inBatches?: boolean } = { concurrency: 1 },
-  also: Record<string, string> = {},
-): Promise<Outcome> {
-  const env = { ...postgres.env, ...also, ...(fast && { PROPERTY_RUNS_DIVISOR: '10' }) }
-  return runTestFiles(title, { files, env, ...how })
 }

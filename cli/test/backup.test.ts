@@ -26,7 +26,7 @@ import { type Env, elsewhere, fill, PASSWORD, PDF, startSuiteOn, suiteEnv } from
 import { type Ended, plinth, plinthHere, plinthSucceeds } from './run-plinth.ts'
 
 for (const engine of engines)
-  test(`a backup on ${engine.name}`, { skip: engine.skip }, async (suiteScope) => {
+  test(`a backup on ${engine.name}`, engine.options, async (suiteScope) => {
     const { env, backups } = await suiteEnv(suiteScope, engine)
     const before = await startSuiteOn(suiteScope, env)
     const { file, keyFile } = await fill(before)
@@ -283,7 +283,7 @@ describe('unusable input or output is refused in one line, and nothing changes',
 const LEFT_OUT = 'Left out, because it has no data here: '
 
 for (const engine of engines)
-  test(`a backup of two services, on ${engine.name}`, { skip: engine.skip }, async (t) => {
+  test(`a backup of two services, on ${engine.name}`, engine.options, async (t) => {
     const { env, folder } = await suiteEnv(t, engine)
     const { STORAGE_FULL_DATABASE_URL: unused, ...two } = env
     const only = services.filter(({ name }) => ['identity', 'payments'].includes(name))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -10,36 +10,14 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { verifyWebhook } from '@plinth/client'
 import { startReceiver } from '@plinth/events/testing'
-import { createPayments, loadConfig } from '@plinth/payments'
 import { freePorts } from '../../test/servers/free-ports.ts'
 import { until } from '../../test/until.ts'
 import { readStream } from '../commands/events/read-stream.ts'
 import { plinth, plinthHere, temporaryFolder } from './run-plinth.ts'
+import { foldersOf, startService } from './start-payments.ts'
 
 const MAIN = join(import.meta.dirname, '../main.js')
 const SILENCE_MS = 1_000
-
-/** A fresh data folder and a fresh per-user state folder. */
-const foldersOf = (t: TestContext) => ({
-  SUITE_DATA: temporaryFolder(t),
-  XDG_STATE_HOME: temporaryFolder(t),
-})
-
-/** Starts payments with service keys required, on its own port; returns the environment to reach it. */
-async function startService(t: TestContext) {
-  const env = {
-    ...foldersOf(t),
-    PAYMENTS_PORT: '0',
-    PAYMENTS_ACCESS: 'keys',
-    LOG_LEVEL: 'silent',
-    PAYMENTS_DRAIN_SECONDS: '0',
-  }
-  const server = await createPayments(loadConfig(env))
-  await server.listen({ port: 0, host: 'localhost' })
-  t.after(() => server.close())
-  const { port } = server.server.address() as { port: number }
-  return { ...env, PAYMENTS_PORT: String(port) }
-}
 
 function startListening(t: TestContext, env: Record<string, string>, words: string[]) {
   const child = spawn(process.execPath, [MAIN, 'listen', ...words], {
@@ -271,24 +249,6 @@ describe('plinth listen and plinth trigger', () => {
     assert.match(absent.stderr, /^There is no event evt_1 at http:\/\/localhost:\d+\.$/m)
     assert.match(forbidden.stderr, /^http:\/\/localhost:\d+ refuses: .*events:read/)
     assert.match(stopped.stderr, /^http:\/\/localhost:\d+ cannot be reached: ECONNREFUSED\.$/m)
-  })
-
-  test('what root keeps belongs to the owner of the data folder, which only that owner can enter', {
-    skip: process.getuid?.() !== 0 && 'needs root',
-  }, async (t) => {
-    const env = await startService(t)
-    const fresh = join(temporaryFolder(t), 'data')
-    chownSync(env.SUITE_DATA, 12345, 12346)
-    const words = ['listen', '--forward-to', 'http://localhost:9', '--replay', 'evt_1']
-
-    await plinthHere(words, { env: { ...env, XDG_STATE_HOME: '/dev/null' } })
-    await plinthHere(['listen', '--print-secret'], { env: { ...env, SUITE_DATA: fresh } })
-
-    for (const name of ['listen.json', 'listen-secret.json']) {
-      const { uid, gid, mode } = statSync(join(env.SUITE_DATA, name))
-      assert.deepEqual([uid, gid, mode & 0o777], [12345, 12346, 0o600])
-    }
-    assert.equal(statSync(fresh).mode & 0o777, 0o700)
   })
 
   test('report wrong arguments', async (t) => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chownSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -8,7 +7,7 @@ import { usageOf } from '../command.ts'
 import { commands } from '../commands/index.ts'
 import { createProgress } from '../progress.ts'
 import { nearest } from '../suggestion.ts'
-import { plinth, plinthHere, plinthSucceeds, temporaryFolder } from './run-plinth.ts'
+import { plinth, plinthHere, temporaryFolder } from './run-plinth.ts'
 
 /** A module that prints every file loaded from an installed package to stderr. */
 const PRINT_PACKAGES = `data:text/javascript,${encodeURIComponent(`
@@ -127,34 +126,6 @@ describe('plinth', () => {
     assert.match(missing.stderr, /^--settings \/nowhere\/\.env cannot be read: ENOENT\.$/m)
     assert.match(folder.stderr, /^--settings \S+ cannot be read: EISDIR\.$/m)
     assert.match(password.stderr, /^--password-file none cannot be read: there is no such file\.$/m)
-  })
-
-  test('what root creates belongs to the owner of the data folder, whose service could not start otherwise', {
-    skip: process.getuid?.() !== 0 && 'needs root',
-  }, async (t) => {
-    const folder = temporaryFolder(t)
-    const data = join(folder, 'data')
-    mkdirSync(data)
-    chownSync(data, 1234, 1235)
-
-    for (const words of [
-      ['user', 'list'],
-      ['files', 'verify'],
-      ['keys', 'list', '--service', 'payments'],
-    ])
-      await plinthSucceeds(words, { cwd: folder })
-
-    const made = readdirSync(data, { recursive: true, encoding: 'utf8' })
-    const owners = made.map((name) => [name, statSync(join(data, name)).uid])
-    assert.ok(
-      made.some((name) => name.startsWith('storage-full/.incoming/')),
-      made.join(),
-    )
-    assert.ok(made.includes('storage-full.db-reserve'), made.join())
-    assert.deepEqual(
-      owners.filter(([, uid]) => uid !== 1234),
-      [],
-    )
   })
 
   for (const shell of ['bash', 'zsh', 'fish'])

@@ -63,7 +63,7 @@ async function startSuite(t: TestContext, engine: TestEngine) {
 }
 
 for (const engine of engines)
-  describe(`backups on a schedule, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`backups on a schedule, on ${engine.name}`, engine.options, () => {
     test('one of two nodes makes the daily backup and sends a ping', async (t) => {
       const { startNode, pass } = await startSuite(t, engine)
       const monitor = await startMonitor(t)

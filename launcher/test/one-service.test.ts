@@ -62,7 +62,7 @@ describe('WORKERS=2 npm start -- identity', { skip: process.platform !== 'linux'
   })
 
   for (const engine of engines)
-    test(`both processes know a session, on ${engine.name}`, { skip: engine.skip }, async (t) => {
+    test(`both processes know a session, on ${engine.name}`, engine.options, async (t) => {
       const IDENTITY_DATABASE_URL = await engine.freshUrl(t)
       const { baseUrl } = await startIdentity(t, { WORKERS: '2', IDENTITY_DATABASE_URL })
       const api = apiFor(baseUrl)

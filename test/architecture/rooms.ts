@@ -1,4 +1,3 @@
-import { dirname } from 'node:path/posix'
 import { type Code, type Rule, resolve } from './source.ts'
 
 /**
@@ -133,10 +132,6 @@ const PUBLIC_FILES: Record<string, Record<string, RegExp>> = {
 /** The wiring may import any file, because it chooses the implementations. */
 const WIRING = /^(app|host|main)\.ts$/
 
-const MOST_ENTRIES = 9
-/** Folders that may hold more, and why. */
-const WIDER: Record<string, string> = {}
-
 export const roomRules: Rule[] = [
   {
     name: 'a room imports only rooms below it',
@@ -175,31 +170,7 @@ export const roomRules: Rule[] = [
     name: 'no import cycles, type imports included',
     broken: (files) => cycles(files).map((cycle) => cycle.join(' → ')),
   },
-  {
-    name: 'a folder has at most nine entries',
-    broken: (files) =>
-      folderEntries(files.map(({ path }) => path))
-        .filter(({ folder, entries }) => entries.length > MOST_ENTRIES && !(folder in WIDER))
-        .map(({ folder, entries }) => `${folder}: ${entries.join(' ')}`),
-  },
-  {
-    name: 'a small file with one importer belongs to its importer',
-    broken: (files) => {
-      const importers = importersOf(files)
-      return files
-        .filter((file) => !file.isTest && !STANDS_ALONE.test(file.path))
-        .filter(({ source }) => source.trimEnd().split('\n').length < FEWEST_LINES)
-        .filter(({ path }) => importers.get(path)?.length === 1)
-        .filter(({ path }) => !importers.get(path)?.[0]?.endsWith('/index.ts'))
-        .map(({ path }) => `${path}: imported by ${importers.get(path)} alone`)
-    },
-  },
 ]
-
-const FEWEST_LINES = 20
-/** Entry points, public entry files, files with a fixed name or their own thread, and the schema. */
-const STANDS_ALONE =
-  /\/(main|index|app|host|config|problems|tables)\.ts$|\.routes\.ts$|\.repository\.ts$|-(thread|worker)\.ts$|\/migrations\//
 
 type Place = { path: string; room: string; rest: string; inside: string }
 
@@ -224,15 +195,6 @@ function placeOf(path: string): Place {
 
 function localImports(file: Code): string[] {
   return file.imports.filter((name) => name.startsWith('.')).map((name) => resolve(file.path, name))
-}
-
-function importersOf(files: Code[]): Map<string, string[]> {
-  const importers = new Map<string, string[]>()
-  for (const file of files)
-    for (const target of new Set(localImports(file)))
-      if (!/\.test\.tsx?$/.test(file.path))
-        importers.set(target, [...(importers.get(target) ?? []), file.path])
-  return importers
 }
 
 /** A shortest cycle through each file that can reach itself, each cycle once. */
@@ -262,16 +224,3 @@ function shortestCycle(graph: Map<string, string[]>, start: string): string[] | 
     }
   return undefined
 }
-
-/** The entries of each folder; tests, `index` and migrations are not counted. */
-export function folderEntries(paths: string[]): { folder: string; entries: string[] }[] {
-  const folders = new Map<string, Set<string>>()
-  for (const path of paths.filter((name) => !NOT_COUNTED.test(name)))
-    for (let child = path; child.includes('/'); child = dirname(child)) {
-      const entries = folders.get(dirname(child)) ?? new Set()
-      folders.set(dirname(child), entries.add(child.slice(dirname(child).length + 1)))
-    }
-  return [...folders].map(([folder, entries]) => ({ folder, entries: [...entries].sort() }))
-}
-
-const NOT_COUNTED = /\.test\.tsx?$|\/index\.tsx?$|\/migrations\/|\/package\.json$|\/README\.md$/

@@ -20,7 +20,6 @@ const FORBIDDEN_NAME =
 const SQL_HOMES = /^packages\/kit\/|\.repository\.ts$|\/tables\.ts$|\/migrations\//
 const READS_ENVIRONMENT = /\/config\.ts$|^packages\/kit\/src\/http\/run\.ts$/
 const REQUEST_TYPES = /^(IncomingMessage|ServerResponse|Request|Reply)$/
-const LINES_PER_FILE = 250
 /** The client is given no clock; its caller may pass one. */
 const OWN_CLOCKS = ['packages/kit/src/runtime/clock.ts', 'packages/client/src/webhooks.ts']
 /** An import of one of our packages that remains when the types are stripped. */
@@ -85,11 +84,6 @@ export const fileRules: Rule[] = [
   perSource('a package exports by name, not with export *', (file) =>
     matches(file, /^\s*export \*/m),
   ),
-  perSource(`a source file has at most ${LINES_PER_FILE} lines`, ({ path, source }) => {
-    if (!/\.tsx?$/.test(path)) return []
-    const lines = source.split('\n').length - 1
-    return lines > LINES_PER_FILE ? [`${lines} lines`] : []
-  }),
   perFile('a file name describes its content', ({ path }) =>
     path
       .split('/')
@@ -112,6 +106,9 @@ export const fileRules: Rule[] = [
           .filter(({ isType }) => !isType)
           .map(({ from }) => from)
       : [],
+  ),
+  perFile('a test on an engine takes its options, which say which command runs it', (file) =>
+    file.path.startsWith('test/') ? [] : matches(file, /\{ *skip: engine\.skip\b[^}]*\}/),
   ),
   perFile('end-to-end tests import no code of services or packages', ({ path, imports }) =>
     path.startsWith('e2e/')

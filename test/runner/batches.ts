@@ -1,50 +1,60 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { secondsOf } from './record.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const MOST_FILES = 8
+/** A batch starts about as many seconds of tests as this; a longer file is a batch of its own. */
+const BATCH_SECONDS = 12
+const MAX_FILES = 12
 
-/** Test files that measure their process need their own; those that start processes gain nothing from sharing. */
-const ALONE = new RegExp(
-  [
-    'memoryUsage|cpuUsage|resourceUsage|_getActiveHandles|/proc/self/fd',
-    'child_process|spawn|crash|startS3|launch\\.ts|Here\\(',
-  ].join('|'),
-)
+export type TestFile = { path: string; tags?: string | undefined }
+
+/** What one process runs: a test file, or a temporary module that imports several. */
+export type Batch = { module: string; files: TestFile[]; tags: string | undefined; seconds: number }
 
 /**
- * The modules to run, each in its own process: a test file, or a temporary module that imports several test
- * files of one package. These load the same code, so sharing a process halves their CPU time.
+ * Files of one package load the same code, so running them in one process halves their CPU time. A file
+ * `*.alone.test.ts` measures its process or changes it for good, and has it for itself. The longest come first.
  */
-export function batchesOf(files: string[]): string[] {
-  const { alone = [], together = [] } = Object.groupBy(files, (file) =>
-    ALONE.test(readFileSync(file, 'utf8')) ? 'alone' : 'together',
+export function batchesOf(files: TestFile[]): Batch[] {
+  const groups = Map.groupBy(files, ({ path, tags = '' }) =>
+    isAlone(path) ? path : `${path.split('/', 2).join('/')} ${tags}`,
   )
-  const folder = mkdtempSync(join(tmpdir(), 'plinth-batches-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const batches = Map.groupBy(together, packageOf).values().flatMap(inBatches)
-  const modules = batches.map((batch, place) => moduleOf(batch, join(folder, `${place}.test.mjs`)))
-  return [...alone, ...modules]
+  const batches = [...groups.values()].flatMap(inBatches)
+  return batches.map(batchOf).sort((a, b) => b.seconds - a.seconds)
 }
 
-/** For example `services/identity`. */
-function packageOf(file: string): string {
-  return relative(ROOT, file).split('/', 2).join('/')
+/** End-to-end tests start a whole suite each; one after another in a process they gain nothing. */
+function isAlone(path: string): boolean {
+  return /\.alone\.(all\.)?test\.\w+$/.test(path) || path.startsWith('e2e/')
 }
 
-function inBatches(files: string[]): string[][] {
-  const count = Math.ceil(files.length / MOST_FILES)
-  return Array.from({ length: count }, (_, place) =>
-    files.slice(place * MOST_FILES, (place + 1) * MOST_FILES),
-  )
+function inBatches(files: TestFile[]): TestFile[][] {
+  const batches: TestFile[][] = []
+  let seconds = 0
+  for (const file of files) {
+    const last = batches.at(-1)
+    const own = secondsOf(file.path)
+    if (last && seconds + own <= BATCH_SECONDS && last.length < MAX_FILES) last.push(file)
+    else batches.push([file])
+    seconds = batches.at(-1) === last ? seconds + own : own
+  }
+  return batches
 }
 
-function moduleOf(batch: string[], path: string): string {
-  const [first = '', ...others] = batch
-  if (others.length === 0) return first
-  const imports = batch.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)}\n`)
-  writeFileSync(path, imports.join(''))
-  return path
+let folder: string | undefined
+
+function batchOf(files: TestFile[], place: number): Batch {
+  const paths = files.map(({ path }) => resolve(ROOT, path))
+  const seconds = files.reduce((sum, { path }) => sum + secondsOf(path), 0)
+  const batch = { files, tags: files[0]?.tags, seconds }
+  const [first = '', ...others] = paths
+  if (others.length === 0) return { ...batch, module: first }
+  folder ??= mkdtempSync(join(tmpdir(), 'plinth-batches-'))
+  const module = join(folder, `${place}.test.mjs`)
+  const imports = paths.map((path) => `import ${JSON.stringify(pathToFileURL(path).href)}\n`)
+  writeFileSync(module, imports.join(''))
+  return { ...batch, module }
 }

@@ -1,13 +1,18 @@
-/** The outcome of one step of `npm test`. A skipped suite counts once per test in it. */
+/** The outcome of some tests. A skipped suite counts as one. */
 export type Outcome = {
   passed: number
+  /** Each with its error and the command that repeats it. */
   failed: string[]
-  /** Failed next to other files and passed alone: counted as passed, and listed with the error. */
+  /** Failed next to other files and passed alone: counted as passed, and listed like a failure. */
   unstable: string[]
   skipped: Skip[]
+  /** How long each file took. */
+  seconds: Record<string, number>
 }
 
-export type Skip = { name: string; reason: string; tests: number }
+export type Skip = { name: string; reason: string }
+
+export const NOTHING: Outcome = { passed: 0, failed: [], unstable: [], skipped: [], seconds: {} }
 
 export function outcomeOf(outcomes: Outcome[]): Outcome {
   return {
@@ -15,6 +20,7 @@ export function outcomeOf(outcomes: Outcome[]): Outcome {
     failed: outcomes.flatMap((outcome) => outcome.failed),
     unstable: outcomes.flatMap((outcome) => outcome.unstable),
     skipped: outcomes.flatMap((outcome) => outcome.skipped),
+    seconds: Object.assign({}, ...outcomes.map(({ seconds }) => seconds)),
   }
 }
 
@@ -23,20 +29,23 @@ export function hasFailed({ failed, skipped }: Outcome, strict: boolean): boolea
   return failed.length > 0 || (strict && skipped.length > 0)
 }
 
-/** Repeats failures and skips, so that nobody has to scroll back, and ends with the line that tools read. */
-export function closingLines(outcome: Outcome, strict: boolean): string {
-  const { passed, failed, unstable, skipped } = outcome
-  const skippedTests = skipped.reduce((sum, { tests }) => sum + tests, 0)
-  const lines = [
-    ...unstable.map((name) => `⚠ unstable, passed alone: ${name}`),
-    ...failed.map((name) => `✖ ${name}`),
-    ...skipped.map(({ name, reason, tests }) => `﹣ ${name}${countOf(tests)} # ${reason}`),
-    ...(strict && skippedTests > 0 ? ['✖ TEST_STRICT=on: a skipped test is a failure'] : []),
-    `${passed} passed, ${failed.length} failed, ${skippedTests} skipped`,
-  ]
-  return `\n${lines.join('\n')}\n`
+type Closing = {
+  strict: boolean
+  /** How many tests only `npm run test:all` runs. */
+  leftOut?: number | undefined
 }
 
-function countOf(tests: number): string {
-  return tests === 1 ? '' : ` (${tests} tests)`
+/** Repeats failures and skips, so that they need not be searched for, and ends with the line that tools read. */
+export function closingLines(outcome: Outcome, { strict, leftOut }: Closing): string {
+  const { passed, failed, unstable, skipped } = outcome
+  const lines = [
+    ...skipped.map(({ name, reason }) => `﹣ ${name} # ${reason}`),
+    ...unstable.map((name) => `⚠ unstable, passed alone: ${name}`),
+    ...failed.map((name) => `✖ ${name}`),
+    ...(strict && skipped.length > 0 ? ['✖ TEST_STRICT=on: a skipped test is a failure'] : []),
+    ...(unstable.length > 0 ? [`${unstable.length} unstable`] : []),
+    ...(leftOut ? [`${leftOut.toLocaleString('en')} more in npm run test:all`] : []),
+    `${passed} passed, ${failed.length} failed, ${skipped.length} skipped`,
+  ]
+  return `\n${lines.join('\n')}\n`
 }

@@ -1,6 +1,5 @@
 import { startPostgres } from '../../packages/kit/testing/databases/postgres.ts'
 import { dropTestDatabases } from '../../packages/kit/testing/databases/test-databases.ts'
-import { startPgBouncer } from '../servers/pgbouncer.ts'
 
 /** One server for all test processes, and the environment variables that point them to it. */
 type ProvidedPostgres = { env: Record<string, string>; stop(): Promise<void> }
@@ -17,17 +16,4 @@ export async function providePostgres(
     const reason = `no PostgreSQL: ${(error as Error).message.split('\n')[0]}`
     return { env: { TEST_POSTGRES_MISSING: reason }, stop: async () => {} }
   }
-}
-
-/** The same behind PgBouncer: every service under test connects to the pooler. */
-export async function providePooledPostgres(): Promise<ProvidedPostgres> {
-  const postgres = await providePostgres()
-  const url = postgres.env.TEST_POSTGRES_URL
-  if (!url) throw new Error(postgres.env.TEST_POSTGRES_MISSING)
-  const cleanups: (() => Promise<void>)[] = [postgres.stop]
-  const { host } = await startPgBouncer({ after: (cleanup) => cleanups.unshift(cleanup) }, url)
-  const stop = async () => {
-    for (const cleanup of cleanups) await cleanup()
-  }
-  return { env: { ...postgres.env, TEST_POSTGRES_POOLER: host }, stop }
 }

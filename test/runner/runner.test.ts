@@ -4,24 +4,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { closingLines, hasFailed, type Outcome, outcomeOf } from './outcome.ts'
+import { batchesOf } from './batches.ts'
+import { closingLines, hasFailed, NOTHING, type Outcome, outcomeOf } from './outcome.ts'
+import { filesOf } from './parts.ts'
 
 const SAMPLE = `
 import { describe, test } from 'node:test'
 test('passes', () => {})
 test('is skipped', { skip: 'no such server' }, () => {})
 describe('a suite', () => { test('fails', () => { throw new Error('on purpose') }) })
-`
-
-const SKIPPED_SUITES = `
-import { before, describe, test } from 'node:test'
-for (const engine of ['one', 'other'])
-  describe('on ' + engine, { skip: engine === 'other' && 'no such server' }, () => {
-    before(() => { if (engine === 'other') throw new Error('must not run') })
-    for (const name of ['a', 'b']) test(name, () => {})
-    describe('inside', () => { test('c', () => {}) })
-  })
-describe('breaks when it is read', { skip: 'no such server' }, () => { undefined.server })
 `
 
 test('counts passed, failed and skipped tests, with names and reasons', (t) => {
@@ -31,18 +22,36 @@ test('counts passed, failed and skipped tests, with names and reasons', (t) => {
   assert.equal(outcome.failed.length, 1)
   assert.match(outcome.failed[0] ?? '', /^fails \(.*\n +Error: on purpose\n/)
   assert.deepEqual(outcome.unstable, [])
-  assert.deepEqual(outcome.skipped, [{ name: 'is skipped', reason: 'no such server', tests: 1 }])
+  assert.deepEqual(outcome.skipped, [{ name: 'is skipped', reason: 'no such server' }])
 })
 
-test('a skipped suite counts once per test in it', (t) => {
-  const outcome = runSample(t, SKIPPED_SUITES)
+test('a failure says what was expected, what came, and how to run only that test', (t) => {
+  const outcome = runSample(
+    t,
+    `import assert from 'node:assert/strict'
+    import { test } from 'node:test'
+    test("doesn't add (up)", () => assert.equal(1 + 1, 3))`,
+  )
 
-  assert.equal(outcome.passed, 3)
-  assert.deepEqual(outcome.failed, [])
-  assert.deepEqual(outcome.skipped, [
-    { name: 'on other', reason: 'no such server', tests: 3 },
-    { name: 'breaks when it is read', reason: 'no such server', tests: 1 },
-  ])
+  const [failure = ''] = outcome.failed
+  assert.match(failure, /^doesn't add \(up\) \(.*sample-0\.test\.mjs\)\n/)
+  assert.match(failure, /2 !== 3/)
+  assert.match(failure, /node --test --test-name-pattern='doesn\.t add \\\(up\\\)' .*sample-0/)
+})
+
+test('only the tests with the wanted tags run', (t) => {
+  const sample = `
+    import { describe, test } from 'node:test'
+    describe('on postgres', { tags: ['all'] }, () => { test('twin', () => {}) })
+    test('plain', () => {})
+    test('random', { tags: ['property'] }, () => {})`
+  const [path = ''] = writeSamples(t, [sample])
+  const passedWith = (tags: string) =>
+    runFilesApart(t, { files: [{ path, tags }], concurrency: 1 }).outcome.passed
+
+  assert.equal(passedWith('not all'), 2)
+  assert.equal(passedWith('all or property'), 2)
+  assert.equal(passedWith('all'), 1)
 })
 
 test('a test that fails and then passes alone counts as passed and is listed as unstable', (t) => {
@@ -59,7 +68,10 @@ test('a test that fails and then passes alone counts as passed and is listed as 
   assert.equal(outcome.passed, 2)
   assert.deepEqual(outcome.failed, [])
   assert.match(outcome.unstable.join(), /^shaky \(.*\n.*too busy/)
-  assert.match(closingLines(outcome, true), /unstable, passed alone: shaky .*\n.*too busy/)
+  assert.match(
+    closingLines(outcome, { strict: true }),
+    /unstable, passed alone: shaky .*\n.*too busy/,
+  )
 })
 
 test('a file that cannot be loaded fails', (t) => {
@@ -74,74 +86,74 @@ test('a file that never ends fails', { timeout: 60_000 }, (t) => {
   assert.equal(outcome.failed.length, 1)
 })
 
-test('files share a process, except those that measure theirs or start others', (t) => {
-  const pid = 'test(String(process.pid), () => {})'
-  const samples = [`${pid} // one`, `${pid} // other`, `${pid} // child_process`]
-  const files = writeSamples(
-    t,
-    samples.map((sample) => `import { test } from 'node:test'\n${sample}`),
-  )
-  const run = runFiles(t, { files, concurrency: 1, env: {}, inBatches: true })
-  const pids = [...run.stdout.matchAll(/✔ (\d+) /g)].map(([, name]) => name)
+test('files share a process, except those named alone', (t) => {
+  const pid = 'test(String(process.pid), () => { throw new Error() })'
+  const source = `import { test } from 'node:test'\n${pid}`
+  const paths = writeSamples(t, [source, source, source], ['a.test', 'b.test', 'c.alone.test'])
+  const files = paths.map((path) => ({ path }))
+  const { outcome } = runFilesApart(t, { files, concurrency: 1 })
+  const pids = outcome.failed.map((failure) => failure.split(' ')[0])
 
-  assert.equal(run.outcome.passed, 3)
-  assert.deepEqual(
-    [pids.length, new Set(pids).size, pids.filter((one) => one === pids[1]).length],
-    [3, 2, 2],
-  )
+  assert.equal(pids.length, 3)
+  assert.equal(new Set(pids).size, 2)
 })
 
-test('the last line has the totals of all steps and nothing else', () => {
-  const first = { passed: 2, failed: ['one'], unstable: [], skipped: [] }
-  const second = {
-    passed: 3,
-    failed: [],
-    unstable: [],
-    skipped: [{ name: 'two', reason: 'why', tests: 4 }],
-  }
+test('the last lines have what was left out and the totals of all steps', () => {
+  const first = { ...NOTHING, passed: 2, failed: ['one'] }
+  const second = { ...NOTHING, passed: 3, skipped: [{ name: 'two', reason: 'why' }] }
 
-  const lines = closingLines(outcomeOf([first, second]), false).split('\n')
+  const closing = closingLines(outcomeOf([first, second]), { strict: false, leftOut: 1734 })
 
-  assert.equal(lines.at(-2), '5 passed, 1 failed, 4 skipped')
+  const lines = closing.split('\n')
+  assert.equal(lines.at(-2), '5 passed, 1 failed, 1 skipped')
+  assert.equal(lines.at(-3), '1,734 more in npm run test:all')
   assert.ok(lines.includes('✖ one'))
-  assert.ok(lines.includes('﹣ two (4 tests) # why'))
+  assert.ok(lines.includes('﹣ two # why'))
 })
 
 test('a skip fails the run only in strict mode', () => {
-  const skipped = {
-    passed: 3,
-    failed: [],
-    unstable: [],
-    skipped: [{ name: 'two', reason: 'why', tests: 1 }],
-  }
-  const complete = { passed: 3, failed: [], unstable: [], skipped: [] }
+  const complete = { ...NOTHING, passed: 3 }
+  const skipped = { ...complete, skipped: [{ name: 'two', reason: 'why' }] }
 
   assert.equal(hasFailed(skipped, true), true)
   assert.equal(hasFailed(skipped, false), false)
   assert.equal(hasFailed(complete, true), false)
-  assert.match(closingLines(skipped, true), /a skipped test is a failure\n3 passed, 0 failed, 1 /)
+  assert.match(
+    closingLines(skipped, { strict: true }),
+    /a skipped test is a failure\n3 passed, 0 failed, 1 /,
+  )
+})
+
+test('every test file belongs to npm test or to npm run test:all, and to one batch', () => {
+  const [first, rest, all] = (['first', 'rest', 'all'] as const).map((part) => filesOf(part, false))
+
+  assert.deepEqual(new Set([...(first ?? []), ...(rest ?? [])]), new Set(all))
+  const files = (all ?? []).map((path) => ({ path }))
+  const paths = batchesOf(files).flatMap((batch) => batch.files.map(({ path }) => path))
+  assert.deepEqual(paths.sort(), all?.sort())
 })
 
 type Scope = { after(fn: () => void): void }
 
 function runSample(t: Scope, sample: string, env: Record<string, string> = {}): Outcome {
-  return runFiles(t, { files: writeSamples(t, [sample]), concurrency: 1, env }).outcome
+  const files = writeSamples(t, [sample]).map((path) => ({ path }))
+  return runFilesApart(t, { files, concurrency: 1, env }).outcome
 }
 
-function writeSamples(t: Scope, samples: string[]): string[] {
+function writeSamples(t: Scope, samples: string[], names = ['sample-0.test']): string[] {
   const folder = temporaryFolder(t)
   return samples.map((sample, place) => {
-    const file = join(folder, `sample-${place}.test.mjs`)
+    const file = join(folder, `${names[place]}.mjs`)
     writeFileSync(file, sample)
     return file
   })
 }
 
 // The runner cannot run inside a test process, so run it in a separate process that prints the outcome.
-function runFiles(t: Scope, options: object): { outcome: Outcome; stdout: string } {
+function runFilesApart(t: Scope, options: object): { outcome: Outcome; stdout: string } {
   const script = `
-    import { runTestFiles } from ${JSON.stringify(import.meta.resolve('./test-files.ts'))}
-    const outcome = await runTestFiles('Sample', ${JSON.stringify(options)})
+    import { runFiles } from ${JSON.stringify(import.meta.resolve('./run-files.ts'))}
+    const outcome = await runFiles(${JSON.stringify(options)})
     console.log('\\n' + JSON.stringify(outcome))`
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
   const main = join(temporaryFolder(t), 'main.mjs')

@@ -16,12 +16,15 @@ root=$folder/root
 rm -rf "$apt_home" "$root"
 mkdir -p "$apt_home/state/lists/partial" "$apt_home/cache/archives/partial" "$apt_home/none" "$root"
 
-. /etc/os-release
-archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -m1 -E '/debian/?$' ||
-  echo http://deb.debian.org/debian)
+mapfile -t sources < <(
+  apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' |
+    grep -E '/debian(-security)?/? ' | sort -u
+)
+[ ${#sources[@]} -gt 0 ] || { echo "apt has no Debian archive configured" >&2; exit 1; }
+archive=$(printf '%s\n' "${sources[@]}" | grep -m1 -oE '^[^ ]+/debian/?')
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-for name in $(printf '%s\n' "$VERSION_CODENAME" $release | sort -u); do
-  echo "deb [signed-by=$keyring] $archive $name main"
+for source in "${sources[@]}" ${release:+"$archive $release"}; do
+  echo "deb [signed-by=$keyring] $source main"
 done >"$apt_home/sources.list"
 if [ "$release" ]; then
   # Only the package itself may come from a release other than this machine's.

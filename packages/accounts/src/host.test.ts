@@ -7,7 +7,7 @@ import { maintain, mountAccounts } from './host.ts'
 import { logIn } from './sessions/login.ts'
 
 for (const engine of engines) {
-  describe(`maintenance on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`maintenance on ${engine.name}`, engine.options, () => {
     test('removes expired sessions and failures, and nothing else', async (t) => {
       const { accounts, clock, count, maintainNow } = await startAccounts(t, engine)
       await logIn(accounts, USER, ORIGIN)
@@ -59,7 +59,7 @@ for (const engine of engines) {
       assert.equal((await accounts.signingKeys.published()).length, 2)
     })
   })
-  describe(`mounting the accounts on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`mounting the accounts on ${engine.name}`, engine.options, () => {
     test('closes the server on failure and reports the original error', async (t) => {
       const { accounts, clock, db } = await startAccounts(t, engine)
       const server = createServer({ log: createLogger('test', 'silent'), clock })

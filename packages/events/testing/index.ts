@@ -1,2 +1,2 @@
 export { type Delivered, type Receiver, startReceiver } from './receiver.ts'
-export { engines, type StartedEvents, startEvents } from './start-events.ts'
+export { bothEngines, engines, type StartedEvents, startEvents } from './start-events.ts'

@@ -9,7 +9,13 @@ import {
   openDatabase,
   Type,
 } from '@plinth/kit'
-import { enginesWith, listenForTest, type TestClock, testClock } from '@plinth/kit/testing'
+import {
+  bothEngines as eitherEngine,
+  enginesWith,
+  listenForTest,
+  type TestClock,
+  testClock,
+} from '@plinth/kit/testing'
 import type { EventTables } from '../src/database/tables.ts'
 import type { AuditEntry, EventGuards } from '../src/events.ts'
 import { type EventSettings, eventMigrations, insertEvent, mountEvents } from '../src/index.ts'
@@ -29,6 +35,7 @@ export type StartedEvents = Awaited<ReturnType<typeof startEvents>>
 const migrations = [...kitMigrations, ...eventMigrations]
 
 export const engines = enginesWith(migrations)
+export const bothEngines = enginesWith(migrations, eitherEngine)
 
 const CATALOGUE = {
   'thing.made': { description: 'A thing.', data: Type.Object({ number: Type.Integer() }) },

@@ -1,6 +1,7 @@
 export { type Api, type ApiReply, apiFor } from './api.ts'
 export { type TestClock, testClock } from './clock.ts'
 export {
+  bothEngines,
   engines,
   enginesWith,
   pooled,

@@ -33,7 +33,7 @@ const saysWhenToIgnore = (kind: string, text: string) =>
 const IGNORE = { en: /ignore this mail/, de: /ignoriere diese Mail/, es: /ignora este mensaje/ }
 
 for (const engine of engines)
-  describe(`the account pages on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the account pages on ${engine.name}`, engine.options, () => {
     const identity = sharedIdentity({ engine, env: brand })
 
     test('and everything they request forbid caching and send no referrer', async () => {

@@ -7,7 +7,7 @@ import { ALICE, engines, sharedIdentity } from './start-identity.ts'
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 for (const engine of engines) {
-  describe(`a Bearer token on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a Bearer token on ${engine.name}`, engine.options, () => {
     const identity = sharedIdentity({ engine })
     const statusFor = async (authorization: string | undefined, path = '/api/users/me') => {
       const headers: Record<string, string> = authorization ? { authorization } : {}

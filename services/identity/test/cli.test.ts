@@ -19,9 +19,7 @@ test('plinth user --help shows the commands and needs no database', async () => 
 })
 
 for (const engine of engines) {
-  describe(`plinth user on ${engine.name}`, {
-    skip: engine.skip,
-  }, () => {
+  describe(`plinth user on ${engine.name}`, engine.options, () => {
     test('creates an administrator whose printed password logs in', async (t) => {
       const { api, config } = await startWithAlice(t, { engine })
       const run = commandLine(config.databaseUrl)

@@ -22,7 +22,7 @@ async function undoMigration(url: string, userId: number): Promise<void> {
 }
 
 for (const engine of engines) {
-  describe(`names stored with decomposed letters on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`names stored with decomposed letters on ${engine.name}`, engine.options, () => {
     test('are found after the migration', async (t) => {
       const env = { IDENTITY_DATABASE_URL: await engine.freshUrl(t) }
       const before = await startIdentity(t, { engine, env })

@@ -26,7 +26,7 @@ async function refreshUntilKilled(api: Api, onReply: () => void): Promise<string
 }
 
 for (const engine of engines) {
-  describe(`a service that is killed on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a service that is killed on ${engine.name}`, engine.options, () => {
     test('keeps every rotation, logout and session that it acknowledged', async (t) => {
       const env = {
         SUITE_DATA: tmpdir(),

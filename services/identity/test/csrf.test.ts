@@ -11,7 +11,7 @@ const CEREMONIES: [method: string, path: string][] = [
 ]
 
 for (const engine of engines) {
-  describe(`GET /webauthn/csrf on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`GET /webauthn/csrf on ${engine.name}`, engine.options, () => {
     const identity = sharedIdentity({ engine })
 
     test('returns the token with the names to send it under, and sets it as a cookie', async () => {
@@ -47,7 +47,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`the ceremony CSRF token on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the ceremony CSRF token on ${engine.name}`, engine.options, () => {
     for (const [method, path] of CEREMONIES) {
       test(`is required by ${method} ${path}, before the caller and the body are checked`, async (t) => {
         const { api, token, clock } = await startWithAlice(t, { engine })
@@ -104,7 +104,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`a malformed passkey body on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a malformed passkey body on ${engine.name}`, engine.options, () => {
     const identity = sharedIdentity({ engine })
     const nonsense: unknown[] = [
       undefined,
@@ -171,7 +171,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`with IDENTITY_PASSKEYS=off on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`with IDENTITY_PASSKEYS=off on ${engine.name}`, engine.options, () => {
     test('the ceremonies answer 403; the list and the CSRF token still work', async (t) => {
       const { api, token } = await startWithAlice(t, { engine, env: { IDENTITY_PASSKEYS: 'off' } })
 

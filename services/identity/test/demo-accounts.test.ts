@@ -22,9 +22,7 @@ async function seededDatabase(t: TestContext, engine: TestEngine) {
 }
 
 for (const engine of engines) {
-  describe(`production on a database with demo accounts on ${engine.name}`, {
-    skip: engine.skip,
-  }, () => {
+  describe(`production on a database with demo accounts on ${engine.name}`, engine.options, () => {
     test('does not start, and the error names the accounts and the remedies', async (t) => {
       const { startProduction } = await seededDatabase(t, engine)
 

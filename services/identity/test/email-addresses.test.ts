@@ -34,7 +34,7 @@ async function statusesOf(request: () => Promise<number>): Promise<Record<string
 }
 
 for (const engine of engines) {
-  describe(`verification of an address on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`verification of an address on ${engine.name}`, engine.options, () => {
     test('the link in the registration mail verifies, and can be used again', async (t) => {
       const { api, token } = await startWithAlice(t, { engine })
       const mail = await mailTo(api, ALICE.email, 'verify-email')
@@ -92,7 +92,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`change of an address on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`change of an address on ${engine.name}`, engine.options, () => {
     const start = async (t: Parameters<typeof startWithAlice>[0]) => {
       const started = await startWithAlice(t, { engine })
       const { api, token } = started

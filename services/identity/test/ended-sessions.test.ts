@@ -57,7 +57,7 @@ const ENDINGS: Record<string, (started: Thief) => Promise<unknown>> = {
 }
 
 for (const engine of engines) {
-  describe(`a stolen access token on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a stolen access token on ${engine.name}`, engine.options, () => {
     for (const [ending, end] of Object.entries(ENDINGS))
       test(`adds no passkey and reads nothing once ${ending}`, async (t) => {
         const started = await startWithThief(t, engine)
@@ -140,7 +140,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`a reset at the command line on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a reset at the command line on ${engine.name}`, engine.options, () => {
     test('removes the passkeys, except with --keep-passkeys', async (t) => {
       const { api, config, token } = await startWithAlice(t, { engine })
       const run = commandLine(config.databaseUrl)

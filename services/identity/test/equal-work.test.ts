@@ -125,7 +125,7 @@ function asking({ api, token, collector }: Awaited<ReturnType<typeof startAddres
 }
 
 for (const engine of engines)
-  describe(`the state of an address on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the state of an address on ${engine.name}`, engine.options, () => {
     test('is revealed neither by a reply nor by the statements before it', async (t) => {
       const ask = asking(await startAddresses(t, engine))
       const asked: { path: string; name: string; work: Awaited<ReturnType<typeof ask>> }[] = []

@@ -22,7 +22,7 @@ async function eventsOf(api: Api, token: string, count: number): Promise<Publish
 }
 
 for (const engine of engines)
-  describe(`events of identity on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`events of identity on ${engine.name}`, engine.options, () => {
     test('report the changes of an account, with its id as the only personal data', async (t) => {
       const { api, clock, userId, token } = await startWithAlice(t, { engine, delivers: true })
       const admin = await adminToken(api)

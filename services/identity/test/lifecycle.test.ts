@@ -93,7 +93,7 @@ const audited = async (api: Api, query: string) => {
 }
 
 for (const engine of engines) {
-  describe(`administration of accounts on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`administration of accounts on ${engine.name}`, engine.options, () => {
     test('the owner of an account that an administrator created sets its password', async (t) => {
       const { api, clock } = await startWithAlice(t, { engine })
       const token = await adminToken(api)
@@ -345,7 +345,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`an account that is to be erased on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`an account that is to be erased on ${engine.name}`, engine.options, () => {
     const startLeaving = async (t: TestContext) => {
       const started = await startWithAlice(t, { engine, clock: testClock() })
       const { api, token } = started
@@ -650,7 +650,7 @@ for (const engine of engines) {
 }
 
 for (const engine of engines)
-  describe(`an erasure that is killed on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`an erasure that is killed on ${engine.name}`, engine.options, () => {
     for (const step of ['erasure:written', 'erasure:committed'])
       test(`at ${step} is complete after the next run`, async (t) => {
         const url = await engine.freshUrl(t)

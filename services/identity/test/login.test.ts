@@ -10,7 +10,7 @@ import {
 } from './start-identity.ts'
 
 for (const engine of engines) {
-  describe(`POST /api/auth/login on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`POST /api/auth/login on ${engine.name}`, engine.options, () => {
     test('returns a token pair for valid credentials', async (t) => {
       const { api } = await startWithAlice(t, { engine })
 
@@ -158,7 +158,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`a login with an invalid request on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a login with an invalid request on ${engine.name}`, engine.options, () => {
     const identity = sharedIdentity({ engine })
     const bodies: [name: string, body: unknown, status: number][] = [
       ['no username', { password: 'x' }, 400],

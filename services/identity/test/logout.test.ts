@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { ALICE, adminToken, engines, startWithAlice } from './start-identity.ts'
 
 for (const engine of engines) {
-  describe(`POST /api/auth/logout on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`POST /api/auth/logout on ${engine.name}`, engine.options, () => {
     test('revokes the session of the refresh token; the access token stays valid until it expires', async (t) => {
       const { api, clock, pair, token } = await startWithAlice(t, { engine })
       const { refreshToken } = pair

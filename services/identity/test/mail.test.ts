@@ -67,7 +67,7 @@ const outboxWhen = async (
 }
 
 for (const engine of engines) {
-  describe(`mail over SMTP on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`mail over SMTP on ${engine.name}`, engine.options, () => {
     const folder = mkdtempSync(join(tmpdir(), 'mail-'))
     const own = { subject: 'News of {app}', text: ['Dear {username}', '{time}'] }
     writeFileSync(join(folder, 'en.json'), JSON.stringify({ mails: { 'password-changed': own } }))
@@ -262,9 +262,7 @@ const UNUSUAL = {
 }
 
 for (const engine of engines) {
-  describe(`an address that a mail library could misread on ${engine.name}`, {
-    skip: engine.skip,
-  }, () => {
+  describe(`an address that a mail library could misread on ${engine.name}`, engine.options, () => {
     test('gets no mail, however it was entered; an unusual but valid one does', async (t) => {
       const smtp = await startSmtpServer(t)
       const { hostname: SMTP_HOST, port: SMTP_PORT } = new URL(smtp.url)
@@ -338,7 +336,7 @@ for (const engine of engines) {
 }
 
 for (const engine of engines) {
-  describe(`mail that the server refuses on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`mail that the server refuses on ${engine.name}`, engine.options, () => {
     test('is retried after 1, 5, 15 and 60 minutes, then fails until an administrator retries it', async (t) => {
       let refusals = 5
       const smtp = await startSmtpServer(t, {
@@ -400,7 +398,7 @@ for (const engine of engines) {
 }
 
 for (const engine of engines) {
-  describe(`a mail in the outbox on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a mail in the outbox on ${engine.name}`, engine.options, () => {
     test('wakes the delivery when its transaction commits, and not when that is rolled back', async (t) => {
       const { config } = await startIdentity(t, { engine })
       const { db, close } = await openDatabase<IdentityTables>(
@@ -516,7 +514,7 @@ async function openQueue(t: TestContext, { databaseUrl, ...config }: IdentityCon
 }
 
 for (const engine of engines) {
-  describe(`mails of a service that is killed on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`mails of a service that is killed on ${engine.name}`, engine.options, () => {
     test('are sent by the next process, at most twice and then as identical copies', async (t) => {
       let holds = (_step: SmtpStep, _to: string) => false
       const smtp = await startSmtpServer(t, { holds: (step, to) => holds(step, to) })

@@ -98,7 +98,7 @@ async function factorNotices(
 }
 
 for (const engine of engines)
-  describe(`notices on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`notices on ${engine.name}`, engine.options, () => {
     const service = sharedIdentity({ engine })
 
     test('are sent for every kind of event', async (t) => {

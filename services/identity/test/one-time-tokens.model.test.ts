@@ -143,8 +143,10 @@ function perform({ clock }: Nodes, user: User, each: Step): Promise<void> | void
 }
 
 for (const engine of engines) {
-  describe(`reset tokens on two nodes on ${engine.name}`, { skip: engine.skip }, () => {
-    test('at most the newest works, once, unless the account changes first', async (t) => {
+  describe(`reset tokens on two nodes on ${engine.name}`, engine.options, () => {
+    test('at most the newest works, once, unless the account changes first', {
+      tags: ['property'],
+    }, async (t) => {
       const nodes = await startNodes(t, engine)
       const lives = fc.array(step, { minLength: 3, maxLength: 10 })
 
@@ -373,8 +375,10 @@ function newLife({ clock, userId, nodes }: Machine) {
 }
 
 for (const engine of engines) {
-  describe(`tokens of every kind on two nodes on ${engine.name}`, { skip: engine.skip }, () => {
-    test('work once, as a link or as a code, while they are the newest and have not expired', async (t) => {
+  describe(`tokens of every kind on two nodes on ${engine.name}`, engine.options, () => {
+    test('work once, as a link or as a code, while they are the newest and have not expired', {
+      tags: ['property'],
+    }, async (t) => {
       const machine = await openMachine(t, engine)
 
       await fc.assert(

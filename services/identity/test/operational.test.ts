@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { engines, sharedIdentity } from './start-identity.ts'
 
 for (const engine of engines) {
-  describe(`operational endpoints on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`operational endpoints on ${engine.name}`, engine.options, () => {
     const identity = sharedIdentity({ engine })
 
     test('GET /actuator links to health and info with absolute URLs', async () => {

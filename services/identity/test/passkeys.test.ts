@@ -64,7 +64,7 @@ async function startWithPasskey(t: TestContext, engine: TestEngine) {
 }
 
 for (const engine of engines) {
-  describe(`passkeys on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`passkeys on ${engine.name}`, engine.options, () => {
     for (const algorithm of ['ES256', 'EdDSA', 'RS256'] satisfies Algorithm[]) {
       test(`register and log in with ${algorithm}, and return the usual token pair`, async (t) => {
         const { api, token } = await startWithAlice(t, { engine })
@@ -331,7 +331,7 @@ for (const engine of engines) {
   })
 
   // Refusals change nothing, so these tests share one service.
-  describe(`a falsified ceremony on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a falsified ceremony on ${engine.name}`, engine.options, () => {
     const identity = sharedIdentity({ engine })
 
     for (const [reason, falsified] of Object.entries(BAD_REGISTRATIONS)) {

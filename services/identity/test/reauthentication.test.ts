@@ -79,7 +79,7 @@ const REACHED = [
 const REFUSED = Array.from({ length: REACHED.length }, () => '403 REAUTHENTICATION_REQUIRED')
 
 for (const engine of engines)
-  describe(`a recent authentication on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a recent authentication on ${engine.name}`, engine.options, () => {
     test('is required for the protected calls, and lasts ten minutes', async (t) => {
       const { api, token, clock, userId } = await startWithAlice(t, { engine, env })
       const admin = await adminToken(api)
@@ -170,7 +170,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`an address that must be verified on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`an address that must be verified on ${engine.name}`, engine.options, () => {
     test('is demanded only after the right password, and the login succeeds once it is verified', async (t) => {
       const { api } = await startIdentity(t, {
         engine,

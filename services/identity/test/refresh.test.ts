@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Api } from '@plinth/kit/testing'
-import { ALICE, adminToken, engines, sharedIdentity, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, bothEngines, sharedIdentity, startWithAlice } from './start-identity.ts'
 
 const refresh = (api: Api, refreshToken: string) => api.post('/api/auth/refresh', { refreshToken })
 
-for (const engine of engines) {
-  describe(`POST /api/auth/refresh on ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines) {
+  describe(`POST /api/auth/refresh on ${engine.name}`, engine.options, () => {
     test('exchanges a refresh token for a new pair', async (t) => {
       const { api, pair } = await startWithAlice(t, { engine })
 
@@ -206,7 +206,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`a refresh with an invalid request on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a refresh with an invalid request on ${engine.name}`, engine.options, () => {
     const identity = sharedIdentity({ engine })
     const bodies: [name: string, body: unknown, status: number][] = [
       ['no token', {}, 400],

@@ -37,7 +37,7 @@ async function startRegistering(
 const GERMAN = { headers: { 'accept-language': 'de' } }
 
 for (const engine of engines) {
-  describe(`registrations of one network on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`registrations of one network on ${engine.name}`, engine.options, () => {
     test('are limited per hour, including those of taken names, without affecting other networks', async (t) => {
       const env = { IDENTITY_REGISTRATIONS_PER_HOUR: '3' }
       const { register, clock } = await startRegistering(t, engine, env)
@@ -77,7 +77,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`closed registration on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`closed registration on ${engine.name}`, engine.options, () => {
     test('is 403 for any body; the command line still creates accounts', async (t) => {
       const env = { IDENTITY_REGISTRATION: 'closed' }
       const { api, config } = await startIdentity(t, { engine, env })
@@ -95,7 +95,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`a registration that must be confirmed on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a registration that must be confirmed on ${engine.name}`, engine.options, () => {
     const env = { IDENTITY_REGISTRATION: 'confirm' }
     const start = async (t: TestContext) => {
       const { api, clock } = await startIdentity(t, { engine, env })
@@ -243,7 +243,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`a password on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a password on ${engine.name}`, engine.options, () => {
     const identities = [
       ['the username', { username: 'Alice-Of-London', password: 'alice-of-LONDON' }],
       ['the address', { email: 'alice@example.com', password: 'Alice@Example.com' }],

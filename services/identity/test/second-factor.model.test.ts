@@ -114,8 +114,10 @@ async function race(
 }
 
 for (const engine of engines)
-  describe(`codes of a second factor on ${engine.name}`, { skip: engine.skip }, () => {
-    test('are accepted once, in order, and not while locked after too many wrong ones', async (t) => {
+  describe(`codes of a second factor on ${engine.name}`, engine.options, () => {
+    test('are accepted once, in order, and not while locked after too many wrong ones', {
+      tags: ['property'],
+    }, async (t) => {
       const nodes = await startNodes(t, engine)
       const lives = fc.array(step, { minLength: 4, maxLength: 12 })
 

@@ -68,7 +68,7 @@ async function verifyAddress(api: Api, user: typeof ALICE) {
 }
 
 for (const engine of engines)
-  describe(`a second factor on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a second factor on ${engine.name}`, engine.options, () => {
     const service = sharedIdentity({ engine })
 
     test('is required once it is confirmed, not before', async () => {

@@ -181,7 +181,7 @@ async function refusalsOf(api: Api, secrets: string[]): Promise<string> {
 }
 
 for (const engine of engines) {
-  describe(`secrets on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`secrets on ${engine.name}`, engine.options, () => {
     test('appear in no log at any level, table, file, trace, metric, event or error reply', async (t) => {
       const service = await startWatched(t, engine)
       const { api, smtp, databaseUrl } = service

@@ -206,15 +206,19 @@ async function follow(nodes: Nodes, plan: Step[]): Promise<void> {
 }
 
 for (const engine of engines) {
-  describe(`the session table on ${engine.name}`, { skip: engine.skip }, () => {
-    test('holds for any sequence of login, refresh, logout, ending, disable, enable, password change, time and restart', async (t) => {
+  describe(`the session table on ${engine.name}`, engine.options, () => {
+    test('holds for any sequence of login, refresh, logout, ending, disable, enable, password change, time and restart', {
+      tags: ['property'],
+    }, async (t) => {
       const nodes = await startNodes(t, engine, 1)
       const property = fc.asyncProperty(steps(1), (plan) => follow(nodes, plan))
 
       await fc.assert(property, { numRuns: propertyRuns(25) })
     })
 
-    test('holds for concurrent operations on two nodes, which are equivalent to some order', async (t) => {
+    test('holds for concurrent operations on two nodes, which are equivalent to some order', {
+      tags: ['property'],
+    }, async (t) => {
       const nodes = await startNodes(t, engine, 2)
       const property = fc.asyncProperty(steps(4), (plan) => follow(nodes, plan))
 

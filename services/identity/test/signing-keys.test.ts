@@ -16,7 +16,7 @@ async function startWithKeyTable(t: TestContext, engine: TestEngine) {
 }
 
 for (const engine of engines) {
-  describe(`the signing keys on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the signing keys on ${engine.name}`, engine.options, () => {
     test('can be deleted: a minute later old access tokens are invalid, and login and refresh work', async (t) => {
       const { api, clock, db, pair, token } = await startWithKeyTable(t, engine)
       await db.deleteFrom('signing_keys').execute()

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startPasskeyClient } from './passkey-client.ts'
-import { ALICE, adminToken, engines, sharedIdentity } from './start-identity.ts'
+import { ALICE, adminToken, bothEngines, sharedIdentity } from './start-identity.ts'
 
 // One test for each row of the specification's tables, in the same order and words.
-for (const engine of engines) {
-  describe(`the specification's endpoints on ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines) {
+  describe(`the specification's endpoints on ${engine.name}`, engine.options, () => {
     const identity = sharedIdentity({ engine })
     const logIn = async () => (await identity().api.post('/api/auth/login', ALICE)).body
     const post = (path: string, body: object, options = {}) =>

@@ -5,7 +5,7 @@ import { ADMIN, ALICE, adminToken, engines, sharedIdentity } from './start-ident
 
 // One test for each condition of the specification's table of errors, in the same order and words.
 for (const engine of engines) {
-  describe(`the specification's errors on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the specification's errors on ${engine.name}`, engine.options, () => {
     const identity = sharedIdentity({ engine })
     const post = (path: string, body: object, token?: string) =>
       identity().api.post(path, body, token === undefined ? {} : { token })

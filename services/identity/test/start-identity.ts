@@ -2,11 +2,18 @@ import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { after, before, type TestContext } from 'node:test'
 import { cheapHashing } from '@plinth/accounts/testing'
-import { enginesWith, listenForTest, type TestEngine, testClock } from '@plinth/kit/testing'
+import {
+  bothEngines as eitherEngine,
+  enginesWith,
+  listenForTest,
+  type TestEngine,
+  testClock,
+} from '@plinth/kit/testing'
 import { createIdentity, loadConfig } from '../src/app.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 
 export const engines = enginesWith(identityMigrations)
+export const bothEngines = enginesWith(identityMigrations, eitherEngine)
 
 export const ALICE = {
   username: 'alice',

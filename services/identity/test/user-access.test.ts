@@ -23,7 +23,7 @@ async function startWithAccess(t: TestContext, engine: TestEngine) {
 type Row = Record<string, string | number | null>
 
 for (const engine of engines) {
-  describe(`the sessions and passkeys of a user on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the sessions and passkeys of a user on ${engine.name}`, engine.options, () => {
     test('are listed for an administrator in the same way as for their owner', async (t) => {
       const { api, token, list } = await startWithAccess(t, engine)
       const own = async (what: string) => (await api.get(`/api/users/me/${what}`, { token })).body

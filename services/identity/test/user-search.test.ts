@@ -29,7 +29,7 @@ async function insertCrowd(db: Db<IdentityTables>): Promise<void> {
 }
 
 for (const engine of engines) {
-  describe(`a search for users on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a search for users on ${engine.name}`, engine.options, () => {
     const identity = sharedIdentity({ engine })
     const search = async (query: string) => {
       const { api } = identity()

@@ -13,7 +13,7 @@ import {
 } from './start-identity.ts'
 
 for (const engine of engines) {
-  describe(`GET /api/users/me on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`GET /api/users/me on ${engine.name}`, engine.options, () => {
     test('returns the profile of the user in the access token', async (t) => {
       const { api, token, userId } = await startWithAlice(t, { engine })
 
@@ -39,7 +39,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`GET /api/users on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`GET /api/users on ${engine.name}`, engine.options, () => {
     const identity = sharedIdentity({ engine })
     const page = async (query: string) => {
       const { api } = identity()
@@ -153,7 +153,7 @@ for (const engine of engines) {
     })
   })
 
-  describe(`PATCH /api/users/{id} on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`PATCH /api/users/{id} on ${engine.name}`, engine.options, () => {
     test('adds and removes a role, effective for tokens already issued', async (t) => {
       const { api, token, userId } = await startWithAlice(t, { engine })
       const admin = await adminToken(api)

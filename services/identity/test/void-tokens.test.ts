@@ -175,7 +175,7 @@ async function aliveAfter(started: Holders, holder: Holder): Promise<Kind[]> {
 }
 
 for (const engine of engines)
-  describe(`tokens of every kind on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`tokens of every kind on ${engine.name}`, engine.options, () => {
     test('are invalidated by each event, except for those that must survive it', async (t) => {
       const started = await startHolders(t, engine)
 

@@ -138,7 +138,7 @@ describe('the test vectors of Web Authentication Level 3, section 16', () => {
 })
 
 for (const engine of engines) {
-  describe(`the published ceremonies on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the published ceremonies on ${engine.name}`, engine.options, () => {
     for (const published of PUBLISHED) {
       test(published.name, async (t) => {
         const example = await startAsExample(t, engine)

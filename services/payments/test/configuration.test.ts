@@ -10,7 +10,7 @@ type Scope = { after(work: () => void): void }
 const SECRET_KEY = 'sk_test_never_shown'
 
 for (const engine of engines)
-  describe(`GET /api/configuration on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`GET /api/configuration on ${engine.name}`, engine.options, () => {
     const start = async (t: Scope, env: Env = {}) =>
       startPayments(t, { env, databaseUrl: await engine.freshUrl(t) })
 
@@ -49,7 +49,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`without a provider credential on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`without a provider credential on ${engine.name}`, engine.options, () => {
     const service = shared(async (scope) =>
       startPayments(scope, { databaseUrl: await engine.freshUrl(scope) }),
     )

@@ -46,33 +46,38 @@ async function start(t: TestContext, engine: Engine, failPoint: string) {
 }
 
 const COMPLETED = 'checkout.session.completed'
+const ONLY_IN_ALL = { tags: ['all'] }
 
 for (const engine of engines)
-  describe(`a checkout killed on ${engine.name}`, { concurrency: 4, skip: engine.skip }, () => {
+  describe(`a checkout killed on ${engine.name}`, { ...engine.options, concurrency: 4 }, () => {
     for (const point of ['reserved', 'after-provider-call', 'recorded'])
-      test(`9 at checkout:${point} leads to one session, also for a caller who retries`, async (t) => {
-        const { sandbox, killedBy } = await start(t, engine, `checkout:${point}`)
-        const request = checkoutBody()
+      test(
+        `9 at checkout:${point} leads to one session, also for a caller who retries`,
+        point === 'after-provider-call' ? {} : ONLY_IN_ALL,
+        async (t) => {
+          const { sandbox, killedBy } = await start(t, engine, `checkout:${point}`)
+          const request = checkoutBody()
 
-        const api = await killedBy((dying) => dying.post('/api/checkout/sessions', request))
-        const recovered = await until(async () => {
-          const { body } = await api.get(
-            `/api/payments?businessReference=${request.businessReference}`,
+          const api = await killedBy((dying) => dying.post('/api/checkout/sessions', request))
+          const recovered = await until(async () => {
+            const { body } = await api.get(
+              `/api/payments?businessReference=${request.businessReference}`,
+            )
+            return body.content[0]?.checkoutStatus === 'OPEN' && body.content[0]
+          })
+          const reply = await api.post('/api/checkout/sessions', request)
+
+          assert.equal(reply.status, 201)
+          assert.equal(reply.body.paymentId, recovered.id)
+          const sessions = await sandbox.sessions()
+          assert.deepEqual(
+            sessions.map(({ id }: { id: string }) => id),
+            [reply.body.checkoutSessionId],
           )
-          return body.content[0]?.checkoutStatus === 'OPEN' && body.content[0]
-        })
-        const reply = await api.post('/api/checkout/sessions', request)
+        },
+      )
 
-        assert.equal(reply.status, 201)
-        assert.equal(reply.body.paymentId, recovered.id)
-        const sessions = await sandbox.sessions()
-        assert.deepEqual(
-          sessions.map(({ id }: { id: string }) => id),
-          [reply.body.checkoutSessionId],
-        )
-      })
-
-    test('9 at checkout:withdrawn leaves the reference free', async (t) => {
+    test('9 at checkout:withdrawn leaves the reference free', ONLY_IN_ALL, async (t) => {
       const { sandbox, killedBy } = await start(t, engine, 'checkout:withdrawn')
       const request = checkoutBody()
       await sandbox.switch({ amountLimits: true })
@@ -88,7 +93,11 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`a refund killed on ${engine.name}`, { concurrency: 4, skip: engine.skip }, () => {
+  describe(`a refund killed on ${engine.name}`, {
+    ...engine.options,
+    ...ONLY_IN_ALL,
+    concurrency: 4,
+  }, () => {
     for (const point of ['reserved', 'after-provider-call', 'recorded'])
       test(`10 at refund:${point} gives exactly one refund`, async (t) => {
         const { sandbox, killedBy, paid, api: first } = await start(t, engine, `refund:${point}`)
@@ -127,7 +136,11 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`a webhook killed on ${engine.name}`, { concurrency: 4, skip: engine.skip }, () => {
+  describe(`a webhook killed on ${engine.name}`, {
+    ...engine.options,
+    ...ONLY_IN_ALL,
+    concurrency: 4,
+  }, () => {
     for (const point of ['claimed', 'applied', 'committed'])
       test(`25 at webhook:${point} takes effect once when it is delivered again`, async (t) => {
         const { sandbox, killedBy, api: first } = await start(t, engine, `webhook:${point}`)

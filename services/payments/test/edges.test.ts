@@ -25,7 +25,7 @@ const TEXTS = [
 ]
 
 for (const engine of engines)
-  describe(`at the edges on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`at the edges on ${engine.name}`, engine.options, () => {
     const loop = shared(async (scope) =>
       startLoop(scope, { databaseUrl: await engine.freshUrl(scope) }),
     )

@@ -19,7 +19,7 @@ const hint = (id: unknown): Listed => ({
 const many = (count: number) => Array.from({ length: count }, (_, index) => hint(`evt_${index}`))
 
 for (const engine of engines)
-  describe(`the list of events on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the list of events on ${engine.name}`, engine.options, () => {
     /** A provider whose list of events, newest first, is `events`, in pages like the real one's. */
     const start = async (t: Scope, events: Listed[]) => {
       const pages: URLSearchParams[] = []

@@ -8,7 +8,7 @@ import { engines, startPayments } from './start-payments.ts'
 const PATH = '/api/webhooks/endpoints'
 
 for (const engine of engines)
-  describe(`events of payments on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`events of payments on ${engine.name}`, engine.options, () => {
     const start = async (
       t: Parameters<typeof startLoop>[0] & { after: (w: () => void) => void },
     ) => {

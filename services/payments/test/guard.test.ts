@@ -67,7 +67,7 @@ async function startIssuer(t: Scope, engine: TestEngine, settings: Env = {}) {
 }
 
 for (const engine of engines)
-  describe(`with default settings on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`with default settings on ${engine.name}`, engine.options, () => {
     test('no token is required', async (t) => {
       const { api } = await startPayments(t, { databaseUrl: await engine.freshUrl(t) })
 
@@ -77,7 +77,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`with PAYMENTS_REQUIRE_ISSUER on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`with PAYMENTS_REQUIRE_ISSUER on ${engine.name}`, engine.options, () => {
     const guarded = shared((scope) => startIssuer(scope, engine))
 
     test('every guarded endpoint is 401 without a token and with a bad one', async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { type Reply, startSmallProvider } from './small-provider.ts'
 import { checkoutBody, providerEnv } from './start-loop.ts'
-import { engines, startPayments } from './start-payments.ts'
+import { bothEngines, startPayments } from './start-payments.ts'
 
 type TestScope = { after(work: () => Promise<void> | void): void }
 
@@ -40,8 +40,8 @@ function createCalls() {
   }
 }
 
-for (const engine of engines)
-  describe(`a node that lost its lease on ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines)
+  describe(`a node that lost its lease on ${engine.name}`, engine.options, () => {
     /** Two nodes, and a payment whose first attempt has expired. */
     const start = async (t: TestScope) => {
       const calls = createCalls()

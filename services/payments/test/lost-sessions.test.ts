@@ -18,7 +18,7 @@ const KEY_USED: Reply = {
 }
 
 for (const engine of engines)
-  describe(`the search for a lost session on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the search for a lost session on ${engine.name}`, engine.options, () => {
     /** A provider that answers requests for new sessions with `replies`, and then lists a lost session. */
     const start = async (t: TestScope, replies: Reply[]) => {
       const listed = async () => {

@@ -70,8 +70,10 @@ const step = fc.oneof(
 )
 
 for (const engine of engines)
-  describe(`random lives of a payment on ${engine.name}`, { skip: engine.skip }, () => {
-    test("keep the eight money invariants after every step, and end as in the provider's books", async (t) => {
+  describe(`random lives of a payment on ${engine.name}`, engine.options, () => {
+    test("keep the eight money invariants after every step, and end as in the provider's books", {
+      tags: ['property'],
+    }, async (t) => {
       t.after(() => armFailPoint({}))
       const world = await startWorld(t, await engine.freshUrl(t))
       const numRuns = Number(process.env.MODEL_RUNS ?? RUNS[engine.name])

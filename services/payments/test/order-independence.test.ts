@@ -26,7 +26,7 @@ const ORDERS: Order[] = HISTORIES.flatMap((history) =>
 )
 
 for (const engine of engines)
-  describe(`the order of events on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the order of events on ${engine.name}`, engine.options, () => {
     test('does not matter: every permutation of nine histories, with one event repeated, ends alike', async (t) => {
       const service = await start(t, await engine.freshUrl(t))
       const orders = ORDERS.filter((_, index) => index % EVERY === 0)

@@ -33,9 +33,7 @@ const paidEvent = (businessReference: string) => ({
 })
 
 for (const engine of engines)
-  describe(`an event whose payment does not exist yet, on ${engine.name}`, {
-    skip: engine.skip,
-  }, () => {
+  describe(`an event whose payment does not exist yet, on ${engine.name}`, engine.options, () => {
     const start = async (t: Scope) => {
       const loop = await startLoop(t, { webhooks: false, databaseUrl: await engine.freshUrl(t) })
       const statusOf = async (businessReference: string) => {

@@ -11,7 +11,7 @@ import { engines, LIVE, startPayments } from './start-payments.ts'
 const UNKNOWN = '5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'
 
 for (const engine of engines)
-  describe(`GET /api/payments/{id} on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`GET /api/payments/{id} on ${engine.name}`, engine.options, () => {
     const loop = shared(async (scope) =>
       startLoop(scope, { databaseUrl: await engine.freshUrl(scope) }),
     )
@@ -77,7 +77,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`GET /api/payments on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`GET /api/payments on ${engine.name}`, engine.options, () => {
     const loop = shared(async (scope) =>
       startLoop(scope, { databaseUrl: await engine.freshUrl(scope) }),
     )
@@ -102,7 +102,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`GET /api/payments/{id}/timeline on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`GET /api/payments/{id}/timeline on ${engine.name}`, engine.options, () => {
     const loop = shared(async (scope) =>
       startLoop(scope, { databaseUrl: await engine.freshUrl(scope) }),
     )
@@ -168,7 +168,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`the operations endpoints on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the operations endpoints on ${engine.name}`, engine.options, () => {
     test('exist with the sandbox, and with a real provider only when enabled', async (t) => {
       const real = { ...LIVE, PAYMENTS_OPERATIONS: undefined }
       const stand = {
@@ -258,7 +258,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`the service on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the service on ${engine.name}`, engine.options, () => {
     test('has an actuator and a console', async (t) => {
       const { api } = await startPayments(t, { databaseUrl: await engine.freshUrl(t) })
 

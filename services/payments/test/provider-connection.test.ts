@@ -13,7 +13,7 @@ const REPLIES: Replies = {
 }
 
 for (const engine of engines)
-  describe(`A provider that refuses connections, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`A provider that refuses connections, on ${engine.name}`, engine.options, () => {
     const start = async (t: TestScope) => {
       const provider = await startSmallProvider(t, { ...REPLIES })
       const started = await startPayments(t, {
@@ -77,7 +77,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`URLs in the settings on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`URLs in the settings on ${engine.name}`, engine.options, () => {
     test('are sent to the provider unchanged', async (t) => {
       const { checkOut, sandbox } = await startLoop(t, {
         databaseUrl: await engine.freshUrl(t),

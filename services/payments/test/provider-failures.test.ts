@@ -26,7 +26,7 @@ const FAILURES: Expected[] = [
 const strikes = (kind: string) => ({ kind, times: null })
 
 for (const engine of engines)
-  describe(`a failure of the provider on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a failure of the provider on ${engine.name}`, engine.options, () => {
     const start = async (t: { after(work: () => void): void }, milliseconds = 10_000) =>
       startLoop(t, {
         databaseUrl: await engine.freshUrl(t),

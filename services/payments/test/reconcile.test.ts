@@ -18,7 +18,7 @@ const PATH = '/v1/checkout/sessions'
 const NEVER = new Promise<Reply>(() => {})
 
 for (const engine of engines)
-  describe(`the reconciliation of payments on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the reconciliation of payments on ${engine.name}`, engine.options, () => {
     /** `count` payments whose sessions are due to be looked up; the test answers the look-ups. */
     const start = async (t: TestScope, count: number, callMilliseconds: number) => {
       const provider = await startSmallProvider(t, {})

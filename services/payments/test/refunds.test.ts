@@ -8,7 +8,7 @@ import { engines } from './start-payments.ts'
 const UNKNOWN = '5b4f5a0e-6a53-4f62-93f6-0a1f6e0b7a11'
 
 for (const engine of engines)
-  describe(`POST /api/payments/{id}/refund on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`POST /api/payments/{id}/refund on ${engine.name}`, engine.options, () => {
     const start = async (t: { after(work: () => void): void }) =>
       startLoop(t, { databaseUrl: await engine.freshUrl(t) })
 
@@ -204,7 +204,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`the refund request on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the refund request on ${engine.name}`, engine.options, () => {
     const loop = shared(async (scope) =>
       startLoop(scope, { databaseUrl: await engine.freshUrl(scope) }),
     )
@@ -251,7 +251,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`GET /api/refunds/{id} on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`GET /api/refunds/{id} on ${engine.name}`, engine.options, () => {
     const start = async (t: { after(work: () => void): void }) =>
       startLoop(t, { databaseUrl: await engine.freshUrl(t) })
 

@@ -11,7 +11,7 @@ type Scope = { after(work: () => void): void }
 type Event = { id: string; type: string; data: { object: Record<string, unknown> } }
 
 for (const engine of engines)
-  describe(`hard scenarios of events on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`hard scenarios of events on ${engine.name}`, engine.options, () => {
     const start = async (t: Scope) => {
       const loop = await startLoop(t, { databaseUrl: await engine.freshUrl(t) })
       const { sandbox, payment, deliver } = loop
@@ -359,7 +359,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`the webhook on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the webhook on ${engine.name}`, engine.options, () => {
     const loop = shared(async (scope) =>
       startLoop(scope, { databaseUrl: await engine.freshUrl(scope) }),
     )

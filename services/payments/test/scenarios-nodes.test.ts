@@ -4,14 +4,14 @@ import { describe, test } from 'node:test'
 import { testClock } from '@plinth/kit/testing'
 import { type Reply, startSmallProvider } from './small-provider.ts'
 import { checkoutBody, providerEnv, startSandbox } from './start-loop.ts'
-import { engines, startPayments } from './start-payments.ts'
+import { bothEngines, startPayments } from './start-payments.ts'
 
 const idsOf = (replies: { body: { paymentId: string; checkoutSessionId: string } }[]) =>
   new Set(replies.map(({ body }) => `${body.paymentId} ${body.checkoutSessionId}`))
 
 // On SQLite the two nodes are two connections to one file, on PostgreSQL two pools.
-for (const engine of engines)
-  describe(`two nodes on one ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines)
+  describe(`two nodes on one ${engine.name}`, engine.options, () => {
     const start = async (t: { after(work: () => void): void }, skewSeconds = 0) => {
       const clock = testClock()
       const sandbox = await startSandbox(t, clock)

@@ -10,7 +10,7 @@ const REFUNDS = 'POST /v1/refunds'
 const SESSIONS = 'POST /v1/checkout/sessions'
 
 for (const engine of engines)
-  describe(`hard scenarios of recovery on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`hard scenarios of recovery on ${engine.name}`, engine.options, () => {
     const start = async (t: { after(work: () => void): void }, webhooks = true) =>
       startLoop(t, {
         webhooks,

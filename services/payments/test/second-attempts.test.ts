@@ -21,7 +21,7 @@ const FAULTS = [
 ]
 
 for (const engine of engines)
-  describe(`a second attempt on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a second attempt on ${engine.name}`, engine.options, () => {
     const loop = shared(async (scope) =>
       startLoop(scope, {
         webhooks: false,

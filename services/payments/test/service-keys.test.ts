@@ -54,7 +54,7 @@ async function start(t: Scope, engine: TestEngine, env: Env = {}) {
 }
 
 for (const engine of engines)
-  describe(`PAYMENTS_ACCESS=keys on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`PAYMENTS_ACCESS=keys on ${engine.name}`, engine.options, () => {
     test('each call is 401 without a key, 403 without its scope, and passes with it', async (t) => {
       const { api, create } = await start(t, engine)
       const keys = new Map<string, string>()
@@ -198,7 +198,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`PAYMENTS_ACCESS=open in production on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`PAYMENTS_ACCESS=open in production on ${engine.name}`, engine.options, () => {
     test('operations still require a key, other calls do not', async (t) => {
       const env = { NODE_ENV: 'production', PAYMENTS_ACCESS: 'open' }
       const { api, create } = await start(t, engine, env)
@@ -214,9 +214,7 @@ for (const engine of engines)
   })
 
 for (const engine of engines)
-  describe(`plinth keys on ${engine.name}`, {
-    skip: engine.skip,
-  }, () => {
+  describe(`plinth keys on ${engine.name}`, engine.options, () => {
     test('lists keys without their secrets, and refuses invalid arguments', async (t) => {
       const databaseUrl = await engine.freshUrl(t)
       const { run, create } = commandLine(databaseUrl)

@@ -1,10 +1,17 @@
 import { type Env, signPayload } from '@plinth/kit'
-import { type Api, enginesWith, listenForTest, testClock } from '@plinth/kit/testing'
+import {
+  type Api,
+  bothEngines as eitherEngine,
+  enginesWith,
+  listenForTest,
+  testClock,
+} from '@plinth/kit/testing'
 import { openPayments } from '../src/app.ts'
 import { loadConfig, type PaymentsConfig } from '../src/config.ts'
 import { migrations } from '../src/payment/database/migrations/index.ts'
 
 export const engines = enginesWith(migrations)
+export const bothEngines = enginesWith(migrations, eitherEngine)
 
 export const WEBHOOK_SECRET = 'whsec_of_the_tests'
 

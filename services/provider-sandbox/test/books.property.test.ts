@@ -120,7 +120,9 @@ async function checkBooks({ api, stripe }: World): Promise<void> {
 }
 
 describe('whatever happens', () => {
-  test('the books balance and every event arrives at least once', async (t) => {
+  test('the books balance and every event arrives at least once', {
+    tags: ['property'],
+  }, async (t) => {
     const property = fc.asyncProperty(steps, async (sequence) => {
       const scope = disposals()
       try {
@@ -154,7 +156,9 @@ describe('whatever happens', () => {
     t.diagnostic('captured = refunded + kept after every step')
   })
 
-  test('an idempotency key always answers with the same bytes', async (t) => {
+  test('an idempotency key always answers with the same bytes', {
+    tags: ['property'],
+  }, async (t) => {
     const { api } = await startSandbox(t)
     const kinds = [null, 'error-after', 'error-instead'] as const
     let keys = 0

@@ -7,7 +7,7 @@ import { DEMO_PASSWORD, engines, startStorage } from './start-storage.ts'
 const ALICE = { username: 'alice', email: 'alice@example.com', password: '8letters' }
 
 for (const engine of engines)
-  describe(`accounts, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`accounts, on ${engine.name}`, engine.options, () => {
     const start = async (t: TestContext) =>
       startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t) })
 

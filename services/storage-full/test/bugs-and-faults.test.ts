@@ -44,9 +44,7 @@ async function openBeside(t: TestContext, { config, clock }: TestStorage) {
 }
 
 for (const engine of engines)
-  describe(`a bug is not reported as a storage fault, on ${engine.name}`, {
-    skip: engine.skip,
-  }, () => {
+  describe(`a bug is not reported as a storage fault, on ${engine.name}`, engine.options, () => {
     const { newcomer } = sharedStorage(engine)
     const failAt = (t: TestContext, step: string) => {
       armFailPoint({ NODE_ENV: 'test', FAIL_POINT: `${step}=error` })

@@ -75,7 +75,7 @@ const noS3 = await s3Missing()
 
 /** Kills a service at every step of its work, and compares what is left with what was acknowledged. */
 export async function crashMatrix(engine: TestEngine): Promise<void> {
-  if (engine.skip) return test('the crash matrix', { skip: engine.skip })
+  if (engine.skip) return test('the crash matrix', engine.options)
   const s3 = noS3 ? undefined : await startS3({ after })
   const installation = (provider: ProviderName) =>
     openInstallation({ after }, { engine, provider, s3 })
@@ -85,6 +85,13 @@ export async function crashMatrix(engine: TestEngine): Promise<void> {
   if (s3) transfers(engine, 'OBJECT', await installation('OBJECT'))
   if (s3) moves(engine, await installation('LOCAL'))
   else test('the crash matrix with OBJECT', { skip: noS3 })
+}
+
+/** Kills a service between the bytes and the row of an upload; returns what recovering found. */
+export async function crashUpload(t: Scope, engine: TestEngine) {
+  const installation = await openInstallation(t, { engine, provider: 'LOCAL' })
+  await installation.crash(t, 'store:put', ({ api, token }) => upload(api, token))
+  return installation.recover()
 }
 
 function transfers(engine: TestEngine, provider: ProviderName, installation: Installation): void {

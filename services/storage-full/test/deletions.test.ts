@@ -25,7 +25,7 @@ const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 
 for (const engine of engines)
-  describe(`deletions that were interrupted, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`deletions that were interrupted, on ${engine.name}`, engine.options, () => {
     const open = async (t: TestContext, env: Record<string, string>) => {
       const config = loadConfig(env)
       const log = createLogger('deletions', 'silent')

@@ -19,7 +19,7 @@ function fileEvents({ api, admin }: TestStorage, count: number): Promise<EventIt
 }
 
 for (const engine of engines)
-  describe(`events of storage on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`events of storage on ${engine.name}`, engine.options, () => {
     const start = async (t: TestContext, env: Record<string, string> = {}) => {
       const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
       return startStorage(t, { STORAGE_FULL_DATABASE_URL, ...env }, testClock(), { delivers: true })

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { sampleFiles } from '@plinth/kit/testing'
-import { engines, register, startStorage, upload } from './start-storage.ts'
+import { bothEngines, register, startStorage, upload } from './start-storage.ts'
 
-for (const engine of engines)
-  describe(`files, on ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines)
+  describe(`files, on ${engine.name}`, engine.options, () => {
     const start = async (t: import('node:test').TestContext) =>
       startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t) })
 

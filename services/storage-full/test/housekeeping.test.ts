@@ -26,7 +26,7 @@ test('plinth files --help shows the commands and opens nothing', async () => {
 })
 
 for (const engine of engines)
-  describe(`the sweeper, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the sweeper, on ${engine.name}`, engine.options, () => {
     const open = async (t: TestContext) => {
       const folder = await temporaryFolder(t)
       const config = loadConfig(storageEnv(folder, await engine.freshUrl(t)))

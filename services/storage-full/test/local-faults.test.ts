@@ -29,7 +29,7 @@ const MAIN = join(import.meta.dirname, '../src/main.ts')
 const SMALL_DISK_BYTES = 3_000_000
 
 for (const engine of engines)
-  describe(`a LOCAL store that fails, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a LOCAL store that fails, on ${engine.name}`, engine.options, () => {
     const { newcomer } = sharedStorage(engine)
 
     for (const step of ['upload:write', 'upload:after-fsync', 'publish:named'])

@@ -20,27 +20,29 @@ const LONGEST_TURN_MS = 50
 const READINGS = 5
 
 for (const engine of engines)
-  test(`a list of ${FILES} files never blocks other requests, on ${engine.name}`, {
-    skip: engine.skip,
-  }, async (t) => {
-    const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t) })
-    await insertFiles(service)
-    await readList(service)
-    const turns = watchTurns(t)
+  test(
+    `a list of ${FILES} files never blocks other requests, on ${engine.name}`,
+    engine.options,
+    async (t) => {
+      const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t) })
+      await insertFiles(service)
+      await readList(service)
+      const turns = watchTurns(t)
 
-    for (const [query, files] of [
-      ['', FILES],
-      ['?page=49&size=2000', 2000],
-      ['?page=4999&size=20', 20],
-    ] as const) {
-      const readings: number[] = []
-      while (readings.length < READINGS && !readings.some((ms) => ms < LONGEST_TURN_MS)) {
-        assert.equal(await readList(service, query), files)
-        readings.push(turns.longestMs())
+      for (const [query, files] of [
+        ['', FILES],
+        ['?page=49&size=2000', 2000],
+        ['?page=4999&size=20', 20],
+      ] as const) {
+        const readings: number[] = []
+        while (readings.length < READINGS && !readings.some((ms) => ms < LONGEST_TURN_MS)) {
+          assert.equal(await readList(service, query), files)
+          readings.push(turns.longestMs())
+        }
+        assert.ok(Math.min(...readings) < LONGEST_TURN_MS, `${query}: ${readings.join()} ms`)
       }
-      assert.ok(Math.min(...readings) < LONGEST_TURN_MS, `${query}: ${readings.join()} ms`)
-    }
-  })
+    },
+  )
 
 /** The processor time of one event loop turn; other programs do not count. */
 function watchTurns(t: TestContext) {

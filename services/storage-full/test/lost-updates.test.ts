@@ -7,12 +7,12 @@ import { loadConfig } from '../src/config.ts'
 import { insertLink } from '../src/files/links/links.repository.ts'
 import { saveObjectConfig } from '../src/locations/configure.ts'
 import { requireSettings } from '../src/locations/locations.ts'
-import { BY, engines, storageEnv, temporaryFolder } from './start-storage.ts'
+import { BY, bothEngines, storageEnv, temporaryFolder } from './start-storage.ts'
 
 const BUCKET = { endpoint: 'http://localhost:9', bucket: 'files', accessKey: 'a', secretKey: 's' }
 
-for (const engine of engines)
-  describe(`concurrent changes, on ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines)
+  describe(`concurrent changes, on ${engine.name}`, engine.options, () => {
     const open = async (t: TestContext) => {
       const config = loadConfig(storageEnv(await temporaryFolder(t), await engine.freshUrl(t)))
       const log = createLogger('test', 'silent')

@@ -19,7 +19,10 @@ const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 
 for (const engine of engines)
-  describe(`moving files, on ${engine.name}`, { skip: engine.skip || noS3 }, () => {
+  describe(`moving files, on ${engine.name}`, {
+    ...engine.options,
+    skip: engine.skip || noS3,
+  }, () => {
     const start = async (t: TestContext) => {
       const url = await engine.freshUrl(t)
       const env = { STORAGE_FULL_DATABASE_URL: url }

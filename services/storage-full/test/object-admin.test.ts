@@ -27,6 +27,7 @@ async function openBeside(t: TestContext, { config, clock }: TestStorage) {
 
 for (const engine of engines)
   describe(`administration of an object store, on ${engine.name}`, {
+    ...engine.options,
     skip: engine.skip || noS3,
   }, () => {
     const start = async (t: TestContext) =>

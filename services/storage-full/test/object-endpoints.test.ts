@@ -71,7 +71,7 @@ describe('the address of an object store', () => {
 })
 
 for (const engine of engines)
-  describe(`the endpoint of an object store, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the endpoint of an object store, on ${engine.name}`, engine.options, () => {
     const start = async (t: TestContext, env: Record<string, string> = {}) => {
       const url = await engine.freshUrl(t)
       const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL: url, ...env })

@@ -10,7 +10,7 @@ import { sweep } from '../src/upkeep/sweep.ts'
 import { engines, startStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 for (const engine of engines)
-  describe(`objects without a file, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`objects without a file, on ${engine.name}`, engine.options, () => {
     test('are never removed when they are seen for the first time', async (t) => {
       const { storage } = await withOrphan(t, engine, 'unfinished.png')
 

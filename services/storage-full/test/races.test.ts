@@ -6,7 +6,7 @@ import { sampleFiles } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import {
   activateObject,
-  engines,
+  bothEngines,
   sharedStorage,
   startStorage,
   type TestStorage,
@@ -21,8 +21,8 @@ const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 const SONG = Buffer.concat([sampleFiles.mp3, randomBytes(20_000_000)])
 const song = { name: 'song.mp3', type: 'audio/mpeg', bytes: SONG }
 
-for (const engine of engines)
-  describe(`races, on ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines)
+  describe(`races, on ${engine.name}`, engine.options, () => {
     const { newcomer } = sharedStorage(engine)
     const start = async (t: TestContext, env: Record<string, string> = {}) =>
       startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t), ...env })

@@ -42,7 +42,7 @@ async function openBeside(t: TestContext, { config, clock }: TestStorage) {
 type AuditEntry = Record<'event' | 'subject' | 'reason', string>
 
 for (const engine of engines)
-  describe(`deletions that can be undone, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`deletions that can be undone, on ${engine.name}`, engine.options, () => {
     const { newcomer } = sharedStorage(engine, {
       STORAGE_FULL_USER_FILES: '2',
       STORAGE_FULL_USER_BYTES: String(MOST_BYTES),

@@ -6,7 +6,7 @@ import { engines, sharedStorage, upload } from './start-storage.ts'
 const SCOPES = ['files:read', 'files:write', 'links:write', 'users:read', 'users:write']
 
 for (const engine of engines)
-  describe(`service keys of the full edition, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`service keys of the full edition, on ${engine.name}`, engine.options, () => {
     const { service, newcomer } = sharedStorage(engine)
     const newKey = async (...scopes: string[]) => {
       const { api, admin } = service()

@@ -7,6 +7,7 @@ import { cheapHashing } from '@plinth/accounts/testing'
 import {
   type Api,
   type ApiReply,
+  bothEngines as eitherEngine,
   enginesWith,
   listenForTest,
   sampleFiles,
@@ -18,6 +19,7 @@ import { loadConfig } from '../src/config.ts'
 import { storageMigrations } from '../src/database/migrations/index.ts'
 
 export const engines = enginesWith(storageMigrations)
+export const bothEngines = enginesWith(storageMigrations, eitherEngine)
 
 export const DEMO_PASSWORD = 'password123123'
 

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { engines, sharedStorage, startStorage, upload } from './start-storage.ts'
 
 for (const engine of engines)
-  describe(`storage administration, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`storage administration, on ${engine.name}`, engine.options, () => {
     const { service } = sharedStorage(engine)
 
     test('on the first start LOCAL is configured and active', async () => {

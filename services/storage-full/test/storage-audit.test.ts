@@ -10,7 +10,7 @@ const BUCKET = {
 }
 
 for (const engine of engines)
-  describe(`the audit of storage administration, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the audit of storage administration, on ${engine.name}`, engine.options, () => {
     const start = async (t: TestContext) =>
       startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t) })
 

@@ -5,7 +5,7 @@ import { sampleFiles } from '@plinth/kit/testing'
 import { engines, sharedStorage, upload } from './start-storage.ts'
 
 for (const engine of engines)
-  describe(`storage configuration, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`storage configuration, on ${engine.name}`, engine.options, () => {
     const { service } = sharedStorage(engine)
 
     test('PUT /api/storage/config/local persists a contained path without activating it', async () => {

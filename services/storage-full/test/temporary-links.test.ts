@@ -10,7 +10,7 @@ const PATH = '/file/generate-pre-signed-url'
 const STRICT = "default-src 'none'; sandbox"
 
 for (const engine of engines)
-  describe(`temporary links, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`temporary links, on ${engine.name}`, engine.options, () => {
     const start = async (t: TestContext, env: Record<string, string> = {}) => {
       const url = await engine.freshUrl(t)
       const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL: url, ...env })

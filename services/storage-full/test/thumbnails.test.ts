@@ -54,7 +54,7 @@ function countNamings(folder: string, name: string) {
 }
 
 for (const engine of engines)
-  describe(`GET /file/thumbnail/{id}, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`GET /file/thumbnail/{id}, on ${engine.name}`, engine.options, () => {
     const { newcomer } = sharedStorage(engine)
 
     test('returns a JPEG of at most 256 pixels for a picture, made once and kept', async (t) => {

@@ -24,7 +24,7 @@ async function leftovers({ root }: TestStorage): Promise<string[]> {
 }
 
 for (const engine of engines)
-  describe(`POST /file: what is accepted, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`POST /file: what is accepted, on ${engine.name}`, engine.options, () => {
     const { newcomer } = sharedStorage(engine)
 
     test('accepts every allowed type', async () => {

@@ -6,7 +6,7 @@ import { engines, sharedStorage, startStorage, upload } from './start-storage.ts
 const LIMIT = 2000
 
 for (const engine of engines)
-  describe(`POST /file with narrower settings, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`POST /file with narrower settings, on ${engine.name}`, engine.options, () => {
     const { newcomer } = sharedStorage(engine, {
       STORAGE_FULL_MAX_FILE_SIZE: String(LIMIT),
       STORAGE_FULL_ALLOWED_TYPES: 'png,txt,pdf,svg',

@@ -14,6 +14,7 @@ const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 
 for (const engine of engines)
   describe(`verification beside a running service, on ${engine.name}`, {
+    ...engine.options,
     skip: engine.skip || noS3,
   }, () => {
     const start = async (t: TestContext) => {

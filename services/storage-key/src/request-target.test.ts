@@ -62,7 +62,9 @@ describe('a requested name', () => {
     assert.throws(() => requestedName('/file/%ed%a0%80', 'file'), { message: invalid })
   })
 
-  test('never leaves its folder if it is flat, whatever characters it has', () => {
+  test('never leaves its folder if it is flat, whatever characters it has', {
+    tags: ['property'],
+  }, () => {
     const tricky = stringMatching(/^[./\\:A-Ca-c%~ ]{0,12}$/)
     const name = oneof(string({ unit: 'binary' }), tricky, constantFrom('..', '.', '~', '/'))
     check(

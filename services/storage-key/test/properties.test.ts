@@ -21,7 +21,9 @@ const escaped = (bytes: Uint8Array) =>
   [...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
 
 describe('for any input', () => {
-  test('a name of any bytes never leaves the folder and never gives 500', async (t) => {
+  test('a name of any bytes never leaves the folder and never gives 500', {
+    tags: ['property'],
+  }, async (t) => {
     const outer = temporaryFolder(t)
     writeFileSync(join(outer, 'canary'), 'CANARY')
     const { port } = await startStorageKey(t, { STORAGE_KEY_ROOT: join(outer, 'root') })
@@ -70,7 +72,9 @@ describe('for any input', () => {
     )
   })
 
-  test('any multipart body is stored completely or refused, never 500, and leaves nothing', async (t) => {
+  test('any multipart body is stored completely or refused, never 500, and leaves nothing', {
+    tags: ['property'],
+  }, async (t) => {
     const { port, root } = await startStorageKey(t)
     const header = 'Content-Disposition: form-data; name="file"; filename="a.png"'
     const piece = oneof(
@@ -112,7 +116,9 @@ describe('for any input', () => {
     )
   })
 
-  test('the list matches the folder when files are added and removed by hand', async (t) => {
+  test('the list matches the folder when files are added and removed by hand', {
+    tags: ['property'],
+  }, async (t) => {
     const { api, root } = await startStorageKey(t)
     const list = async () => (await api.get('/file/list')).body
     const expected = new Set<string>()

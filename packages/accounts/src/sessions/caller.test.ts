@@ -10,7 +10,7 @@ import { identifyCaller, lockCaller } from './caller.ts'
 import { logIn } from './login.ts'
 
 for (const engine of engines)
-  describe(`a caller on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a caller on ${engine.name}`, engine.options, () => {
     test('is refused in the transaction when the session ended after the request began', async (t) => {
       const { accounts, db } = await startAccounts(t, engine)
       const { accessToken } = await logIn(accounts, USER, ORIGIN)

@@ -31,7 +31,7 @@ async function startCounted(t: TestContext, engine: TestEngine, overrides: Env =
 }
 
 for (const engine of engines)
-  describe(`a login on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a login on ${engine.name}`, engine.options, () => {
     test('costs one hash when refused, whether or not the name is known', async (t) => {
       const { accounts, costOf } = await startCounted(t, engine)
       const refused = (credentials: typeof USER) =>

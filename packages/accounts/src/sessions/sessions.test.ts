@@ -18,7 +18,7 @@ const MOST_LISTED = 1000
 const CALLER = { userId: '2', username: 'user', roles: ['ROLE_USER'], sessionId: '1' }
 
 for (const engine of engines)
-  describe(`own sessions on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`own sessions on ${engine.name}`, engine.options, () => {
     test(`are listed up to ${MOST_LISTED}, most recently used first`, async (t) => {
       const { accounts, clock, db } = await startAccounts(t, engine)
       await inTransaction(db, async (inside) => {

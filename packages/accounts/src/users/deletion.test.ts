@@ -83,8 +83,8 @@ async function addEvents(
 }
 
 for (const engine of engines)
-  describe(`the erasure of an account on ${engine.name}`, { skip: engine.skip }, () => {
-    test('matches the model for any sequence of requests', async (t) => {
+  describe(`the erasure of an account on ${engine.name}`, engine.options, () => {
+    test('matches the model for any sequence of requests', { tags: ['property'] }, async (t) => {
       const { accounts, clock } = await startAccounts(t, engine)
       const steps = stepsOf(accounts)
       let made = 0

@@ -114,7 +114,7 @@ describe('where events may be sent in production', () => {
 })
 
 for (const engine of engines)
-  describe(`endpoints on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`endpoints on ${engine.name}`, engine.options, () => {
     const start = async (t: TestContext) => startEvents(t, { url: await engine.freshUrl(t) })
 
     test('the secret is in the reply to the creation, and sealed in the database', async (t) => {

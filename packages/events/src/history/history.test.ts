@@ -20,7 +20,7 @@ const AT = '2030-01-01T00:00:00.000Z'
 type Listed = { id: string; type: string; data: { number: number } }
 
 for (const engine of engines)
-  describe(`the list of events on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`the list of events on ${engine.name}`, engine.options, () => {
     const start = async (t: TestContext) => startEvents(t, { url: await engine.freshUrl(t) })
     const numbers = (items: Listed[]) => items.map(({ data }) => data.number)
 

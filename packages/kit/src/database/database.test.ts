@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { engines, pooled, postgres, sqlite } from '../../testing/databases/engines.ts'
+import { bothEngines, pooled, postgres, sqlite } from '../../testing/databases/engines.ts'
 import { addNote, NOTES, type NoteTables, openNotes } from '../../testing/databases/notes.ts'
 import { StartError } from '../problems.ts'
 import { forUpdate, isUniqueViolation } from './engine.ts'
@@ -10,8 +10,8 @@ import { kitMigrations } from './leases/leases.repository.ts'
 import { type Database, openDatabase } from './open.ts'
 import { inTransaction } from './transaction.ts'
 
-for (const engine of engines)
-  describe(`a database on ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines)
+  describe(`a database on ${engine.name}`, engine.options, () => {
     test('is ready once it is open, and returns numbers as numbers', async (t) => {
       const database = await openNotes(t, await engine.freshUrl(t), [...kitMigrations, NOTES])
 

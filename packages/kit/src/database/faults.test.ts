@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { until } from '../../../../test/until.ts'
 import {
   type ApiReply,
-  engines,
+  bothEngines,
   listenForTest,
   pooled,
   postgres,
@@ -27,8 +27,8 @@ test('a server connection lost by PgBouncer counts as unavailable, like one that
     assert.equal(databaseFault({ code }), 'unavailable')
 })
 
-for (const engine of engines)
-  describe(`a database on ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines)
+  describe(`a database on ${engine.name}`, engine.options, () => {
     test('a lease far in the future, from before the clock was set back, has expired', async (t) => {
       const { db } = await open(t, engine)
       await db

@@ -4,7 +4,7 @@ import { basename, dirname } from 'node:path'
 import { describe, test } from 'node:test'
 import SqliteDatabase from 'better-sqlite3'
 import { sql } from 'kysely'
-import { engines, pooled, postgres, sqlite } from '../../testing/databases/engines.ts'
+import { bothEngines, pooled, postgres, sqlite } from '../../testing/databases/engines.ts'
 import { addNote, NOTES, type NoteTables, openNotes } from '../../testing/databases/notes.ts'
 import { isUniqueViolation } from './engine.ts'
 import type { Migration } from './migrate.ts'
@@ -17,8 +17,8 @@ const INDEX: Migration = {
   },
 }
 
-for (const engine of engines)
-  describe(`the schema on ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines)
+  describe(`the schema on ${engine.name}`, engine.options, () => {
     test('gets only the new migrations, and several nodes may start at once', async (t) => {
       const url = await engine.freshUrl(t)
       const nodes = await Promise.all([1, 2, 3].map(() => openNotes(t, url)))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { engines, type TestEngine } from '../../testing/databases/engines.ts'
+import { bothEngines, type TestEngine } from '../../testing/databases/engines.ts'
 import { forUpdate, isUniqueViolation } from './engine.ts'
 import type { Migration } from './migrate.ts'
 import { type Db, openDatabase } from './open.ts'
@@ -28,8 +28,8 @@ async function openNotes(t: TestContext, engine: TestEngine): Promise<Db<NoteTab
   return database.db
 }
 
-for (const engine of engines)
-  describe(`a prepared statement on ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines)
+  describe(`a prepared statement on ${engine.name}`, engine.options, () => {
     test('is built once and uses the values of each run', async (t) => {
       let built = 0
       const add = prepared((db: Db<NoteTables>, note: Note) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { engines, sqlite } from '../../testing/databases/engines.ts'
+import { bothEngines, sqlite } from '../../testing/databases/engines.ts'
 import { type Db, openDatabase } from './open.ts'
 import { prepared } from './prepared.ts'
 import { inTransaction } from './transaction.ts'
@@ -36,8 +36,8 @@ const insert = (db: Db<Tables>, id: number, text: string) =>
 
 const rename = (db: Db<Tables>, text: string) => db.updateTable('notes').set({ text }).execute()
 
-for (const engine of engines)
-  describe(`a read on ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines)
+  describe(`a read on ${engine.name}`, engine.options, () => {
     test('finds a row by its key, or nothing', async (t) => {
       const db = await openNotes(t, await engine.freshUrl(t))
       await insert(db, 1, 'one')

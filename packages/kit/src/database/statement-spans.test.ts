@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
-import { engines } from '../../testing/databases/engines.ts'
+import { bothEngines } from '../../testing/databases/engines.ts'
 import { Metrics } from '../metrics/metrics.ts'
 import { currentTrace, inTrace } from '../tracing/trace-context.ts'
 import { createTracer } from '../tracing/tracer.ts'
@@ -67,8 +67,8 @@ async function startTracer(t: TestContext) {
   return { tracer, sent }
 }
 
-for (const engine of engines)
-  describe(`statements in a trace on ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines)
+  describe(`statements in a trace on ${engine.name}`, engine.options, () => {
     test('become spans with the SQL text but without the values', async (t) => {
       const { db, close } = await openDatabase<Tables>(await engine.freshUrl(t), [NOTES])
       t.after(close)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { engines, postgres, sqlite, type TestEngine } from '../../testing/databases/engines.ts'
+import { bothEngines, postgres, sqlite, type TestEngine } from '../../testing/databases/engines.ts'
 import { countRoundTrips } from '../../testing/databases/round-trips.ts'
 import { isUniqueViolation } from './engine.ts'
 import type { Migration } from './migrate.ts'
@@ -32,8 +32,8 @@ const add = (db: Db<Tables>, text: string) => db.insertInto('notes').values({ te
 const texts = async ({ db }: Database<Tables>) =>
   (await db.selectFrom('notes').select('text').orderBy('text').execute()).map(({ text }) => text)
 
-for (const engine of engines)
-  describe(`transactions on ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines)
+  describe(`transactions on ${engine.name}`, engine.options, () => {
     test('are not retried when another one fails', async (t) => {
       const database = await openNotes(t, engine)
       const runs = new Map<string, number>()
@@ -62,8 +62,8 @@ for (const engine of engines)
     })
   })
 
-for (const engine of engines)
-  describe(`an afterCommit callback on ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines)
+  describe(`an afterCommit callback on ${engine.name}`, engine.options, () => {
     test('runs once, after the commit, and never after a rollback', async (t) => {
       const database = await openNotes(t, engine)
       const told: string[] = []
@@ -95,8 +95,8 @@ const SILENT = prepared((db: Db<Tables>, note: { text: string }) =>
   db.insertInto('notes').values(note),
 )
 
-for (const engine of engines)
-  describe(`the last statement of a transaction on ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines)
+  describe(`the last statement of a transaction on ${engine.name}`, engine.options, () => {
     test('provides the result of the transaction', async (t) => {
       const database = await openNotes(t, engine)
 

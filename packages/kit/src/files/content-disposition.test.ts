@@ -35,7 +35,9 @@ describe('Content-Disposition', () => {
     )
   })
 
-  test('is one line of ASCII with balanced quotes, whatever the name', () => {
+  test('is one line of ASCII with balanced quotes, whatever the name', {
+    tags: ['property'],
+  }, () => {
     check(
       property(string({ unit: 'binary', maxLength: 400 }), (name) => {
         const header = contentDisposition('attachment', name)

@@ -96,7 +96,7 @@ describe('a multipart body', () => {
       assert.equal(readAll(Buffer.from(text)).finished, false)
     })
 
-  test('means the same however it is split into chunks', () => {
+  test('means the same however it is split into chunks', { tags: ['property'] }, () => {
     const lengths = array(integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 8 })
     const tricky = string({ unit: 'grapheme-ascii' }).map((text) =>
       text.replaceAll('a', '\r\n').replaceAll('b', `\r\n--${BOUNDARY.slice(0, 5)}`),
@@ -111,7 +111,7 @@ describe('a multipart body', () => {
     )
   })
 
-  test('fails with nothing but a 400, whatever it contains', () => {
+  test('fails with nothing but a 400, whatever it contains', { tags: ['property'] }, () => {
     const anything = array(string({ unit: 'grapheme-ascii' }).map(hostile), { maxLength: 12 })
     check(
       property(anything, array(integer({ min: 1, max: 30 }), { minLength: 1 }), (pieces, cuts) => {
@@ -125,7 +125,7 @@ describe('a multipart body', () => {
     )
   })
 
-  test('is read as another parser would read it', async () => {
+  test('is read as another parser would read it', { tags: ['property'] }, async () => {
     await check(
       asyncProperty(uint8Array({ maxLength: 2000 }), async (content) => {
         assert.deepEqual(readAll(body(content)).content, await readByBusboy(body(content)))

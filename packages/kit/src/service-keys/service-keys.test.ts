@@ -43,7 +43,7 @@ describe('the text of a service key', () => {
 })
 
 for (const engine of engines)
-  describe(`service keys on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`service keys on ${engine.name}`, engine.options, () => {
     test('a key is shown once, stored as a hash, and grants its scope', async (t) => {
       const { api, db } = await start(t, engine)
 

@@ -26,7 +26,7 @@ async function openKeyTable(t: TestContext, engine: TestEngine) {
 }
 
 for (const engine of engines) {
-  describe(`signing keys on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`signing keys on ${engine.name}`, engine.options, () => {
     test('nodes that start at once end up with one current key', async (t) => {
       const { openNode } = await openKeyTable(t, engine)
 

@@ -24,25 +24,29 @@ const things: Migration = {
 const migrations = [things]
 
 for (const engine of engines)
-  test(`${engine.name}: databases with the same migrations are alike but separate`, {
-    skip: engine.skip,
-  }, async (t) => {
-    const [one, other] = [
-      await engine.freshUrl(t, migrations),
-      await engine.freshUrl(t, migrations),
-    ]
-    const applied: Migration[] = [
-      { name: things.name, up: () => assert.fail('it was applied before') },
-    ]
-    const opened = await Promise.all([one, other].map((url) => openDatabase<Things>(url, applied)))
-    t.after(() => Promise.all(opened.map(({ close }) => close())))
-    const [first, second] = opened
+  test(
+    `${engine.name}: databases with the same migrations are alike but separate`,
+    engine.options,
+    async (t) => {
+      const [one, other] = [
+        await engine.freshUrl(t, migrations),
+        await engine.freshUrl(t, migrations),
+      ]
+      const applied: Migration[] = [
+        { name: things.name, up: () => assert.fail('it was applied before') },
+      ]
+      const opened = await Promise.all(
+        [one, other].map((url) => openDatabase<Things>(url, applied)),
+      )
+      t.after(() => Promise.all(opened.map(({ close }) => close())))
+      const [first, second] = opened
 
-    await first?.db.insertInto('things').values({ name: 'a' }).execute()
+      await first?.db.insertInto('things').values({ name: 'a' }).execute()
 
-    assert.equal((await first?.db.selectFrom('things').selectAll().execute())?.length, 1)
-    assert.equal((await second?.db.selectFrom('things').selectAll().execute())?.length, 0)
-  })
+      assert.equal((await first?.db.selectFrom('things').selectAll().execute())?.length, 1)
+      assert.equal((await second?.db.selectFrom('things').selectAll().execute())?.length, 0)
+    },
+  )
 
 describe('postgres', { skip: postgres.skip }, () => {
   test('two databases of one test do not share tables', async (t) => {

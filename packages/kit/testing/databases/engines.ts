@@ -12,6 +12,8 @@ import { openTestDatabases, type TestDatabases } from './test-databases.ts'
 export type TestEngine = {
   name: 'sqlite' | 'postgres'
   skip: string | false
+  /** For `describe` or `test`: the reason to skip it, and whether only `npm run test:all` runs it. */
+  options: { skip: string | false; tags: string[] }
   /** The URL of a database that belongs to this test alone: empty, or migrated once and copied. */
   freshUrl(t: Pick<TestContext, 'after'>, migrations?: Migration[]): Promise<string>
 }
@@ -19,6 +21,7 @@ export type TestEngine = {
 export const sqlite: TestEngine = {
   name: 'sqlite',
   skip: false,
+  options: { skip: false, tags: [] },
   freshUrl: async (_t, migrations = []) => {
     const file = join(sqliteFolder(), nextName())
     if (migrations.length > 0) copyFileSync(await migratedFile(migrations), file)
@@ -26,9 +29,12 @@ export const sqlite: TestEngine = {
   },
 }
 
+const noPostgres = postgresSkipReason()
+
 export const postgres: TestEngine = {
   name: 'postgres',
-  skip: postgresSkipReason(),
+  skip: noPostgres,
+  options: { skip: noPostgres, tags: [] },
   freshUrl: async (t, migrations = []) =>
     throughPooler(await (await databases()).fresh(t, migrations)),
 }
@@ -37,14 +43,19 @@ export const postgres: TestEngine = {
 export const pooled = process.env.TEST_POSTGRES_POOLER ? 'not behind a pooler' : false
 
 /**
- * `for (const engine of engines) describe(`on ${engine.name}`, { skip: engine.skip }, …)`. With a
- * pooler, only the engine behind it.
+ * `for (const engine of bothEngines) describe(`on ${engine.name}`, engine.options, …)` for what the two
+ * engines do differently: transactions, races, leases, migrations. With a pooler, only the engine behind it.
  */
-export const engines = pooled ? [postgres] : [sqlite, postgres]
+export const bothEngines = pooled ? [postgres] : [sqlite, postgres]
 
-/** The same engines, with databases that have the tables of these migrations. */
-export function enginesWith(migrations: Migration[]): TestEngine[] {
-  return engines.map((engine) => ({
+/** The same for everything else: `npm test` runs it on SQLite, `npm run test:all` on PostgreSQL as well. */
+export const engines = bothEngines.map((engine) =>
+  engine === postgres ? { ...engine, options: { skip: noPostgres, tags: ['all'] } } : engine,
+)
+
+/** The given engines, with databases that have the tables of these migrations. */
+export function enginesWith(migrations: Migration[], given = engines): TestEngine[] {
+  return given.map((engine) => ({
     ...engine,
     freshUrl: (t, other = migrations) => engine.freshUrl(t, other),
   }))

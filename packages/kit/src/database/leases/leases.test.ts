@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { until } from '../../../../../test/until.ts'
-import { engines } from '../../../testing/databases/engines.ts'
+import { bothEngines } from '../../../testing/databases/engines.ts'
 import { Metrics } from '../../metrics/metrics.ts'
 import { createLogger } from '../../runtime/logging.ts'
 import { type Db, openDatabase } from '../open.ts'
@@ -49,8 +49,8 @@ async function hasClaimsInFlight(db: Db<LeaseTables>): Promise<boolean> {
   return rows.length > 0
 }
 
-for (const engine of engines)
-  describe(`leases on ${engine.name}`, { skip: engine.skip }, () => {
+for (const engine of bothEngines)
+  describe(`leases on ${engine.name}`, engine.options, () => {
     test('only one of two nodes does the work', async (t) => {
       const url = await engine.freshUrl(t)
       const [one, two] = [await openNode(t, url), await openNode(t, url)]

@@ -258,7 +258,9 @@ describe('names', () => {
   })
 })
 
-test('the check fails with nothing but a problem, whatever the content', async () => {
+test('the check fails with nothing but a problem, whatever the content', {
+  tags: ['property'],
+}, async () => {
   await check(
     asyncProperty(constantFrom(...NAMES), uint8Array({ maxLength: 300 }), async (name, noise) => {
       const content = Buffer.concat([sampleFiles[name].subarray(0, 12), noise])

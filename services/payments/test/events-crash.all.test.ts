@@ -34,7 +34,7 @@ async function start(t: TestContext, engine: TestEngine) {
 }
 
 for (const engine of engines)
-  describe(`an event on ${engine.name}`, { concurrency: 4, skip: engine.skip }, () => {
+  describe(`an event on ${engine.name}`, { ...engine.options, concurrency: 4 }, () => {
     for (const point of ['webhook:committed', 'events:claimed', 'events:sent', 'events:recorded'])
       test(`is not lost when the service is killed at ${point}`, async (t) => {
         const { sandbox, receiver, run, dieAt, databaseUrl } = await start(t, engine)

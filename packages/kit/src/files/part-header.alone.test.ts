@@ -99,7 +99,7 @@ describe('the header of a part', () => {
       assert.ok(process.cpuUsage(before).user < 100_000)
     })
 
-  test('fails with nothing but a problem, whatever it contains', () => {
+  test('fails with nothing but a problem, whatever it contains', { tags: ['property'] }, () => {
     check(
       property(string({ unit: 'binary' }), (text) => {
         try {

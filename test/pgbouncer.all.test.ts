@@ -16,7 +16,7 @@ const ROOT = join(import.meta.dirname, '..')
 type Suite = { file: string; only?: string; except?: string }
 
 /**
- * The tests of `npm test -- --pgbouncer` that depend most on connections: migrations and leases of several
+ * The tests that depend most on connections: migrations and leases of several
  * nodes, races, killed services, and faults during payments.
  */
 const SUITES: Suite[] = [
@@ -28,12 +28,12 @@ const SUITES: Suite[] = [
   { file: 'services/storage-full/test/quotas.test.ts' },
   // Only those steps of an upload that involve the database.
   {
-    file: 'services/storage-full/test/crash-matrix-postgres.test.ts',
+    file: 'services/storage-full/test/crash-matrix-postgres.all.test.ts',
     only: 'files at LOCAL',
     except: 'large|upload:|publish:|thumbnail:read|thumbnail:put',
   },
   // Killed in the middle of a transaction, and redelivered immediately.
-  { file: 'services/payments/test/crash.test.ts', only: 'a webhook killed on postgres' },
+  { file: 'services/payments/test/crash.all.test.ts', only: 'a webhook killed on postgres' },
   { file: 'services/payments/test/scenarios-events.test.ts' },
   { file: 'services/payments/test/scenarios-nodes.test.ts' },
 ]

@@ -12,9 +12,7 @@ const WRITER = join(import.meta.dirname, '../../testing/processes/burst-writer.t
 const ENOUGH = 300
 
 for (const engine of engines)
-  describe(`a process killed during a burst of writes, on ${engine.name}`, {
-    skip: engine.skip,
-  }, () => {
+  describe(`a process killed during a burst of writes, on ${engine.name}`, engine.options, () => {
     test('loses no acknowledged write and leaves nothing half-written', async (t) => {
       const url = await engine.freshUrl(t)
 

@@ -33,7 +33,7 @@ const DURING_RESTORE = [
 const NOT_WHOLE = /has not ended: it is not whole/
 
 for (const engine of engines)
-  test(`kill -9 on ${engine.name}`, { skip: engine.skip }, async (t) => {
+  test(`kill -9 on ${engine.name}`, engine.options, async (t) => {
     const { env, folder, backups } = await suiteEnv(t, engine)
     const suite = await startSuiteOn(t, env)
     const { file } = await fill(suite)

@@ -24,7 +24,10 @@ const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 
 for (const engine of engines)
-  describe(`a move with failures, on ${engine.name}`, { skip: engine.skip || noS3 }, () => {
+  describe(`a move with failures, on ${engine.name}`, {
+    ...engine.options,
+    skip: engine.skip || noS3,
+  }, () => {
     const start = async (t: TestContext, overrides: Record<string, string> = {}) => {
       const gate = await startGate(t, s3.settings)
       const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)

@@ -28,7 +28,7 @@ async function until(ask: () => Promise<ApiReply>, status: number): Promise<ApiR
 }
 
 for (const engine of engines)
-  describe(`a disk that is not mounted, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`a disk that is not mounted, on ${engine.name}`, engine.options, () => {
     const start = async (t: TestContext, env: Record<string, string> = {}) =>
       startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t), ...env })
 

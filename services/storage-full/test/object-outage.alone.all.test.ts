@@ -24,6 +24,7 @@ const photograph = noS3 ? Buffer.alloc(0) : await noisyPicture()
 
 for (const engine of engines)
   describe(`while the object store is down, on ${engine.name}`, {
+    ...engine.options,
     skip: engine.skip || noS3,
   }, () => {
     const { service, newcomer } = sharedStorage(engine, IMPATIENT)

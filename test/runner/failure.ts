@@ -1,0 +1,23 @@
+const MAX_LINES = 30
+const MAX_CHARACTERS = 200
+
+/** Which test failed, what was expected and what came, and the command that runs only that test. */
+export function describeFailure(name: string, path: string, error: Error): string {
+  return [`${name} (${path})`, errorOf(error), `    alone: ${commandFor(name, path)}`].join('\n')
+}
+
+/** Node wraps the error of a test. Truncated, because a message may contain a whole page. */
+function errorOf({ message, cause }: Error): string {
+  const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause ?? message)
+  return text
+    .split('\n')
+    .filter((line) => !/^\s+at .*node:internal/.test(line))
+    .slice(0, MAX_LINES)
+    .map((line) => `    ${line.slice(0, MAX_CHARACTERS)}`)
+    .join('\n')
+}
+
+function commandFor(name: string, path: string): string {
+  const pattern = name.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`).replaceAll("'", '.')
+  return `node_modules/.bin/node --test --test-name-pattern='${pattern}' ${path}`
+}
