@@ -64,21 +64,25 @@ export const PARTS: Record<Part, Selection> = {
   root: {
     flag: '--root',
     says: 'npm run test:all -- --root: only the tests that need root',
-    pattern: ['**/*.root.test.ts'],
+    pattern: [INSIDE],
     includes: () => true,
+    tags: 'root',
   },
 }
 
-export function filesOf(part: Part, rootApart = process.env.TEST_ROOT === 'apart'): string[] {
+export function filesOf(part: Part): string[] {
   const { pattern, includes } = PARTS[part]
   const exclude = ['**/node_modules/**']
-  return globSync(pattern, { cwd: ROOT, exclude })
-    .filter(includes)
-    .filter((file) => part === 'root' || !rootApart || !file.endsWith('.root.test.ts'))
-    .sort()
+  return globSync(pattern, { cwd: ROOT, exclude }).filter(includes).sort()
 }
 
-/** Which tests of a file run. One that only `npm run test:all` runs needs no tags: all its tests belong there. */
-export function tagsFor(file: string, part: Part): string | undefined {
-  return isForAll(file) ? undefined : PARTS[part].tags
+/**
+ * Which tests of a file run. A file that only `npm run test:all` runs needs no tags: all its tests belong there.
+ * With `TEST_ROOT=apart`, tests that need root are left to `npm run test:all -- --root`.
+ */
+export function tagsFor(file: string, part: Part, rootApart = process.env.TEST_ROOT === 'apart') {
+  const { tags } = PARTS[part]
+  const wanted = isForAll(file) && part !== 'root' ? [] : tags ? [`(${tags})`] : []
+  if (rootApart && part !== 'root') wanted.push('not root')
+  return wanted.length > 0 ? wanted.join(' and ') : undefined
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { batchesOf } from './batches.ts'
 import { closingLines, hasFailed, NOTHING, type Outcome, outcomeOf } from './outcome.ts'
-import { filesOf } from './parts.ts'
+import { filesOf, tagsFor } from './parts.ts'
 
 const SAMPLE = `
 import { describe, test } from 'node:test'
@@ -124,8 +124,20 @@ test('a skip fails the run only in strict mode', () => {
   )
 })
 
+test('a file is filtered by the tags of the command, and those that need root can be left out', () => {
+  const plain = 'services/identity/test/login.test.ts'
+  const forAll = 'test/pgbouncer.all.test.ts'
+
+  assert.equal(tagsFor(plain, 'first', false), '(not all)')
+  assert.equal(tagsFor(plain, 'first', true), '(not all) and not root')
+  assert.equal(tagsFor(plain, 'rest', true), '(all or property) and not root')
+  assert.equal(tagsFor(plain, 'root', true), '(root)')
+  assert.equal(tagsFor(forAll, 'rest', false), undefined)
+  assert.equal(tagsFor(forAll, 'root', false), '(root)')
+})
+
 test('every test file belongs to npm test or to npm run test:all, and to one batch', () => {
-  const [first, rest, all] = (['first', 'rest', 'all'] as const).map((part) => filesOf(part, false))
+  const [first, rest, all] = (['first', 'rest', 'all'] as const).map((part) => filesOf(part))
 
   assert.deepEqual(new Set([...(first ?? []), ...(rest ?? [])]), new Set(all))
   const files = (all ?? []).map((path) => ({ path }))

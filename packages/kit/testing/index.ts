@@ -11,6 +11,7 @@ export {
 } from './databases/engines.ts'
 export { countRoundTrips } from './databases/round-trips.ts'
 export { listenForTest } from './listen.ts'
+export { asRoot } from './processes/as-root.ts'
 export { NO_DRAIN, preloads, type SpawnedService, spawnService } from './processes/spawn.ts'
 export { dropPrivileges, mayDropPrivileges } from './processes/unprivileged.ts'
 export { propertyRuns } from './property-runs.ts'

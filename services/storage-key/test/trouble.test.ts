@@ -57,7 +57,7 @@ function fillUp(disk: string): void {
 describe('a full disk', () => {
   test('is 507 for uploads, leaves nothing, and recovers when space is free', async (t) => {
     const disk = mountSmallDisk(t)
-    if (!disk) return t.skip('no tmpfs can be mounted here; crash.all.test.ts injects ENOSPC')
+    if (!disk) return t.skip('no tmpfs can be mounted here; crash.test.ts injects ENOSPC')
     const { api, anonymous } = await startStorageKey(t, { STORAGE_KEY_ROOT: disk })
     writeFileSync(join(disk, 'ballast'), Buffer.alloc(1_500_000))
     const content = Buffer.concat([PNG, Buffer.alloc(1_000_000)])

@@ -2,14 +2,12 @@ import assert from 'node:assert/strict'
 import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { asRoot } from '@plinth/kit/testing'
 import { freePortSettings } from '../../test/servers/free-ports.ts'
 import { plinth, plinthHere, plinthSucceeds, temporaryFolder } from './run-plinth.ts'
 import { startService } from './start-payments.ts'
 
-const skip =
-  process.getuid?.() !== 0 && 'only root can give files away: sudo npm run test:all -- --root'
-
-describe('as root, plinth', { skip }, () => {
+describe('as root, plinth', asRoot, () => {
   test('gives what it creates to the owner of the data folder, whose service could not start otherwise', async (t) => {
     const folder = temporaryFolder(t)
     const data = join(folder, 'data')
