@@ -221,12 +221,13 @@ async function isFree(host: string, port: number): Promise<boolean> {
   return true
 }
 
-const limits: Check = async () => {
+const limits: Check = async ({ production }) => {
   const table = process.platform === 'linux' ? readFileSync('/proc/self/limits', 'utf8') : ''
   const soft = /^Max open files\s+(\d+)/m.exec(table)?.[1]
   const memory = process.constrainedMemory() || totalmem()
   const findings: Finding[] = []
-  if (soft !== undefined && Number(soft) < LEAST_FILES)
+  // A developer's shell allows 1024, and a developer opens few connections.
+  if (production && soft !== undefined && Number(soft) < LEAST_FILES)
     findings.push({
       check: 'limits',
       status: 'warn',
