@@ -32,6 +32,8 @@ export type Database<T> = {
 }
 
 type OpenOptions = PoolOptions & {
+  /** The setting with the URL, which is named when the database cannot be used. */
+  setting?: string
   /** Off for a transaction-mode pooler without named statements; if left on, the first failure turns it off. */
   namedStatements?: boolean
   /** Reserves disk space for `withReserve` next to an SQLite file. */
@@ -169,7 +171,7 @@ async function connect<T>(url: string, options: OpenOptions): Promise<Connection
     }
   }
   const file = url.slice('sqlite:'.length)
-  const db = openSqliteKysely<T>(file)
+  const db = openSqliteKysely<T>(file, options.setting)
   return {
     db,
     engine: 'sqlite',
