@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
 import type { Metrics } from '../metrics/metrics.ts'
 import { measureLog, measurePool } from '../metrics/stores.ts'
-import { databaseUnavailable, StartError, storageFull } from '../problems.ts'
-import { type Db, databaseFault, type Engine } from './engine.ts'
+import { databaseUnavailable, StartError } from '../problems.ts'
+import { type Db, databaseFault, databaseProblem, type Engine } from './engine.ts'
 import {
   claimLease,
   countLeases,
@@ -23,7 +23,7 @@ export type { Db } from './engine.ts'
 export type Database<T> = {
   db: Db<T>
   engine: Engine
-  /** Whether the database answers and accepts a write. */
+  /** Whether the database answers and accepts a write. Throws `storageFull` or `storageReadOnly` if it only reads. */
   ping(): Promise<boolean>
   /** With the option `reserve`, work that frees disk space can run even on a full disk. */
   withReserve: WithReserve
@@ -185,14 +185,25 @@ async function connect<T>(url: string, options: OpenOptions): Promise<Connection
 const PROBE = `health:${randomUUID()}`
 const PROBE_SECONDS = 60
 
-/** Writes a row, because a full or read-only disk keeps answering reads for a long time. */
+/**
+ * Writes a row, because a full or read-only disk keeps answering reads for a long time, and reads as well when that
+ * fails: one that can still be read is degraded, and not down.
+ */
 async function probe(db: Db<LeaseTables>): Promise<boolean> {
   try {
     return await claimLease(db, PROBE, PROBE, PROBE_SECONDS)
   } catch (error) {
-    throw databaseFault(error) === 'full'
-      ? storageFull({ cause: error })
-      : databaseUnavailable({ cause: error })
+    const problem = databaseProblem(error) ?? databaseUnavailable({ cause: error })
+    if (!databaseUnavailable.is(problem)) await requireReads(db)
+    throw problem
+  }
+}
+
+async function requireReads(db: Db<LeaseTables>): Promise<void> {
+  try {
+    await countLeases(db)
+  } catch (cause) {
+    throw databaseUnavailable({ cause })
   }
 }
 

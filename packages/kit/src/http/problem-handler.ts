@@ -1,16 +1,17 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { databaseFault } from '../database/engine.ts'
+import { databaseProblem } from '../database/engine.ts'
 import {
   bodyTooLarge,
-  databaseUnavailable,
   internalFailure,
   isDiskFull,
+  isDiskReadOnly,
   malformedBody,
   malformedRequest,
   mediaTypeUnsupported,
   Problem,
   storageFull,
+  storageReadOnly,
   validationFailed,
 } from '../problems.ts'
 import type { Logger } from '../runtime/logging.ts'
@@ -120,8 +121,9 @@ function toProblem(error: unknown, request: Request): Problem {
   const known = FRAMEWORK_PROBLEMS[code]
   if (known) return known({ cause: error })
   if (isDiskFull(error)) return storageFull({ cause: error })
-  const fault = databaseFault(error)
-  if (fault) return (fault === 'full' ? storageFull : databaseUnavailable)({ cause: error })
+  if (isDiskReadOnly(error)) return storageReadOnly({ cause: error })
+  const fault = databaseProblem(error)
+  if (fault) return fault
   // The framework sets a status on requests that it refuses, also when the client disconnects during the body.
   const isFrameworkError = /^(FST_|ECONNRESET$)/.test(code) || error instanceof SyntaxError
   if (isFrameworkError && statusCode >= 400 && statusCode < 500)

@@ -73,7 +73,7 @@ export function createServer(options: ServerOptions): Server {
   const ownSegments = new Set<string>()
   const server = bareServer(options, removeBasePath(options, ownSegments))
   server.decorate('draining', false)
-  server.decorate('readiness', async () => ({ status: 'UP' as const }))
+  server.decorate('health', async () => ({ status: 'UP' as const }))
   server.decorate('clock', options.clock)
   server.decorate('metrics', new Metrics())
   server.decorate('publicUrl', options.publicUrl)
