@@ -142,6 +142,28 @@ describe('a PostgreSQL server', { skip: postgres.skip }, () => {
     assert.equal((await api.get('/leases')).status, 200)
   })
 
+  test('that is away fails a hundred requests, and is logged once, with the count', async (t) => {
+    const gate = await openGate(t, new URL(await postgres.freshUrl(t)))
+    const database = await openDatabase<LeaseTables>(gate.url, kitMigrations)
+    t.after(database.close)
+    const lines: string[] = []
+    const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
+    const { api } = await serve(t, database, log)
+    await gate.close()
+
+    const replies = await Promise.all(Array.from({ length: 100 }, () => api.get('/leases')))
+    log.outages.close()
+
+    for (const reply of replies) assert.deepEqual(refusalOf(reply), UNAVAILABLE)
+    const seen = lines.map((line) => JSON.parse(line))
+    const errors = seen.filter(({ level }) => level >= 50)
+    assert.deepEqual(
+      errors.map(({ err }) => err.code),
+      ['ECONNREFUSED'],
+    )
+    assert.equal(seen.find(({ state }) => state === 'DATABASE_UNAVAILABLE').failures, 100)
+  })
+
   test('cancels a statement that takes too long, which causes 503', async (t) => {
     const { api } = await serve(t, await open(t, postgres, { statementMs: 100 }))
 
@@ -261,8 +283,11 @@ async function open(t: TestContext, engine: TestEngine, options = {}) {
   return database
 }
 
-async function serve(t: TestContext, { db, ping }: Database<LeaseTables>) {
-  const log = createLogger('test', 'silent')
+async function serve(
+  t: TestContext,
+  { db, ping }: Database<LeaseTables>,
+  log = createLogger('test', 'silent'),
+) {
   const server = createServer({ log, clock: testClock() })
   actuatorRoutes(server, { name: 'test', version: '1', healthy: ping })
   server.get('/leases', () => db.selectFrom('leases').selectAll().execute())

@@ -62,14 +62,20 @@ export function answerProblem(
 ): Reply {
   const problem = toProblem(error, request)
   request.refusal = problem.code
-  if (problem.status >= 500 && !hasLeft(problem, reply))
-    request.log.error({ requestId: request.id, err: problem.cause ?? problem }, problem.message)
+  if (problem.status >= 500 && !hasLeft(problem, reply)) logFailure(problem, request)
   const { type, body } = render(problem, request)
   return reply
     .code(problem.status)
     .headers(withMetadata(problem, request.server.resourceMetadata))
     .header('content-type', type)
     .send(Buffer.from(body))
+}
+
+/** A bug is logged each time. What is away or full fails every request until it is back, and is logged once. */
+function logFailure(problem: Problem, { id: requestId, log }: Request): void {
+  const { code: state, status, message, cause: err = problem } = problem
+  if (status === 500) log.error({ requestId, err }, message)
+  else (log as Logger).outages.failed({ state, message, err, details: { requestId } })
 }
 
 /** Whether a download failed only because its client disconnected, which the request log says. */

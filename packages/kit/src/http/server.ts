@@ -105,6 +105,7 @@ export function createServer(options: ServerOptions): Server {
   refuseEncodedBodies(server)
   inviteBodies(server)
   const { dataFolder, log } = options
+  server.onClose(() => log.outages.close())
   if (dataFolder !== undefined) doctorRoute(server, String(log.bindings().name), dataFolder)
   return server
 }
