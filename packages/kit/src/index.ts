@@ -104,6 +104,7 @@ export {
   closeOnSignals,
   exitWith,
   failureOf,
+  inService,
   listen,
   prepareToListen,
   run,

@@ -119,6 +119,11 @@ export function databaseFault(error: unknown): DatabaseFault | undefined {
   return UNAVAILABLE.test(code) || LOST.test(message) ? 'unavailable' : undefined
 }
 
+/** Whether the bytes of the file are not those of a database. */
+export function isDamaged(error: unknown): boolean {
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(((error ?? {}) as DriverError).code ?? '')
+}
+
 const PROBLEM_OF = {
   full: storageFull,
   'read-only': storageReadOnly,

@@ -4,7 +4,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Metrics } from '../metrics/metrics.ts'
 import { measureLog, measurePool } from '../metrics/stores.ts'
 import { databaseUnavailable, StartError } from '../problems.ts'
-import { type Db, databaseFault, databaseProblem, type Engine } from './engine.ts'
+import { type Db, databaseFault, databaseProblem, type Engine, isDamaged } from './engine.ts'
 import {
   claimLease,
   countLeases,
@@ -133,11 +133,9 @@ function toStartError(error: unknown, url: string): unknown {
   const { code = '', message } = cause as NodeJS.ErrnoException
   if (databaseFault(cause) === 'full') return new StartError(DISK_FULL, { cause })
   const isOurs = cause === error && !REFUSED.has(code) && databaseFault(error) === undefined
-  if (isOurs && !DAMAGED.test(code)) return error
+  if (isOurs && !isDamaged(error)) return error
   return new StartError(`${nameOf(url)} cannot be used: ${message || code}.`, { cause })
 }
-
-const DAMAGED = /^SQLITE_(CORRUPT|NOTADB)/
 
 function nameOf(url: string): string {
   if (url.startsWith('sqlite:')) return `The database file ${url.slice('sqlite:'.length)}`
