@@ -74,6 +74,7 @@ export {
   isEncoded,
   isTooDeep,
   parseJsonBodies,
+  readInTurn,
 } from './http/hooks/bodies.ts'
 export { countReplies } from './http/hooks/measure.ts'
 export { pageOf, pageQuery, pageReply, pageRequest, textIn } from './http/page.ts'
