@@ -13,6 +13,7 @@ import { observed } from './identity/observed.ts'
 import { profile } from './identity/profile.ts'
 import { kit } from './kit/kit.ts'
 import { start } from './kit/start.ts'
+import { crowd } from './payments/crowd.ts'
 import { events } from './payments/events.ts'
 import { payments } from './payments/payments.ts'
 import { onPostgres } from './postgres/databases.ts'
@@ -54,6 +55,7 @@ const PARTS: Record<string, Part> = {
   'storage-key/lists': keyLists,
   'storage-key/memory': keyMemory,
   payments,
+  'payments/crowd': crowd,
   events,
   'postgres/sessions': onPostgres(sessions),
   'postgres/files': onPostgres(postgresFiles),

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { SECONDS } from './settings.ts'
 
 const SAMPLES = Math.max(10, Math.round(SECONDS * 20))
@@ -12,6 +13,19 @@ export async function mediansInTurns(requests: (() => Promise<Response>)[]): Pro
       if (sample >= 0) times[index]?.push(took)
     }
   return times.map((each) => percentiles(each).p50Ms)
+}
+
+const PAUSE_MS = 10
+
+/** The times of about a hundred requests per second, one after another. */
+export async function sampled(request: () => Promise<Response>): Promise<number[]> {
+  const times: number[] = []
+  const until = performance.now() + SECONDS * 1000
+  while (performance.now() < until) {
+    times.push(await timed(request))
+    await wait(PAUSE_MS)
+  }
+  return times
 }
 
 export async function timed(request: () => Promise<Response>): Promise<number> {

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { compare, drive } from '../harness/compare.ts'
-import { percentiles, timed } from '../harness/latency.ts'
+import { percentiles, sampled } from '../harness/latency.ts'
 import type { Row } from '../harness/row.ts'
 import { SECONDS } from '../harness/settings.ts'
 import { ADMIN, type Identity, loginRequest, withIdentity } from './service.ts'
@@ -40,15 +40,9 @@ async function duringStorm(identity: Identity): Promise<Row[]> {
   return rows
 }
 
-async function probe(identity: Identity): Promise<number[]> {
+function probe(identity: Identity): Promise<number[]> {
   const headers = authorization(identity)
-  const times: number[] = []
-  const until = performance.now() + SECONDS * 1000
-  while (performance.now() < until) {
-    times.push(await timed(() => fetch(identity.server.url + PATH, { headers })))
-    await wait(10)
-  }
-  return times
+  return sampled(() => fetch(identity.server.url + PATH, { headers }))
 }
 
 function authorization({ token }: Identity): { authorization: string } {

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, createServer as createListener } from 'node:net'
 import { join } from 'node:path'
@@ -527,6 +534,22 @@ test('plinth doctor changes nothing, and --fix changes only folders and modes', 
   assert.deepEqual([first.code, fixed.code], [2, 0])
   const modeOf = (file: string) => statSync(join(cwd, file)).mode & 0o777
   assert.deepEqual([modeOf('.env'), modeOf('key')], [0o600, 0o600])
+})
+
+test('plinth doctor --fix leaves the modes of other folders and of linked files alone', async (t) => {
+  const cwd = temporaryFolder(t)
+  const env = { ...(await freePortSettings()), SUITE_DATA: 'photos' }
+  mkdirSync(join(cwd, 'photos'))
+  writeFileSync(join(cwd, 'photos/holiday.jpg'), '')
+  writeFileSync(join(cwd, 'key'), 'an API key that is long enough\n')
+  symlinkSync(join(cwd, 'key'), join(cwd, 'link'))
+  writeFileSync(join(cwd, '.env'), 'STORAGE_KEY_API_KEY_FILE=link\n', { mode: 0o600 })
+  for (const name of ['photos', 'key']) chmodSync(join(cwd, name), 0o755)
+
+  await plinthHere(['doctor', '--fix'], { cwd, env })
+
+  const modes = ['photos', 'key'].map((name) => statSync(join(cwd, name)).mode & 0o777)
+  assert.deepEqual(modes, [0o755, 0o755])
 })
 
 test('plinth doctor checks the file of --settings', async (t) => {

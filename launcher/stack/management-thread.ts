@@ -65,7 +65,7 @@ function accept(socket: Socket): void {
     if (mayBeProbe && !text.includes('\r\n\r\n') && head.length < MOST_HEAD_BYTES) return
     socket.off('data', inspect)
     const probe = PROBE.exec(text)
-    if (probe) void answer(socket, probe[1] === '/liveness', requestIdOf(text))
+    if (probe) void answer(socket, probe[1], requestIdOf(text))
     else void forward(socket.pause(), head)
   })
 }
@@ -80,10 +80,12 @@ function requestIdOf(head: string): string {
   return REQUEST_ID.exec(head)?.[1] ?? `probe-${STARTED}-${count}`
 }
 
-async function answer(socket: Socket, isLiveness: boolean, id: string): Promise<void> {
+async function answer(socket: Socket, kind: string | undefined, id: string): Promise<void> {
+  const isLiveness = kind === '/liveness'
   const health = await healthOfServices(isLiveness ? LIVENESS_MS : READINESS_MS)
-  const isUp = health.status === 'UP' || (isLiveness && health !== TOO_SLOW)
-  const body = JSON.stringify(isUp ? UP : health)
+  const isUp = health.status !== 'DOWN' || (isLiveness && health !== TOO_SLOW)
+  // Only the whole health tells that a service is degraded.
+  const body = JSON.stringify(isUp && kind !== undefined ? UP : health)
   const lines = [
     `HTTP/1.1 ${isUp ? '200 OK' : '503 Service Unavailable'}`,
     ...(isUp ? [] : ['retry-after: 5']),

@@ -26,6 +26,7 @@ import {
   systemClock,
   VERSION,
   watchProcess,
+  worst,
 } from '@plinth/kit'
 import { backupHealthRoute } from '../backups/health.ts'
 import type { ManagementConfig } from '../config.ts'
@@ -35,7 +36,7 @@ import { type History, keepHistory, type ReadMetrics } from './health/history.ts
 /** What the listener reports. */
 export type Watched = {
   metrics: ReadMetrics
-  readiness(): Promise<Health>
+  health(): Promise<Health>
   /** Recorded from `metrics` if absent. */
   history?: History
 }
@@ -43,7 +44,7 @@ export type Watched = {
 export type Measured = { name: string; server: Server }
 
 export function watch(services: Measured[], history?: History): Watched {
-  return { metrics: metricsOf(services), readiness: () => readinessOf(services), history }
+  return { metrics: metricsOf(services), health: () => healthOf(services), history }
 }
 
 /** Reads the metrics of all services in this process, and of the process itself. */
@@ -51,18 +52,34 @@ export function metricsOf(services: Measured[]): ReadMetrics {
   const process = watchProcess(VERSION, systemClock)
   const ofServices = serviceMetricsOf(services)
   return async () => {
-    const read = [process.read(), ofServices(), readyFamily(services)]
+    const read = [process.read(), ofServices(), healthFamilies(services)]
     return merged((await Promise.all<Family | Family[]>(read)).flat())
   }
 }
 
-async function readyFamily(services: Measured[]): Promise<Family> {
-  const samples = services.map(async ({ name, server }) => {
-    const { status } = await server.readiness()
-    return { labels: { service: name }, value: status === 'UP' ? 1 : 0 }
-  })
-  const help = 'Whether a service takes requests: 1 or 0.'
-  return { name: 'plinth_ready', help, type: 'gauge', samples: await Promise.all(samples) }
+async function healthFamilies(services: Measured[]): Promise<Family[]> {
+  const all = await healthOfEach(services)
+  const gauge = (name: string, help: string, holds: (status: Health['status']) => boolean) => {
+    const samples = all.map((each) => ({
+      labels: { service: each.name },
+      value: Number(holds(each.status)),
+    }))
+    return { name, help, type: 'gauge' as const, samples }
+  }
+  return [
+    gauge('plinth_ready', 'Whether a service takes requests: 1 or 0.', (is) => is !== 'DOWN'),
+    gauge(
+      'plinth_degraded',
+      'Whether a service can read but not write: 1 or 0.',
+      (is) => is === 'DEGRADED',
+    ),
+  ]
+}
+
+function healthOfEach(services: Measured[]): Promise<(Health & { name: string })[]> {
+  return Promise.all(
+    services.map(async ({ name, server }) => ({ name, ...(await server.health()) })),
+  )
 }
 
 /** Without the process metrics: the event loop is monitored only where they are served. */
@@ -75,13 +92,12 @@ export function serviceMetricsOf(services: Measured[]): ReadMetrics {
   }
 }
 
-/** Up when all services are. */
-async function readinessOf(services: Measured[]): Promise<Health> {
-  const all = services.map(async ({ name, server }) => ({ name, ...(await server.readiness()) }))
-  const down = (await Promise.all(all)).find(({ status }) => status === 'DOWN')
-  if (!down) return { status: 'UP' }
-  const { name, reason = 'It cannot use what it depends on.' } = down
-  return { status: 'DOWN', reason: `${name}: ${reason}` }
+/** The worst of all services. */
+async function healthOf(services: Measured[]): Promise<Health> {
+  const found = worst(await healthOfEach(services))
+  if (!('name' in found)) return found
+  const { name, status, reason = 'It cannot use what it depends on.' } = found
+  return { status, reason: `${name}: ${reason}` }
 }
 
 /** Where the thread of the management port listens. */
@@ -102,17 +118,17 @@ export async function startManagement(
 ): Promise<{ close(): Promise<void> } | undefined> {
   if (!config) return undefined
   const log = createLogger('management', config.logLevel)
-  const { metrics, readiness, history = keepHistory(metrics, systemClock) } = watched()
+  const { metrics, health, history = keepHistory(metrics, systemClock) } = watched()
   let server: Server | undefined
   const openServer = async () => {
-    server = operatorServer(config, { metrics, readiness, history }, log)
+    server = operatorServer(config, { metrics, health, history }, log)
     await listen(server, { host: '127.0.0.1', port: 0 })
     return (server.server.address() as AddressInfo).port
   }
   try {
     const addresses = await addressesOf(config.host)
     const front = { addresses, port: config.port }
-    const thread = await startThread(front, { readiness, openServer, log })
+    const thread = await startThread(front, { health, openServer, log })
     return {
       close: async () => {
         history.stop()
@@ -127,14 +143,14 @@ export async function startManagement(
 }
 
 type Backend = {
-  readiness(): Promise<Health>
+  health(): Promise<Health>
   /** Resolves to the port of the server. */
   openServer(): Promise<number>
   log: Logger
 }
 
 /** Resolves when the thread is listening. */
-async function startThread(front: Front, { readiness, openServer, log }: Backend): Promise<Worker> {
+async function startThread(front: Front, { health, openServer, log }: Backend): Promise<Worker> {
   const cache = getCompileCacheDir()
   const thread = new Worker(new URL('./management-thread.ts', import.meta.url), {
     workerData: front,
@@ -150,7 +166,7 @@ async function startThread(front: Front, { readiness, openServer, log }: Backend
   }
   const reply = (answer: FrontReply) => thread.postMessage(answer)
   thread.on('error', fail).on('message', (message: FrontMessage) => {
-    if (message === 'asks for health') readiness().then(reply, fail)
+    if (message === 'asks for health') health().then(reply, fail)
     else if (message === 'needs the server') openServer().then((port) => reply({ port }), fail)
     else if (message === 'listening') resolve()
     else reject(message)
@@ -164,7 +180,7 @@ async function startThread(front: Front, { readiness, openServer, log }: Backend
 
 function operatorServer(
   { host, port, token, backups }: ManagementConfig,
-  { metrics, readiness, history }: Required<Watched>,
+  { metrics, health, history }: Required<Watched>,
   log: Logger,
 ): Server {
   const publicUrl = hostUrl(host, port)
@@ -177,7 +193,7 @@ function operatorServer(
   })
   healthRoutes(server, history.points, guards)
   backupHealthRoute(server, backups, guards)
-  actuatorRoutes(server, { name: 'management', version: VERSION, healthy: readiness })
+  actuatorRoutes(server, { name: 'management', version: VERSION, healthy: health })
   return server
 }
 

@@ -2,6 +2,7 @@ import {
   closeGracefully,
   createLogger,
   type Env,
+  inService,
   isLoopback,
   listen,
   type Server,
@@ -10,7 +11,7 @@ import {
 } from '@plinth/kit'
 import { measureBackups } from '../backups/health.ts'
 import { type BackupConfig, loadBackups, type SuiteConfig } from '../config.ts'
-import type { RunningService, ServiceEntry } from '../services.ts'
+import { prefixOf, type RunningService, type ServiceEntry } from '../services.ts'
 import { keepHistory } from './health/history.ts'
 import { createLanding } from './landing.ts'
 import { serviceMetricsOf, startManagement, watch } from './management.ts'
@@ -128,7 +129,9 @@ async function startAll(
     prepared.map(async ({ entry, service, atSuite }, index) => {
       const server = servers[index] as Server
       const { portSetting } = entry
-      const url = await listen(server, { ...service.config, portSetting })
+      const address = { ...service.config, portSetting }
+      const named = { name: entry.name, prefix: prefixOf(entry) }
+      const url = await inService(named, () => listen(server, address))
       const { config, trustedIssuer, conveniences } = service
       const { publicUrl } = config
       return { entry, server, url, publicUrl, atSuite, trustedIssuer, conveniences }

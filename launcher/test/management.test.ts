@@ -75,6 +75,36 @@ describe('the management listener', () => {
     assert.deepEqual(await health('/liveness'), [200, { status: 'UP' }])
   })
 
+  test('a service that can only read is ready, and its state is reported apart', async (t) => {
+    const [port] = await freePorts(1)
+    const { env } = await testEnv(t, { SUITE_MANAGEMENT_PORT: String(port) })
+    const stack = await startStack({ env, only: checkedServices(t) })
+    t.after(() => stack.close())
+    const payments = stack.services.find(({ entry }) => entry.name === 'payments')?.server
+    assert.ok(payments)
+    payments.health = async () => ({ status: 'DEGRADED', reason: 'There is no room left.' })
+
+    const health = async (kind: string) => {
+      const reply = await fetch(`http://127.0.0.1:${port}/actuator/health${kind}`)
+      const body = (await reply.json()) as { status: string; reason?: string }
+      return { code: reply.status, ...body }
+    }
+    const whole = await until(
+      () => health(''),
+      ({ status }) => status !== 'UP',
+    )
+    const others = await Promise.all(['/readiness', '/liveness'].map(health))
+    const { text } = await textAt(port)
+
+    const up = { code: 200, status: 'UP' }
+    const reason = 'payments: There is no room left.'
+    assert.deepEqual(whole, { code: 200, status: 'DEGRADED', reason })
+    assert.deepEqual(others, [up, up])
+    const of = (name: string) => seriesValue(text, `${name}{service="payments"}`)
+    assert.deepEqual([of('plinth_ready'), of('plinth_degraded')], [1, 1])
+    assert.equal(seriesValue(text, 'plinth_degraded{service="identity"}'), 0)
+  })
+
   test('refuses foreign host names, and sends the usual headers with every reply', async (t) => {
     const [port = 0] = await freePorts(1)
     const { env } = await testEnv(t, { SUITE_MANAGEMENT_PORT: String(port) })

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
+import SqliteDatabase from 'better-sqlite3'
+import { services } from '../services.ts'
+import { startStack } from '../stack/stack.ts'
 import { endOf, failureOf, launch } from './launch.ts'
 import { testEnv } from './test-env.ts'
 
@@ -12,6 +15,12 @@ type Fault = {
   env?: Record<string, string>
   prepare?: (data: string, folder: string) => void
   says: RegExp
+}
+
+const FOREIGN_HOST = {
+  IDENTITY_HOST: '203.0.113.1',
+  IDENTITY_DEMO_ACCOUNTS: 'false',
+  IDENTITY_MASTER_KEY: randomBytes(32).toString('base64'),
 }
 
 const FAULTS: Record<string, Fault> = {
@@ -51,11 +60,7 @@ const FAULTS: Record<string, Fault> = {
     says: /\.key should hold 32 bytes in base64, and does not\. LOG_LEVEL=debug shows where\.$/,
   },
   'an address of another machine': {
-    env: {
-      IDENTITY_HOST: '203.0.113.1',
-      IDENTITY_DEMO_ACCOUNTS: 'false',
-      IDENTITY_MASTER_KEY: randomBytes(32).toString('base64'),
-    },
+    env: FOREIGN_HOST,
     says: /203\.0\.113\.1 is not an address of this machine\. .*_HOST setting\.$/,
   },
   'a folder of the key edition that is a file': {
@@ -99,6 +104,58 @@ describe('a failed start is reported in one line, without a stack trace:', () =>
     assert.match(errors, /\n {4}at /)
   })
 })
+
+describe('a failed start of several services names the one that failed, and its settings:', () => {
+  const only = services.filter(({ name }) => ['identity', 'payments'].includes(name))
+  const startOnce = async (env: Record<string, string>) => {
+    const stack = await startStack({ env, only })
+    await stack.close()
+  }
+
+  test('a master key that is not the one of the data', async (t) => {
+    const { env } = await testEnv(t)
+    await startOnce(env)
+    const other = { ...env, IDENTITY_MASTER_KEY: randomBytes(32).toString('base64') }
+
+    const start = startStack({ env: other, only })
+
+    await assert.rejects(start, /^Error: identity: The IDENTITY_MASTER_KEY is not the one/)
+  })
+
+  test('a database with a damaged table', async (t) => {
+    const { env } = await testEnv(t)
+    await startOnce(env)
+    damageTable(join(env.SUITE_DATA ?? '', 'identity.db'), 'signing_keys')
+
+    const start = startStack({ env, only })
+
+    await assert.rejects(
+      start,
+      /^Error: identity: The database of IDENTITY_DATABASE_URL is damaged: .* malformed\. Restore/,
+    )
+  })
+
+  test('an address of another machine', async (t) => {
+    const { env } = await testEnv(t, FOREIGN_HOST)
+
+    const start = startStack({ env, only })
+
+    await assert.rejects(start, /^Error: identity: 203\.0\.113\.1 is not .* IDENTITY_HOST setting/)
+  })
+})
+
+/** Overwrites the first page of a table. */
+function damageTable(file: string, table: string): void {
+  const sqlite = new SqliteDatabase(file)
+  const root = Number(
+    sqlite.prepare('select rootpage from sqlite_master where name = ?').pluck().get(table),
+  )
+  const size = Number(sqlite.pragma('page_size', { simple: true }))
+  sqlite.close()
+  const handle = openSync(file, 'r+')
+  writeSync(handle, Buffer.alloc(size, 0xff), 0, size, (root - 1) * size)
+  closeSync(handle)
+}
 
 describe('--help', () => {
   for (const args of [['--help'], ['-h'], ['identity', '--help']])

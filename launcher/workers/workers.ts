@@ -27,7 +27,7 @@ export async function runWorkers(
   await workers.fork()
   await startManagement(management, () => ({
     metrics: () => workers.metrics.read(),
-    readiness: async () => workers.readiness(),
+    health: async () => workers.health(),
   }))
   for (let started = 1; started < count; started++) void workers.fork()
 }
@@ -84,7 +84,7 @@ class Workers {
   }
 
   /** Says nothing about dependencies: each worker reports those at the public port. */
-  readiness(): Health {
+  health(): Health {
     if (this.#closing) return { status: 'DOWN', reason: 'The service is stopping.' }
     if (this.#listening.size > 0) return { status: 'UP' }
     return { status: 'DOWN', reason: 'No worker process is listening.' }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import {
   chmodSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -44,17 +45,28 @@ const SHARED_DISKS: Record<number, string> = {
 /** The writable layer of a container, which is deleted with it. */
 const OVERLAY = 2035054128
 
-/** What `--fix` does: creates folders and corrects modes. */
+/** What `--fix` does: creates folders and corrects modes, of what is ours and not behind a link. */
 export function repair(dataFolder: string, secretFiles: string[]): void {
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 })
-  chmodSync(dataFolder, 0o700)
+  if (isOurFolder(dataFolder)) chmodSync(dataFolder, 0o700)
   for (const file of secretFiles)
     try {
-      const found = statSync(file)
+      const found = lstatSync(file)
       if (found.isFile()) chmodSync(file, found.mode & secretMode(found))
     } catch {
       // Missing, or owned by another user: the check reports it.
     }
+}
+
+const OUR_NAMES = /^(identity|storage-(full|key)|payments|sandbox)(\.db|(-master)?\.key)?$/
+const STICKY = 0o1000
+
+/** A mistyped SUITE_DATA may name a folder of others, such as /tmp or a home: only its owner could enter it then. */
+function isOurFolder(folder: string): boolean {
+  const found = lstatSync(folder)
+  if (!found.isDirectory() || (found.mode & STICKY) !== 0) return false
+  const names = readdirSync(folder)
+  return names.length === 0 || names.some((name) => OUR_NAMES.test(name))
 }
 
 /** An older Node, or one without libatomic, does not get this far: the launcher reports it. */

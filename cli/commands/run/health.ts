@@ -7,11 +7,11 @@ import { type Command, CommandError, EXIT, serviceOf } from '../../command.ts'
 const ANSWER_MS = 3_000
 const POLL_MS = 500
 
-type Health = { service: string; url: string; status: string }
+type Health = { service: string; url: string; status: string; reason?: string }
 
 export const health: Command = {
   name: 'health',
-  summary: 'checks the health of the running services; exit code 1 unless all are up',
+  summary: 'checks the health of the running services; exit code 1 unless all are up or degraded',
   operands: ['[service…]'],
   options: {
     wait: { type: 'string', value: 'SECONDS', help: 'waits this long for all to be up' },
@@ -37,15 +37,19 @@ export const health: Command = {
       found = await askAll(asked)
     }
     return {
-      text: found.map(({ service, url, status }) => `${service}\t${status}\t${url}`).join('\n'),
+      text: found.map(lineOf).join('\n'),
       json: found,
       code: found.every(isUp) ? EXIT.done : EXIT.failed,
     }
   },
 }
 
+const lineOf = ({ service, status, url, reason }: Health) =>
+  [service, status, url, ...(reason === undefined ? [] : [reason])].join('\t')
+
 const NO_ANSWER = 'NO ANSWER'
-const isUp = ({ status }: Health) => status === 'UP'
+/** One that is degraded takes requests: to restart it would make a full disk an outage. */
+const isUp = ({ status }: Health) => status === 'UP' || status === 'DEGRADED'
 const hasAnswered = ({ status }: Health) => status !== NO_ANSWER
 
 function numberOf(option: string, text: string): number {
@@ -88,16 +92,16 @@ function addressOf(entry: ServiceEntry, env: Env) {
 
 function askAll(asked: { service: string; url: string }[]): Promise<Health[]> {
   return Promise.all(
-    asked.map(async ({ service, url }) => ({ service, url, status: await statusAt(url) })),
+    asked.map(async ({ service, url }) => ({ service, url, ...(await healthAt(url)) })),
   )
 }
 
-async function statusAt(url: string): Promise<string> {
+async function healthAt(url: string): Promise<Pick<Health, 'status' | 'reason'>> {
   try {
     const reply = await fetch(`${url}/actuator/health`, { signal: AbortSignal.timeout(ANSWER_MS) })
-    const body = (await reply.json()) as { status?: unknown }
-    return typeof body.status === 'string' ? body.status : `HTTP ${reply.status}`
+    const { status, reason } = (await reply.json()) as { status?: unknown; reason?: string }
+    return { status: typeof status === 'string' ? status : `HTTP ${reply.status}`, reason }
   } catch {
-    return NO_ANSWER
+    return { status: NO_ANSWER }
   }
 }

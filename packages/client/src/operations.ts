@@ -1,7 +1,8 @@
 import { jsonOf, nothingOf, type Send } from './http/request.ts'
 import type { WebhookEvent } from './webhooks.ts'
 
-export type Health = { status: 'UP' } | { status: 'DOWN'; reason?: string }
+/** A service that is DEGRADED takes requests, and refuses those that would store something. */
+export type Health = { status: 'UP' | 'DEGRADED' | 'DOWN'; reason?: string }
 
 export type ServiceIndex = {
   name: string
@@ -15,7 +16,7 @@ export type ServiceIndex = {
  */
 export type OperationsCalls = {
   index(): Promise<ServiceIndex>
-  /** UP or DOWN; it throws only if there is no answer. */
+  /** UP, DEGRADED or DOWN; it throws only if there is no answer. */
   health(): Promise<Health>
   openApi(): Promise<Record<string, unknown>>
   actuator(): Promise<{ _links: Record<string, { href: string; templated: boolean }> }>

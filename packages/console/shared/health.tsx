@@ -10,7 +10,7 @@ import { Refusal } from './components/reply.tsx'
 import { Facts } from './components/table.tsx'
 import { InspectorButton } from './shell/inspector/inspector-button.tsx'
 
-type Health = { status: string }
+type Health = { status: string; reason?: string }
 type About = { app?: { name: string; version: string } }
 
 export function HealthPage({ api }: { api: Api }) {
@@ -32,6 +32,7 @@ export function HealthPage({ api }: { api: Api }) {
           <Facts
             of={{
               Health: <HealthBadge status={health.body?.status ?? 'DOWN'} />,
+              Reason: health.body?.reason,
               Name: about.body?.app?.name,
               Version: about.body?.app?.version,
               Address: <code>{baseUrl}</code>,
@@ -45,7 +46,8 @@ export function HealthPage({ api }: { api: Api }) {
 }
 
 function HealthBadge({ status }: { status: string }) {
-  return <Badge tone={status === 'UP' ? 'good' : 'bad'}>{status}</Badge>
+  const tone = status === 'DEGRADED' ? 'warn' : status === 'UP' ? 'good' : 'bad'
+  return <Badge tone={tone}>{status}</Badge>
 }
 
 /** The bottom bar of consoles without a session: whether the service is up. */

@@ -74,12 +74,14 @@ export {
   isEncoded,
   isTooDeep,
   parseJsonBodies,
+  readInTurn,
 } from './http/hooks/bodies.ts'
 export { countReplies } from './http/hooks/measure.ts'
 export { pageOf, pageQuery, pageReply, pageRequest, textIn } from './http/page.ts'
 export { handleProblems, renderProblem } from './http/problem-handler.ts'
 export { consoleRoutes } from './http/routes/console-pages.ts'
 export { challengeFile } from './http/routes/doctor-challenge.ts'
+export { type HealthCheck, readinessOf, worst, worstOf } from './http/routes/health.ts'
 export type { ApiDescription } from './http/routes/openapi/document.ts'
 export { exampleOf } from './http/routes/openapi/schemas.ts'
 export { openApiRoutes } from './http/routes/openapi/serve.ts'
@@ -103,6 +105,7 @@ export {
   closeOnSignals,
   exitWith,
   failureOf,
+  inService,
   listen,
   prepareToListen,
   run,
@@ -139,12 +142,14 @@ export {
   databaseUnavailable,
   defineProblem,
   isDiskFull,
+  isDiskReadOnly,
   issuerUnavailable,
   notFound,
   Problem,
   type ProblemOptions,
   StartError,
   storageFull,
+  storageReadOnly,
   validationFailed,
 } from './problems.ts'
 export { type Clock, secondsAfter, systemClock } from './runtime/clock.ts'

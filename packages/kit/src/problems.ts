@@ -185,10 +185,22 @@ export const storageFull = defineProblem(
   'There is no room left to store this. Reading and deleting still work.',
 )
 
+export const storageReadOnly = defineProblem(
+  'STORAGE_READ_ONLY',
+  503,
+  'The disk or the database is read-only at the moment: nothing can be stored. Reading still works.',
+  { headers: { 'retry-after': '5' } },
+)
+
 /** Whether a file system call failed because the disk or the quota is full. */
 export function isDiskFull(error: unknown): boolean {
   const { code } = (error ?? {}) as NodeJS.ErrnoException
   return code === 'ENOSPC' || code === 'EDQUOT'
+}
+
+/** Whether a file system call failed because the disk is read-only, as the kernel makes one that fails. */
+export function isDiskReadOnly(error: unknown): boolean {
+  return ((error ?? {}) as NodeJS.ErrnoException).code === 'EROFS'
 }
 
 export const internalFailure = defineProblem(

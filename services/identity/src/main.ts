@@ -1,8 +1,10 @@
-import { run } from '@plinth/kit'
+import { inService, run } from '@plinth/kit'
 import { createIdentity } from './app.ts'
 import { loadConfig } from './config.ts'
 
-await run(async () => {
-  const config = loadConfig()
-  return { ...config, server: await createIdentity(config) }
-})
+await run(() =>
+  inService({ name: 'identity', prefix: 'IDENTITY_' }, async () => {
+    const config = loadConfig()
+    return { ...config, server: await createIdentity(config) }
+  }),
+)

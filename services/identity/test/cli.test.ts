@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -87,16 +87,21 @@ for (const engine of engines) {
 
     test('exits with 78 for invalid settings, 69 for a database it cannot open, 1 for a refusal', async (t) => {
       const { config } = await startWithAlice(t, { engine })
+      const folder = await mkdtemp(join(tmpdir(), 'identity-cli-'))
+      t.after(() => rm(folder, { recursive: true }))
+      await chmod(folder, 0o755)
       const words = ['user', 'disable', 'admin']
       const failureOf = (url: string, settings = {}) =>
         commandLine(url, settings)(...words).catch((error) => error)
 
       const faulty = await failureOf(config.databaseUrl, { IDENTITY_PASSWORD_MIN_LENGTH: '1' })
-      const absent = await failureOf(`sqlite:${import.meta.dirname}`)
+      const absent = await failureOf(`sqlite:${folder}`)
       const refused = await failureOf(config.databaseUrl)
 
       assert.deepEqual([faulty.code, absent.code, refused.code], [78, 69, 1])
       assert.match(faulty.stderr, /IDENTITY_PASSWORD_MIN_LENGTH/)
+      assert.match(absent.stderr, /is a folder.*IDENTITY_DATABASE_URL/)
+      assert.equal((await stat(folder)).mode & 0o777, 0o755)
     })
 
     test('validates names like a registration over HTTP, with the same messages', async (t) => {

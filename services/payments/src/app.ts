@@ -98,7 +98,8 @@ export async function openPayments(
   const server = createServer({ ...config, log, clock })
   server.onClose(close)
   measure(server.metrics)
-  const failed = (error: unknown) => log.error({ err: error }, 'reconciling payments failed')
+  const failed = (err: unknown) =>
+    log.outages.failed({ state: 'reconciling', message: 'reconciling payments failed', err })
   const wake = wakerOf(() => jobs.reconcile, failed)
   const { secretKey } = config
   const stripe = secretKey ? createStripeProvider({ ...config, secretKey }) : undefined

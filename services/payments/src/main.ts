@@ -1,8 +1,10 @@
-import { run } from '@plinth/kit'
+import { inService, run } from '@plinth/kit'
 import { createPayments } from './app.ts'
 import { loadConfig } from './config.ts'
 
-await run(async () => {
-  const config = loadConfig()
-  return { server: await createPayments(config), ...config, portSetting: 'PAYMENTS_PORT' }
-})
+await run(() =>
+  inService({ name: 'payments', prefix: 'PAYMENTS_' }, async () => {
+    const config = loadConfig()
+    return { server: await createPayments(config), ...config, portSetting: 'PAYMENTS_PORT' }
+  }),
+)

@@ -47,7 +47,10 @@ export async function createProviderSandbox(
   { clock: trueClock = systemClock }: { clock?: Clock } = {},
 ): Promise<Server> {
   const log = createLogger('sandbox', config.logLevel)
-  const database = await openDatabase<SandboxTables>(config.databaseUrl, allMigrations, { log })
+  const database = await openDatabase<SandboxTables>(config.databaseUrl, allMigrations, {
+    setting: 'SANDBOX_DATABASE_URL',
+    log,
+  })
   const clock = movableClock(trueClock, database.db)
   const server = createServer({
     log,

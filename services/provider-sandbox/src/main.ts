@@ -1,9 +1,11 @@
-import { run } from '@plinth/kit'
+import { inService, run } from '@plinth/kit'
 import { createProviderSandbox } from './app.ts'
 import { loadConfig } from './config.ts'
 
-await run(async () => {
-  const config = loadConfig()
-  const server = await createProviderSandbox(config)
-  return { server, host: config.host, port: config.port, portSetting: 'SANDBOX_PORT' }
-})
+await run(() =>
+  inService({ name: 'provider-sandbox', prefix: 'SANDBOX_' }, async () => {
+    const config = loadConfig()
+    const server = await createProviderSandbox(config)
+    return { server, host: config.host, port: config.port, portSetting: 'SANDBOX_PORT' }
+  }),
+)

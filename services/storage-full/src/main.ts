@@ -1,8 +1,10 @@
-import { run } from '@plinth/kit'
+import { inService, run } from '@plinth/kit'
 import { createStorageFull } from './app.ts'
 import { loadConfig } from './config.ts'
 
-await run(async () => {
-  const config = loadConfig()
-  return { server: await createStorageFull(config), host: config.host, port: config.port }
-})
+await run(() =>
+  inService({ name: 'storage-full', prefix: 'STORAGE_FULL_' }, async () => {
+    const config = loadConfig()
+    return { server: await createStorageFull(config), host: config.host, port: config.port }
+  }),
+)

@@ -1,8 +1,10 @@
-import { run } from '@plinth/kit'
+import { inService, run } from '@plinth/kit'
 import { createStorageKey } from './app.ts'
 import { loadConfig } from './config.ts'
 
-await run(async () => {
-  const config = loadConfig()
-  return { ...config, server: await createStorageKey(config), portSetting: 'STORAGE_KEY_PORT' }
-})
+await run(() =>
+  inService({ name: 'storage-key', prefix: 'STORAGE_KEY_' }, async () => {
+    const config = loadConfig()
+    return { ...config, server: await createStorageKey(config), portSetting: 'STORAGE_KEY_PORT' }
+  }),
+)

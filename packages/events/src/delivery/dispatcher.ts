@@ -46,8 +46,8 @@ export function startDispatcher(events: Events, options: Options): Dispatcher {
   const startRound = () => {
     lastRoundAt = performance.now()
     // A round must not join the trace of the request that woke it.
-    inTrace(undefined, round).catch((error) =>
-      events.log.error({ err: error }, 'delivering events failed'),
+    inTrace(undefined, round).catch((err) =>
+      events.log.outages.failed({ state: 'deliveries', message: 'delivering events failed', err }),
     )
   }
   const timer = options.delivers ? setInterval(startRound, POLL_EVERY_MS).unref() : undefined

@@ -48,8 +48,9 @@ export async function readEvents(
  * only logged: on a full disk the events placed so far can still be read.
  */
 export async function catchUp(events: Events): Promise<void> {
-  await placeEvents(events).catch((error) =>
-    events.log.warn({ err: error }, 'could not move new events from the outbox to the list'),
+  const message = 'could not move new events from the outbox to the list'
+  await placeEvents(events).catch((err) =>
+    events.log.outages.failed({ state: 'outbox', message, err }),
   )
 }
 

@@ -9,7 +9,7 @@ import {
   type QueryCompiler,
   type QueryResult,
 } from 'kysely'
-import { databaseUnavailable } from '../problems.ts'
+import { databaseUnavailable, type Problem, storageFull, storageReadOnly } from '../problems.ts'
 import { withStatementSpan } from '../tracing/statements.ts'
 import { currentTrace } from '../tracing/trace-context.ts'
 
@@ -98,20 +98,42 @@ export function isUniqueViolation(error: unknown, name?: string): boolean {
 
 // Without room for its shared-memory file, SQLite reports an I/O error and not a full disk.
 const FULL = /^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|53100)/
-// Connections refused, lost or exhausted; no memory; a read-only server, such as a standby; a statement, lock or
-// transaction timeout; a server starting up or shutting down; a disk that fails.
+// A standby; a disk that cannot be written to, which the kernel may have made read-only while files were open.
+const READ_ONLY = /^(25006|SQLITE_READONLY|SQLITE_READONLY_DIRECTORY|SQLITE_IOERR_(WRITE|FSYNC))$/
+// Connections refused, lost or exhausted; no memory; a statement, lock or transaction timeout; a server starting
+// up or shutting down; a disk that fails.
 const UNAVAILABLE =
-  /^(08[\dA-Z]{3}|25006|25P0[34]|53\d{3}|55P03|57014|57P0\d|58030|SQLITE_(BUSY|LOCKED|READONLY|IOERR|CANTOPEN|PROTOCOL).*)$/
+  /^(08[\dA-Z]{3}|25P0[34]|53\d{3}|55P03|57014|57P0\d|58030|SQLITE_(BUSY|LOCKED|READONLY|IOERR|CANTOPEN|PROTOCOL).*)$/
 
 // Driver errors without a code. The last one means that the connection was lost between two statements.
 const LOST = /^(Connection terminated|Query read timeout|Client has encountered a connection error)/
 
-/** Whether the database is at fault and not our code: it is out of disk space, or cannot be used. */
-export function databaseFault(error: unknown): 'full' | 'unavailable' | undefined {
+export type DatabaseFault = 'full' | 'read-only' | 'unavailable'
+
+/** Whether the database is at fault and not our code: it is out of disk space, or cannot be written or used. */
+export function databaseFault(error: unknown): DatabaseFault | undefined {
   const { code = '', message = '' } = (error ?? {}) as DriverError
   if (FULL.test(code)) return 'full'
+  if (READ_ONLY.test(code)) return 'read-only'
   if (databaseUnavailable.is(error)) return 'unavailable'
   return UNAVAILABLE.test(code) || LOST.test(message) ? 'unavailable' : undefined
+}
+
+/** Whether the bytes of the file are not those of a database. */
+export function isDamaged(error: unknown): boolean {
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(((error ?? {}) as DriverError).code ?? '')
+}
+
+const PROBLEM_OF = {
+  full: storageFull,
+  'read-only': storageReadOnly,
+  unavailable: databaseUnavailable,
+}
+
+/** What the caller is told about a fault of the database; undefined if the error is none. */
+export function databaseProblem(error: unknown): Problem | undefined {
+  const fault = databaseFault(error)
+  return fault && PROBLEM_OF[fault]({ cause: error })
 }
 
 type Column = [

@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { until } from '../../../../test/until.ts'
 import {
+  type Api,
   type ApiReply,
   bothEngines,
   listenForTest,
@@ -62,10 +63,35 @@ for (const engine of bothEngines)
 
       assert.deepEqual((await api.get('/actuator/health/readiness')).body, { status: 'UP' })
     })
+
+    test('that is read-only says so, and still takes requests: readiness stays, health is DEGRADED', async (t) => {
+      const database = await open(t, engine, { poolSize: 1 })
+      const { api } = await serve(t, database)
+      const readOnly = {
+        sqlite: 'pragma query_only = on',
+        postgres: 'set default_transaction_read_only = on',
+      }
+      await sql.raw(readOnly[database.engine]).execute(database.db)
+
+      const written = await api.delete('/leases')
+
+      assert.deepEqual(refusalOf(written), [503, 'STORAGE_READ_ONLY', '5'])
+      assert.match(written.body.detail, /read-only/)
+      assert.equal((await api.get('/leases')).status, 200)
+      await assertDegraded(api, /read-only/)
+    })
   })
 
+async function assertDegraded(api: Api, reason: RegExp): Promise<void> {
+  const health = await api.get('/actuator/health')
+  const readiness = await api.get('/actuator/health/readiness')
+  assert.deepEqual([health.status, health.body.status], [200, 'DEGRADED'])
+  assert.match(health.body.reason, reason)
+  assert.deepEqual([readiness.status, readiness.body], [200, { status: 'UP' }])
+}
+
 describe('a full disk', () => {
-  test('makes writes fail with 507, while reads still work', async (t) => {
+  test('makes writes fail with 507, while reads still work and requests are taken', async (t) => {
     const database = await open(t, sqlite)
     const { api } = await serve(t, database)
     await sql`create table ballast (bytes blob)`.execute(database.db)
@@ -73,10 +99,13 @@ describe('a full disk', () => {
     // SQLite reports the same error for this limit as for a full disk.
     await sql.raw(`pragma max_page_count = ${rows[0]?.page_count}`).execute(database.db)
 
+    await fillLeases(database.db)
+
     const written = await api.post('/ballast', {})
 
     assert.deepEqual([written.status, written.body.code], [507, 'STORAGE_FULL'])
     assert.equal((await api.get('/leases')).status, 200)
+    await assertDegraded(api, /no room/)
   })
 })
 
@@ -113,18 +142,32 @@ describe('a PostgreSQL server', { skip: postgres.skip }, () => {
     assert.equal((await api.get('/leases')).status, 200)
   })
 
+  test('that is away fails a hundred requests, and is logged once, with the count', async (t) => {
+    const gate = await openGate(t, new URL(await postgres.freshUrl(t)))
+    const database = await openDatabase<LeaseTables>(gate.url, kitMigrations)
+    t.after(database.close)
+    const lines: string[] = []
+    const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
+    const { api } = await serve(t, database, log)
+    await gate.close()
+
+    const replies = await Promise.all(Array.from({ length: 100 }, () => api.get('/leases')))
+    log.outages.close()
+
+    for (const reply of replies) assert.deepEqual(refusalOf(reply), UNAVAILABLE)
+    const seen = lines.map((line) => JSON.parse(line))
+    const errors = seen.filter(({ level }) => level >= 50)
+    assert.deepEqual(
+      errors.map(({ err }) => err.code),
+      ['ECONNREFUSED'],
+    )
+    assert.equal(seen.find(({ state }) => state === 'DATABASE_UNAVAILABLE').failures, 100)
+  })
+
   test('cancels a statement that takes too long, which causes 503', async (t) => {
     const { api } = await serve(t, await open(t, postgres, { statementMs: 100 }))
 
     const reply = await api.get('/sleep')
-
-    assert.deepEqual(refusalOf(reply), UNAVAILABLE)
-  })
-
-  test('that accepts no writes, such as a standby, causes 503', async (t) => {
-    const { api } = await serve(t, await open(t, postgres))
-
-    const reply = await api.get('/read-only')
 
     assert.deepEqual(refusalOf(reply), UNAVAILABLE)
   })
@@ -184,6 +227,18 @@ describe('a PostgreSQL server', { skip: postgres.skip }, () => {
   })
 })
 
+/** Until not even a row fits into the pages that exist. */
+async function fillLeases(db: Db<LeaseTables>): Promise<void> {
+  for (let index = 0; index < 1000; index++)
+    try {
+      const name = `ballast-${index}`
+      await db.insertInto('leases').values({ name, holder: 'x', until_ms: 1 }).execute()
+    } catch (error) {
+      assert.equal(databaseFault(error), 'full')
+      return
+    }
+}
+
 const UNAVAILABLE = [503, 'DATABASE_UNAVAILABLE', '5']
 
 function refusalOf({ status, body, headers }: ApiReply) {
@@ -228,24 +283,25 @@ async function open(t: TestContext, engine: TestEngine, options = {}) {
   return database
 }
 
-async function serve(t: TestContext, { db, ping }: Database<LeaseTables>) {
-  const log = createLogger('test', 'silent')
+async function serve(
+  t: TestContext,
+  { db, ping }: Database<LeaseTables>,
+  log = createLogger('test', 'silent'),
+) {
   const server = createServer({ log, clock: testClock() })
   actuatorRoutes(server, { name: 'test', version: '1', healthy: ping })
   server.get('/leases', () => db.selectFrom('leases').selectAll().execute())
   server.get('/sleep', () => sql`select pg_sleep(30)`.execute(db))
   server.get('/suicide', () => sql`select pg_terminate_backend(pg_backend_pid())`.execute(db))
-  server.get('/read-only', () => deleteLeasesAfter(db, 'set transaction read only'))
-  server.get('/impatient', () => deleteLeasesAfter(db, 'set local lock_timeout = 50'))
+  server.delete('/leases', () => db.deleteFrom('leases').returningAll().execute())
+  server.get('/impatient', () =>
+    inTransaction(db, async (each) => {
+      await sql`set local lock_timeout = 50`.execute(each)
+      return each.deleteFrom('leases').returningAll().execute()
+    }),
+  )
   server.post('/ballast', () =>
     inTransaction(db, (each) => sql`insert into ballast values (zeroblob(100000))`.execute(each)),
   )
   return listenForTest(t, server)
-}
-
-function deleteLeasesAfter(db: Db<LeaseTables>, setting: string) {
-  return inTransaction(db, async (each) => {
-    await sql.raw(setting).execute(each)
-    return each.deleteFrom('leases').returningAll().execute()
-  })
 }

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
 import type { Metrics } from '../metrics/metrics.ts'
 import { measureLog, measurePool } from '../metrics/stores.ts'
-import { databaseUnavailable, StartError, storageFull } from '../problems.ts'
-import { type Db, databaseFault, type Engine } from './engine.ts'
+import { databaseUnavailable, StartError } from '../problems.ts'
+import { type Db, databaseFault, databaseProblem, type Engine, isDamaged } from './engine.ts'
 import {
   claimLease,
   countLeases,
@@ -23,7 +23,7 @@ export type { Db } from './engine.ts'
 export type Database<T> = {
   db: Db<T>
   engine: Engine
-  /** Whether the database answers and accepts a write. */
+  /** Whether the database answers and accepts a write. Throws `storageFull` or `storageReadOnly` if it only reads. */
   ping(): Promise<boolean>
   /** With the option `reserve`, work that frees disk space can run even on a full disk. */
   withReserve: WithReserve
@@ -32,6 +32,8 @@ export type Database<T> = {
 }
 
 type OpenOptions = PoolOptions & {
+  /** The setting with the URL, which is named when the database cannot be used. */
+  setting?: string
   /** Off for a transaction-mode pooler without named statements; if left on, the first failure turns it off. */
   namedStatements?: boolean
   /** Reserves disk space for `withReserve` next to an SQLite file. */
@@ -131,11 +133,9 @@ function toStartError(error: unknown, url: string): unknown {
   const { code = '', message } = cause as NodeJS.ErrnoException
   if (databaseFault(cause) === 'full') return new StartError(DISK_FULL, { cause })
   const isOurs = cause === error && !REFUSED.has(code) && databaseFault(error) === undefined
-  if (isOurs && !DAMAGED.test(code)) return error
+  if (isOurs && !isDamaged(error)) return error
   return new StartError(`${nameOf(url)} cannot be used: ${message || code}.`, { cause })
 }
-
-const DAMAGED = /^SQLITE_(CORRUPT|NOTADB)/
 
 function nameOf(url: string): string {
   if (url.startsWith('sqlite:')) return `The database file ${url.slice('sqlite:'.length)}`
@@ -169,7 +169,7 @@ async function connect<T>(url: string, options: OpenOptions): Promise<Connection
     }
   }
   const file = url.slice('sqlite:'.length)
-  const db = openSqliteKysely<T>(file)
+  const db = openSqliteKysely<T>(file, options.setting)
   return {
     db,
     engine: 'sqlite',
@@ -183,14 +183,25 @@ async function connect<T>(url: string, options: OpenOptions): Promise<Connection
 const PROBE = `health:${randomUUID()}`
 const PROBE_SECONDS = 60
 
-/** Writes a row, because a full or read-only disk keeps answering reads for a long time. */
+/**
+ * Writes a row, because a full or read-only disk keeps answering reads for a long time, and reads as well when that
+ * fails: one that can still be read is degraded, and not down.
+ */
 async function probe(db: Db<LeaseTables>): Promise<boolean> {
   try {
     return await claimLease(db, PROBE, PROBE, PROBE_SECONDS)
   } catch (error) {
-    throw databaseFault(error) === 'full'
-      ? storageFull({ cause: error })
-      : databaseUnavailable({ cause: error })
+    const problem = databaseProblem(error) ?? databaseUnavailable({ cause: error })
+    if (!databaseUnavailable.is(problem)) await requireReads(db)
+    throw problem
+  }
+}
+
+async function requireReads(db: Db<LeaseTables>): Promise<void> {
+  try {
+    await countLeases(db)
+  } catch (cause) {
+    throw databaseUnavailable({ cause })
   }
 }
 

@@ -47,7 +47,8 @@ export type SuiteLinks = {
   signIn?: string
 }
 
-export type Health = { status: 'UP' | 'DOWN'; reason?: string }
+/** A service that is DEGRADED takes requests, and refuses those that would store something. */
+export type Health = { status: 'UP' | 'DEGRADED' | 'DOWN'; reason?: string }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -57,8 +58,8 @@ declare module 'fastify' {
     receivesUpload?: boolean
   }
   interface FastifyInstance {
-    /** Whether the service accepts requests, and if not, why. */
-    readiness(): Promise<Health>
+    /** Whether the service works, and if not, why; DOWN while it is stopping. */
+    health(): Promise<Health>
     /** True once the service is stopping: it finishes requests in flight and is not ready. */
     draining: boolean
     clock: Clock

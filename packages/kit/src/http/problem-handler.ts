@@ -1,16 +1,17 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { databaseFault } from '../database/engine.ts'
+import { databaseProblem } from '../database/engine.ts'
 import {
   bodyTooLarge,
-  databaseUnavailable,
   internalFailure,
   isDiskFull,
+  isDiskReadOnly,
   malformedBody,
   malformedRequest,
   mediaTypeUnsupported,
   Problem,
   storageFull,
+  storageReadOnly,
   validationFailed,
 } from '../problems.ts'
 import type { Logger } from '../runtime/logging.ts'
@@ -61,14 +62,20 @@ export function answerProblem(
 ): Reply {
   const problem = toProblem(error, request)
   request.refusal = problem.code
-  if (problem.status >= 500 && !hasLeft(problem, reply))
-    request.log.error({ requestId: request.id, err: problem.cause ?? problem }, problem.message)
+  if (problem.status >= 500 && !hasLeft(problem, reply)) logFailure(problem, request)
   const { type, body } = render(problem, request)
   return reply
     .code(problem.status)
     .headers(withMetadata(problem, request.server.resourceMetadata))
     .header('content-type', type)
     .send(Buffer.from(body))
+}
+
+/** A bug is logged each time. What is away or full fails every request until it is back, and is logged once. */
+function logFailure(problem: Problem, { id: requestId, log }: Request): void {
+  const { code: state, status, message, cause: err = problem } = problem
+  if (status === 500) log.error({ requestId, err }, message)
+  else (log as Logger).outages.failed({ state, message, err, details: { requestId } })
 }
 
 /** Whether a download failed only because its client disconnected, which the request log says. */
@@ -120,8 +127,9 @@ function toProblem(error: unknown, request: Request): Problem {
   const known = FRAMEWORK_PROBLEMS[code]
   if (known) return known({ cause: error })
   if (isDiskFull(error)) return storageFull({ cause: error })
-  const fault = databaseFault(error)
-  if (fault) return (fault === 'full' ? storageFull : databaseUnavailable)({ cause: error })
+  if (isDiskReadOnly(error)) return storageReadOnly({ cause: error })
+  const fault = databaseProblem(error)
+  if (fault) return fault
   // The framework sets a status on requests that it refuses, also when the client disconnects during the body.
   const isFrameworkError = /^(FST_|ECONNRESET$)/.test(code) || error instanceof SyntaxError
   if (isFrameworkError && statusCode >= 400 && statusCode < 500)

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server as Listener } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import { databaseFault } from '../database/engine.ts'
+import { databaseFault, isDamaged } from '../database/engine.ts'
 import { isDiskFull, StartError } from '../problems.ts'
 import { armFailPoint } from '../runtime/fail-point.ts'
 import { hostUrl } from '../runtime/service-settings.ts'
@@ -79,18 +79,34 @@ export function exitWith(error: unknown): never {
 /** Why a process ends, in a sentence for the person at the terminal, and its exit code. */
 export function failureOf(error: unknown): { message: string; code: number } {
   const code = error instanceof SettingsError ? EXIT.settings : EXIT.unavailable
-  return { message: explain(error), code }
+  return { message: `✖ ${explain(error)}`, code }
 }
 
 function explain(error: unknown): string {
-  if (error instanceof SettingsError || error instanceof StartError) return `✖ ${error.message}`
+  if (error instanceof SettingsError || error instanceof StartError) return error.message
   if (error instanceof SealBrokenError)
-    return `✖ The …_MASTER_KEY is not the one this data was sealed with. ${error.message}.`
+    return `The …_MASTER_KEY is not the one this data was sealed with. ${error.message}.`
   if (isDiskFull(error) || databaseFault(error) === 'full')
-    return '✖ There is no room left on the disk of the data. Free some space, and start again.'
+    return 'There is no room left on the disk of the data. Free some space, and start again.'
+  if (isDamaged(error))
+    return `The database of …_DATABASE_URL is damaged: ${(error as Error).message}. Restore a backup.`
   const { message, stack = '' } = error instanceof Error ? error : new Error(String(error))
-  if (['debug', 'trace'].includes(process.env.LOG_LEVEL ?? '')) return `✖ ${stack}`
-  return `✖ ${message.split('\n', 1)[0]?.replace(/\.?$/, '.')} LOG_LEVEL=debug shows where.`
+  if (['debug', 'trace'].includes(process.env.LOG_LEVEL ?? '')) return stack
+  return `${message.split('\n', 1)[0]?.replace(/\.?$/, '.')} LOG_LEVEL=debug shows where.`
+}
+
+/** Makes an error at the start of a service say which one it is, and name its settings: several may start together. */
+export async function inService<T>(
+  { name, prefix }: { name: string; prefix: string },
+  start: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await start()
+  } catch (error) {
+    if (error instanceof SettingsError) throw error
+    const reason = explain(error).replaceAll('…_', prefix)
+    throw new StartError(`${name}: ${reason}`, { cause: error })
+  }
 }
 
 const LONGEST_FINISH_MS = 25_000

@@ -73,7 +73,7 @@ export function createServer(options: ServerOptions): Server {
   const ownSegments = new Set<string>()
   const server = bareServer(options, removeBasePath(options, ownSegments))
   server.decorate('draining', false)
-  server.decorate('readiness', async () => ({ status: 'UP' as const }))
+  server.decorate('health', async () => ({ status: 'UP' as const }))
   server.decorate('clock', options.clock)
   server.decorate('metrics', new Metrics())
   server.decorate('publicUrl', options.publicUrl)
@@ -105,6 +105,7 @@ export function createServer(options: ServerOptions): Server {
   refuseEncodedBodies(server)
   inviteBodies(server)
   const { dataFolder, log } = options
+  server.onClose(() => log.outages.close())
   if (dataFolder !== undefined) doctorRoute(server, String(log.bindings().name), dataFolder)
   return server
 }

@@ -1,5 +1,6 @@
 import { type DestinationStream, pino } from 'pino'
 import { currentTrace } from '../tracing/trace-context.ts'
+import { Outages } from './outages.ts'
 
 export type Logger = ReturnType<typeof createLogger>
 
@@ -38,7 +39,8 @@ export function createLogger(
       return trace ? { traceId: trace.traceId } : {}
     },
   }
-  return destination ? pino(options, destination) : pino(options)
+  const log = destination ? pino(options, destination) : pino(options)
+  return Object.assign(log, { outages: new Outages(log) })
 }
 
 const MAX_DEPTH = 5

@@ -175,9 +175,10 @@ export function databaseUrl(
 /** Four nodes of three services stay below the 100 connections that PostgreSQL allows by default. */
 const CONNECTIONS = 8
 
-/** How a service uses PostgreSQL; SQLite ignores these. */
+/** How a service uses its database; all but `setting` are about PostgreSQL, and SQLite ignores them. */
 export function databaseOptions(settings: Settings, prefix: string) {
   return {
+    setting: `${prefix}DATABASE_URL`,
     poolSize: settings.integer(`${prefix}DATABASE_CONNECTIONS`, CONNECTIONS, { min: 1, max: 1000 }),
     /** Turn off behind a transaction-mode pooler that does not support named prepared statements. */
     namedStatements: settings.flag(`${prefix}DATABASE_NAMED_STATEMENTS`, true),

@@ -102,8 +102,15 @@ export function startJob<T extends LeaseTables>(options: JobOptions<T>): Job {
     rounds.add(ended)
     return round
   }
+  const details = { job: options.name }
+  const state = `job ${options.name}`
+  // Another node may do the work meanwhile: this one then neither fails nor succeeds.
+  const quietMs = options.everySeconds * 10_000
   const timer = setInterval(() => {
-    runNow().catch((error) => options.log.error({ err: error, job: options.name }, 'job failed'))
+    runNow().then(
+      () => options.log.outages.ended(state),
+      (err) => options.log.outages.failed({ state, message: 'job failed', err, details, quietMs }),
+    )
   }, options.everySeconds * 1000).unref()
   const stop = async () => {
     clearInterval(timer)

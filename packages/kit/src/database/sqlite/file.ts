@@ -1,26 +1,65 @@
-import { chmodSync, closeSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import SqliteDatabase from 'better-sqlite3'
 import type { CompiledQuery, QueryResult } from 'kysely'
+import { StartError } from '../../problems.ts'
 import { giveFileToOwner, inDataFolder } from '../../runtime/data-folder.ts'
 
 export type Sqlite = InstanceType<typeof SqliteDatabase>
 
 const OPENING_MS = 5_000
 
-/** WAL with a full sync on each commit: acknowledged writes survive a power cut. */
-export function openSqlite(file: string): Sqlite {
+/**
+ * WAL with a full sync on each commit: acknowledged writes survive a power cut. `setting` is named when the
+ * file cannot be used.
+ */
+export function openSqlite(file: string, setting = DATABASE_SETTING): Sqlite {
   if (file === ':memory:') return configured(file)
-  return inDataFolder(dirname(file), 'SUITE_DATA or …_DATABASE_URL', () => {
-    for (const path of [file, `${file}-wal`, `${file}-shm`]) hideFromOthers(path)
+  return inDataFolder(dirname(file), `SUITE_DATA or ${setting}`, () => {
+    const reason = reasonToRefuse(file)
+    if (reason !== undefined)
+      throw new StartError(`${file} ${reason}. Choose another file with ${setting}.`)
     createForOwner(file)
-    return configured(file)
+    const sqlite = configured(file)
+    // Only now is it known to be a database, and not some other file that a mistyped setting names.
+    const target = realpathSync(file)
+    for (const path of [target, `${target}-wal`, `${target}-shm`]) hideFromOthers(path)
+    return sqlite
   })
 }
 
+/** For callers that do not know which service the database belongs to. */
+export const DATABASE_SETTING = '…_DATABASE_URL'
+
 const OWNER_ONLY = 0o600
+const ROOT = 0
+
+/**
+ * A file may be missing, or be a link to a database on another disk. A link is followed only if root made it, or
+ * the owner of the file: any other could lead a command that root runs to a file of root's.
+ */
+function reasonToRefuse(file: string): string | undefined {
+  const named = lstatSync(file, { throwIfNoEntry: false })
+  if (!named) return undefined
+  const target = statSync(file, { throwIfNoEntry: false })
+  if (!target) return 'is a link to nothing'
+  if (target.isDirectory()) return 'is a folder'
+  if (!target.isFile()) return 'is not a regular file'
+  if (named.uid !== target.uid && named.uid !== ROOT) return 'is a link to a file of another user'
+  return undefined
+}
 
 /** SQLite would make it readable for others. Its WAL and shared-memory files inherit the mode. */
 function createForOwner(file: string): void {
@@ -35,8 +74,8 @@ function createForOwner(file: string): void {
 
 /** Earlier versions left their files readable. Files of another user are left alone. */
 function hideFromOthers(path: string): void {
-  const stats = statSync(path, { throwIfNoEntry: false })
-  if (stats && (stats.mode & 0o077) !== 0 && stats.uid === process.getuid?.())
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  if (stats?.isFile() && (stats.mode & 0o077) !== 0 && stats.uid === process.getuid?.())
     chmodSync(path, OWNER_ONLY)
 }
 

@@ -14,8 +14,8 @@ import { Reads } from './reads.ts'
 import { Writer } from './writer.ts'
 
 /** A Kysely instance on a file: one connection writes, another reads outside of transactions. */
-export function openSqliteKysely<T>(file: string): Kysely<T> {
-  const database = openSqlite(file)
+export function openSqliteKysely<T>(file: string, setting?: string): Kysely<T> {
+  const database = openSqlite(file, setting)
   const dialect = new SqliteDialect({ database })
   const writer = new Writer(database)
   // An in-memory database belongs to the connection that created it.

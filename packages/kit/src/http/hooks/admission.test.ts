@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { listenForTest, testClock } from '../../../testing/index.ts'
 import { createLogger } from '../../runtime/logging.ts'
 import { actuatorRoutes } from '../routes/standard-routes.ts'
@@ -141,6 +142,38 @@ describe('bodies', () => {
     assert.deepEqual([refused.status, refused.body.code], [400, 'MALFORMED_BODY'])
     assert.equal((await post(JSON.stringify({ text: '[{"'.repeat(1000) }))).status, 200)
     assert.equal((await post(`{"text":"${'\\"'.repeat(60_000)}`)).status, 400)
+  })
+
+  test('of 115 KB that arrive together are read one per turn, so that others are answered in between', async (t) => {
+    const log = createLogger('test', 'silent')
+    const server = createServer({ log, clock: testClock() })
+    const readIn: number[] = []
+    let turn = 0
+    server.post('/read', async () => void readIn.push(turn))
+    const received: Socket[] = []
+    server.server.on('connection', (socket) => received.push(socket))
+    const { port } = await listenForTest(t, server)
+    const body = JSON.stringify(Array(28_750).fill('a'))
+    const head = 'POST /read HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
+    const request = `${head}Content-Length: ${body.length}\r\n\r\n${body}`
+    const clients = Array.from({ length: 20 }, () => connect(port, '127.0.0.1'))
+    for (const client of clients) client.write(request.slice(0, -1))
+    const hasArrived = ({ bytesRead }: Socket) => bytesRead === request.length - 1
+    await until(async () => {
+      await setImmediate()
+      return received.filter(hasArrived).length === 20
+    })
+    const nextTurn = () => {
+      turn += 1
+      if (readIn.length < 20) setImmediate().then(nextTurn)
+    }
+
+    setImmediate().then(nextTurn)
+    for (const client of clients) client.write(request.slice(-1))
+    await Promise.all(clients.map((client) => once(client, 'data')))
+
+    for (const client of clients) client.destroy()
+    assert.equal(new Set(readIn).size, 20)
   })
 
   test('with too many members report only the count, and at most twenty faults are listed', async (t) => {

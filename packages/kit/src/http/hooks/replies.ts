@@ -133,6 +133,7 @@ export function logRequest(request: Request, reply: Reply): void {
       method: request.method,
       route: route ?? '(none)',
       status: statusOf(reply),
+      code: statusOf(reply) >= 500 ? request.refusal : undefined,
       // The client disconnected before the end.
       aborted: reply.raw.writableFinished ? undefined : true,
       milliseconds: Math.round(reply.elapsedTime * 10) / 10,

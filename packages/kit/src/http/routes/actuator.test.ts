@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { listenForTest } from '../../../testing/listen.ts'
+import { databaseUnavailable, storageFull } from '../../problems.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { createLogger } from '../../runtime/logging.ts'
 import { createServer } from '../server.ts'
-import { actuatorRoutes, healthProbe } from './standard-routes.ts'
+import { type HealthCheck, healthProbe, worstOf } from './health.ts'
+import { actuatorRoutes } from './standard-routes.ts'
 
-async function startActuator(t: TestContext, healthy: () => Promise<boolean>, discovery?: boolean) {
+const READINESS = '/actuator/health/readiness'
+
+async function startActuator(t: TestContext, healthy: HealthCheck, discovery?: boolean) {
   const log = createLogger('test', 'silent')
   const server = createServer({ log, clock: systemClock })
   actuatorRoutes(server, { name: 'test', version: '2.0.0', healthy, discovery })
@@ -48,6 +52,19 @@ describe('the actuator', () => {
 
     assert.deepEqual([health.status, health.body], [503, { status: 'DOWN' }])
     assert.deepEqual([liveness.status, liveness.body], [200, { status: 'UP' }])
+  })
+
+  test('reports the worst of several checks, with its reason', async (t) => {
+    const full = () => Promise.reject(storageFull())
+    const down = () => Promise.reject(databaseUnavailable())
+    const { api } = await startActuator(t, worstOf(up, full))
+
+    const [degraded, ready] = [await api.get('/actuator/health'), await api.get(READINESS)]
+    const both = await worstOf(full, down, up)()
+
+    assert.deepEqual(degraded.body, { status: 'DEGRADED', reason: storageFull().message })
+    assert.deepEqual([degraded.status, ready.status, ready.body], [200, 200, { status: 'UP' }])
+    assert.deepEqual(both, { status: 'DOWN', reason: databaseUnavailable().message })
   })
 
   test('is up while its first check is slow, and down when a check hangs', async (t) => {

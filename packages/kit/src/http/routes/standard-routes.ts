@@ -1,7 +1,7 @@
-import { Problem } from '../../problems.ts'
 import { JWKS_MAX_AGE_SECONDS, type SigningKeys } from '../../tokens/signing-keys.ts'
 import type { Health, Reply, Server } from '../framework.ts'
 import { Type } from '../schema.ts'
+import { type HealthCheck, healthProbe, readinessOf, UP } from './health.ts'
 import { replyWith } from './operations.ts'
 
 type ActuatorOptions = {
@@ -14,11 +14,14 @@ type ActuatorOptions = {
 
 export function actuatorRoutes(server: Server, options: ActuatorOptions): void {
   const health = healthProbe(options.healthy)
-  server.readiness = async () => (server.draining ? DRAINING : health())
+  server.health = async () => (server.draining ? DRAINING : health())
   const probe = (operationId: string, summary: string) => ({
     schema: { operationId, summary, tags: ['Operations'], response: HEALTH_REPLIES },
   })
-  const whole = probe('health', 'Whether the service and what it depends on work')
+  const whole = probe(
+    'health',
+    'Whether the service and what it depends on work; DEGRADED while it can read but not write',
+  )
   server.get('/actuator/health', whole, async (_request, reply) => report(reply, await health()))
   if (options.discovery === false) return
 
@@ -30,7 +33,7 @@ export function actuatorRoutes(server: Server, options: ActuatorOptions): void {
     'Whether the service accepts requests; false while it is stopping',
   )
   server.get('/actuator/health/readiness', ready, async (_request, reply) =>
-    report(reply, await server.readiness()),
+    report(reply, readinessOf(await server.health())),
   )
 }
 
@@ -69,7 +72,13 @@ function discoveryRoutes(server: Server, { name, version }: ActuatorOptions): vo
   })
 }
 
-const Up = Type.Object({ status: Type.Literal('UP') }, { title: 'Up' })
+const Up = Type.Object(
+  {
+    status: Type.Union([Type.Literal('UP'), Type.Literal('DEGRADED')]),
+    reason: Type.Optional(Type.String()),
+  },
+  { title: 'Up' },
+)
 
 const Down = Type.Object(
   { status: Type.Literal('DOWN'), reason: Type.Optional(Type.String()) },
@@ -91,63 +100,11 @@ const InfoReply = Type.Object({
   app: Type.Object({ name: Type.String(), version: Type.String() }),
 })
 
-const UP: Health = { status: 'UP' }
-
 const DRAINING: Health = { status: 'DOWN', reason: 'The service is stopping.' }
 
 function report(reply: Reply, health: Health): Reply {
-  if (health.status === 'UP') return reply.send(health)
+  if (health.status !== 'DOWN') return reply.send(health)
   return reply.code(503).header('retry-after', '5').send(health)
-}
-
-/** Uses the dependencies of the service, writes included. False or a throw means that one of them fails. */
-type HealthCheck = () => Promise<boolean | Health>
-
-const FRESH_MS = 1_000
-const ANSWER_MS = 300
-const HUNG_MS = 10_000
-const TOO_SLOW: Health = { status: 'DOWN', reason: 'A dependency did not answer in time.' }
-
-/**
- * Checks at most once a second, however often it is called, and answers in time: if a dependency is slow
- * under load, its last known status counts, or up if the service has just started, which required it.
- * A dependency that has not answered for ten seconds is down.
- */
-export function healthProbe(check: HealthCheck, { hungMs = HUNG_MS } = {}): () => Promise<Health> {
-  let last: { at: number; health: Health } | undefined
-  let checking: { since: number; health: Promise<Health> } | undefined
-
-  const checkNow = async (): Promise<Health> => {
-    const health = await healthBy(check)
-    last = { at: performance.now(), health }
-    checking = undefined
-    return health
-  }
-
-  return async () => {
-    if (last && performance.now() - last.at < FRESH_MS) return last.health
-    checking ??= { since: performance.now(), health: checkNow() }
-    const { since, health } = checking
-    const { promise: late, resolve } = Promise.withResolvers<Health>()
-    const answerLate = () =>
-      resolve(performance.now() - since < hungMs ? (last?.health ?? UP) : TOO_SLOW)
-    const timer = setTimeout(answerLate, ANSWER_MS)
-    try {
-      return await Promise.race([health, late])
-    } finally {
-      clearTimeout(timer)
-    }
-  }
-}
-
-/** Only the text of a `Problem` becomes the reason, because it is meant for callers: any other may hold secrets. */
-async function healthBy(check: HealthCheck): Promise<Health> {
-  try {
-    const found = await check()
-    return typeof found === 'boolean' ? { status: found ? 'UP' : 'DOWN' } : found
-  } catch (error) {
-    return { status: 'DOWN', ...(error instanceof Problem && { reason: error.message }) }
-  }
 }
 
 function links(baseUrl: string) {

@@ -12,6 +12,7 @@ import {
   mediaTypeUnsupported,
   misdirected,
   storageFull,
+  storageReadOnly,
   tooManyUnfinished,
 } from '../../../problems.ts'
 import { http } from '../../../runtime/networks.ts'
@@ -50,7 +51,7 @@ export function problemsOf(
     ...(isChecked ? [invalidRequest] : []),
     ...ALWAYS,
     ...(database ? WITH_DATABASE : []),
-    ...(method === 'GET' ? [] : [...WITH_BODY, storageFull]),
+    ...(method === 'GET' ? [] : [...WITH_BODY, storageFull, storageReadOnly]),
   ]
 }
 

@@ -6,7 +6,7 @@ import { listsTag, weakly } from '../entity-tags.ts'
 import { bareReply, replyWith } from '../operations.ts'
 import type { ApiDescription } from './document.ts'
 
-type Text = { text: string; hash: string }
+type Document = { bytes: Buffer; hash: string }
 
 const DocumentReply = Type.Object(
   {},
@@ -23,7 +23,7 @@ const REFERENCE = { operationId: 'reference', summary: 'This document as a page 
 export function openApiRoutes(server: Server, api: ApiDescription, page?: string): void {
   server.api = api
   if (page) consoleRoutes(server, page, '/reference', REFERENCE)
-  let made: Promise<Text> | undefined
+  let made: Promise<Document> | undefined
   server.get('/openapi.json', {
     schema: {
       operationId: 'openApi',
@@ -35,21 +35,25 @@ export function openApiRoutes(server: Server, api: ApiDescription, page?: string
       },
     },
     handler: async (request, reply) => {
-      made ??= textOf(server, api)
-      const { text, hash } = await made
+      made ??= documentOf(server, api)
+      const { bytes, hash } = await made
       const servers = JSON.stringify([{ url: server.baseUrlOf(request) }])
       const etag = `"${createHash('sha256').update(hash).update(servers).digest('base64url')}"`
       reply.headers({ etag, 'cache-control': 'no-cache' })
       const known = request.headers['if-none-match'] ?? ''
       if (listsTag(known, etag, weakly)) return reply.code(304).send()
-      return reply.type('application/json').send(`{"servers":${servers},${text}`)
+      const opening = Buffer.from(`{"servers":${servers},`)
+      return reply.type('application/json').send(Buffer.concat([opening, bytes]))
     },
   })
 }
 
-/** Everything but the opening brace, after which `servers` is inserted. */
-async function textOf({ operations }: Server, api: ApiDescription): Promise<Text> {
+/**
+ * Everything but the opening brace, after which `servers` is inserted. As bytes: to encode the text again for each
+ * request took 2 ms.
+ */
+async function documentOf({ operations }: Server, api: ApiDescription): Promise<Document> {
   const { openApiDocument } = await import('./document.ts')
-  const text = JSON.stringify(openApiDocument(operations, api)).slice(1)
-  return { text, hash: createHash('sha256').update(text).digest('hex') }
+  const bytes = Buffer.from(JSON.stringify(openApiDocument(operations, api)).slice(1))
+  return { bytes, hash: createHash('sha256').update(bytes).digest('hex') }
 }

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { inTurn } from './turns.ts'
+
+test('several large pieces of work leave a turn of the event loop to others after each', async () => {
+  const order: string[] = []
+  for (const name of ['first', 'second', 'third']) inTurn(() => order.push(name))
+
+  while (order.length < 6) {
+    await nextTurn()
+    order.push('another request')
+  }
+
+  const other = 'another request'
+  assert.deepEqual(order, ['first', other, 'second', other, 'third', other])
+})
+
+test('each piece runs in the context of the request that it belongs to', async () => {
+  const request = new AsyncLocalStorage<string>()
+  const seen: (string | undefined)[] = []
+  for (const id of ['a', 'b']) request.run(id, () => inTurn(() => seen.push(request.getStore())))
+
+  while (seen.length < 2) await nextTurn()
+
+  assert.deepEqual(seen, ['a', 'b'])
+})
