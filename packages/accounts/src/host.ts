@@ -81,7 +81,7 @@ export async function mountAccounts<T extends AccountTables>(
     measureAccounts(server, accounts)
     const known = callers?.(accounts)
     const guard = accountGuard(accounts, keys, known)
-    userRoutes(server, accounts, guard, recent?.(accounts))
+    userRoutes(server, accounts, guard, ...(recent ? [recent(accounts)] : []))
     sessionRoutes(server, accounts, guard)
     auditRoutes(server, accounts, guard)
     jwksRoutes(server, accounts.signingKeys)
