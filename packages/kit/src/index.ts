@@ -158,6 +158,7 @@ export {
   guardAgent,
   http,
   https,
+  isLocalAddress,
   isLoopback,
   networkMatcher,
 } from './runtime/networks.ts'

@@ -22,7 +22,7 @@ import {
 import type { IdentityTables } from '../database/tables.ts'
 import { type Details, LAST_MAIL, type MailKind } from './messages.ts'
 import { type Outbox, renderStored, sealDetails } from './outbox.ts'
-import { recipientOf } from './recipient.ts'
+import { recipientFor } from './recipient.ts'
 import { type Delivered, openTransport, type Transport } from './transport.ts'
 
 /**
@@ -147,7 +147,7 @@ async function deliver(
   claimed: Mail,
 ): Promise<void> {
   const expired = claimed.expiresAt <= outbox.clock().toISOString()
-  const to = recipientOf(claimed.address)
+  const to = recipientFor(outbox.settings, claimed.address)
   if (expired || !to)
     return finish(outbox, claimed, {
       state: 'dropped',

@@ -78,11 +78,11 @@ export async function resetByAdministrator(
   const { accounts, outbox, passkeys } = recovery
   requireMail(outbox)
   const user = await requireUser(accounts, userId)
-  requireReachable(user)
+  requireReachable(recovery.outbox, user)
   await resetPassword(withoutNotices(recovery), user, newOpaqueToken(), by, {
     ...(!keepPasskeys && { passkeys }),
     async admit(database, now) {
-      requireReachable(now)
+      requireReachable(recovery.outbox, now)
       const mail = {
         kind: keepPasskeys ? KEEPING_PASSKEYS : BY_ADMINISTRATOR,
         to: now.email,

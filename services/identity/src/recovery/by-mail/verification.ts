@@ -85,7 +85,7 @@ export async function resendByAdministrator(
   await inTransaction(db, async (inside) => {
     const user = await lockUser(within(accounts, inside).db, userId)
     if (!user) throw userUnknown()
-    requireReachable(user)
+    requireReachable(recovery.outbox, user)
     if (user.verified) throw emailVerified()
     const details = await issueDetails(recovery, inside, user)
     const lifetimeSeconds = LIFETIME_SECONDS[KIND]
