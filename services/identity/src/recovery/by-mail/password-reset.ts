@@ -58,8 +58,8 @@ export function prepareReset(recovery: Recovery): Prepare {
     const tokenKind = LONG_LIVED.includes(kind) ? BY_ADMINISTRATOR : KIND
     const wanted = { userId: user.id, kind: tokenKind, address, expiresAt } as const
     const { code, token } = await issueToken({ accounts, db }, wanted)
-    const details = { username: user.username, code, link: accountLink(recovery, 'reset', token) }
-    return { kind: kind as MailKind, userId: user.id, details }
+    const details = { code, link: accountLink(recovery, 'reset', token) }
+    return { kind: kind as MailKind, userId: user.id, details, reader: user }
   }
 }
 
