@@ -45,7 +45,14 @@ export async function tryCompose(engine: string[], image: string): Promise<void>
 /** Prepares a folder as an operator would: settings and secrets from `plinth init`, readable by the image's user. */
 async function prepare(folder: string, { image, port }: { image: string; port: number }) {
   copyFileSync(join(ROOT, 'compose.yaml'), join(folder, 'compose.yaml'))
-  const words = [join(ROOT, 'cli/main.js'), 'init', '--url', 'https://app.example']
+  const words = [
+    join(ROOT, 'cli/main.js'),
+    'init',
+    '--url',
+    'https://app.example',
+    '--admin-email',
+    'ada@example.com',
+  ]
   await run(process.execPath, words, { cwd: folder })
   await chmod(join(folder, 'secrets'), 0o755)
   for (const name of globSync('secrets/*', { cwd: folder })) await chmod(join(folder, name), 0o644)

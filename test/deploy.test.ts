@@ -143,7 +143,11 @@ describe('deploy/, Dockerfile and compose.yaml:', () => {
     const folder = mkdtempSync(join(tmpdir(), 'plinth-sed-'))
     t.after(() => rmSync(folder, { recursive: true, force: true }))
     const command = /^sed -i .*plinth\.service$/m.exec(read('docs/server.md'))?.[0] ?? ''
-    await run(process.execPath, [join(ROOT, 'cli/main.js'), 'init'], { cwd: folder })
+    await run(
+      process.execPath,
+      [join(ROOT, 'cli/main.js'), 'init', '--admin-email', 'ada@example.com'],
+      { cwd: folder },
+    )
     appendFileSync(join(folder, '.env'), 'MAIL_FROM=admin@app.example\n')
     copyFileSync(join(ROOT, 'deploy/plinth.service'), join(folder, 'plinth.service'))
     const written = readFileSync(join(folder, '.env'), 'utf8')

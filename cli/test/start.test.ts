@@ -11,13 +11,15 @@ import { endOf, launch, lineOf } from '../../launcher/test/launch.ts'
 import { freePortSettings } from '../../test/servers/free-ports.ts'
 import { plinth, plinthHere, temporaryFolder } from './run-plinth.ts'
 
+const INIT = ['init', '--admin-email', 'ada@example.com']
+
 describe('plinth init, and the first start', () => {
   test('write settings and secrets that only the owner can read, and replace nothing', async (t) => {
     const cwd = temporaryFolder(t)
 
-    const first = await plinth(['init', '--json'], { cwd })
+    const first = await plinth([...INIT, '--json'], { cwd })
     const key = readFileSync(join(cwd, 'secrets/identity-master-key'), 'utf8')
-    const again = await plinth(['init'], { cwd })
+    const again = await plinth(INIT, { cwd })
 
     assert.equal(first.code, 0, first.stderr)
     assert.deepEqual(JSON.parse(first.stdout).written.toSorted(), [
@@ -41,21 +43,42 @@ describe('plinth init, and the first start', () => {
     ['--url', 'https://app.example\\'],
     ['--url', 'https://app.example\nSUITE_PORT=1'],
     ['--data', '/var/lib/my plinth'],
+    ['--admin-email', 'admin@localhost'],
+    ['--admin-email', 'admin@mail.localhost'],
+    ['--admin-email', 'admin'],
+    ['--admin-email', 'admin@app.example\nSUITE_PORT=1'],
+    ['--admin-email', "o'hara@app.example"],
   ])
     test(`refuse ${JSON.stringify(words.join(' '))}, which start would not accept, writing nothing`, async (t) => {
       const cwd = temporaryFolder(t)
 
-      const { code } = await plinthHere(['init', ...words], { cwd })
+      const { code } = await plinthHere([...INIT, ...words], { cwd })
 
       assert.equal(code, 64)
       assert.deepEqual(readdirSync(cwd), [])
     })
 
+  test('ask for the address of the first administrator, and write it', async (t) => {
+    const cwd = temporaryFolder(t)
+
+    const without = await plinthHere(['init'], { cwd })
+    const entries = readdirSync(cwd)
+    const given = await plinthHere(INIT, { cwd })
+
+    assert.equal(without.code, 64)
+    assert.match(without.stderr, /--admin-email ada@example\.com/)
+    assert.deepEqual(entries, [])
+    assert.equal(given.code, 0, given.stderr)
+    const settings = readFileSync(join(cwd, '.env'), 'utf8')
+    for (const service of ['IDENTITY', 'STORAGE_FULL'])
+      assert.ok(settings.includes(`\n${service}_ADMIN_EMAIL=ada@example.com\n`))
+  })
+
   test('with --data, later commands in that folder find the data there', async (t) => {
     const cwd = temporaryFolder(t)
     const words = ['keys', 'create', 'shop', '--service', 'payments', '--scope', 'payments:read']
 
-    await plinthHere(['init', '--data', 'lib'], { cwd })
+    await plinthHere([...INIT, '--data', 'lib'], { cwd })
     const created = await plinthHere(words, { cwd })
 
     assert.equal(created.code, 0, created.stderr)
@@ -71,21 +94,21 @@ describe('plinth init, and the first start', () => {
   }, async (t) => {
     const cwd = temporaryFolder(t)
     // In blocks of 512 bytes: enough for every secret, too little for .env.
-    const script = `ulimit -f 1 && exec "$0" ${join(import.meta.dirname, '../main.js')} init`
+    const script = `ulimit -f 1 && exec "$0" ${join(import.meta.dirname, '../main.js')} ${INIT.join(' ')}`
 
     const failed = spawnSync('sh', ['-c', script, process.execPath], { cwd, encoding: 'utf8' })
 
     assert.equal(failed.status, 73, failed.stderr)
     assert.match(failed.stderr, /^Cannot write \.env: /)
     assert.deepEqual(readdirSync(cwd), ['secrets'])
-    assert.equal((await plinthHere(['init'], { cwd })).code, 0)
+    assert.equal((await plinthHere(INIT, { cwd })).code, 0)
   })
 
   test('exit 73 where nothing can be written', async (t) => {
     const cwd = temporaryFolder(t)
     writeFileSync(join(cwd, 'secrets'), '')
 
-    const { code, stderr } = await plinth(['init'], { cwd })
+    const { code, stderr } = await plinth(INIT, { cwd })
 
     assert.equal(code, 73)
     assert.match(stderr, /^Cannot write secrets: /)
@@ -94,7 +117,7 @@ describe('plinth init, and the first start', () => {
   test('start and health work with them, and the first password of the administrator stays', async (t) => {
     const folder = temporaryFolder(t)
     const env = await freePortSettings()
-    await plinth(['init', '--url', 'https://app.example'], { cwd: folder })
+    await plinth([...INIT, '--url', 'https://app.example'], { cwd: folder })
     const password = readFileSync(join(folder, 'secrets/admin-password'), 'utf8').trim()
     const signIn = (secret: string) =>
       apiFor(`http://localhost:${env.IDENTITY_PORT}`).post('/api/auth/login', {

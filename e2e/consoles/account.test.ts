@@ -633,4 +633,32 @@ describe('the account pages', { skip }, () => {
     await kept.getByRole('button', { name: 'Keep the account' }).click()
     await kept.getByRole('heading', { name: 'Your account is kept' }).waitFor()
   })
+
+  test('the console of an administrator asks who it is before it makes a key', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(identity))
+    await signInDemo(page, 'admin')
+    await goTo(page, 'keys')
+    database.exec(`update sessions set authenticated_at = '2020-01-01T00:00:00.000Z'`)
+    const make = async (name: string) => {
+      await page.getByLabel('Name').fill(name)
+      await page.getByRole('button', { name: 'Make a key' }).click()
+      await page.getByRole('heading', { name: 'Is it still you?' }).waitFor()
+    }
+    const dialog = page.getByRole('dialog', { name: 'Is it still you?' })
+
+    await make('refused')
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText('Try again, and confirm that it is you.').waitFor()
+    await make('shop')
+    await dialog.getByLabel('Password').fill('wrong')
+    await dialog.getByRole('button', { name: 'Continue' }).click()
+    await dialog.getByText('is not the current password').waitFor()
+    await dialog.getByLabel('Password').fill('password123123')
+    await dialog.getByRole('button', { name: 'Continue' }).click()
+
+    await page.getByText('it is not shown again').waitFor()
+    await dialog.waitFor({ state: 'hidden' })
+    assert.equal(await page.getByRole('cell', { name: 'refused' }).count(), 0)
+  })
 })

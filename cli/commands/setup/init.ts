@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { isLocalAddress } from '@plinth/kit'
 import { type Command, CommandError, EXIT } from '../../command.ts'
 
 const SECRETS = {
@@ -20,17 +21,24 @@ export const init: Command = {
       value: 'https://app.example',
       help: 'the public address; the services are below it, at /identity and so on',
     },
+    'admin-email': {
+      type: 'string',
+      value: 'ada@example.com',
+      help: 'required: the address of the first administrator, for a forgotten password',
+    },
   },
   run: async ({ text }) => {
     const url = publicUrl(text('url'))
     const data = dataFolder(text('data'))
+    const adminEmail = addressOfAdministrator(text('admin-email'))
     // Write .env last, in one piece, so that an interrupted run can be repeated.
     if (await isThere('.env')) throw alreadyThere('.env')
     await mkdir('secrets', { recursive: true, mode: 0o700 }).catch(cannotWrite('secrets'))
     const written: string[] = []
     for (const [name, secret] of Object.entries(SECRETS))
       if (await writeNew(join('secrets', name), `${secret()}\n`)) written.push(`secrets/${name}`)
-    if (!(await writeNew('.env', settingsFor(url, data)))) throw alreadyThere('.env')
+    if (!(await writeNew('.env', settingsFor({ url, data, adminEmail }))))
+      throw alreadyThere('.env')
     written.push('.env')
     return {
       text: [
@@ -62,6 +70,22 @@ function publicUrl(text: string | undefined): string | undefined {
 function dataFolder(text: string | undefined): string | undefined {
   if (text === undefined || !NEEDS_QUOTES.test(text)) return text && resolve(text)
   throw new CommandError(EXIT.usage, `--data ${text}: expected a folder such as /var/lib/plinth.`)
+}
+
+/** Not at localhost: others on this machine could read a mail that resets the password. */
+function addressOfAdministrator(text: string | undefined): string {
+  const example = 'such as --admin-email ada@example.com'
+  if (text === undefined)
+    throw new CommandError(
+      EXIT.usage,
+      `The first administrator needs an address, for a forgotten password: give one, ${example}.`,
+    )
+  const isAddress = /^[^\s@]+@[^\s@]+$/.test(text) && !NEEDS_QUOTES.test(text)
+  if (isAddress && !isLocalAddress(text)) return text
+  throw new CommandError(
+    EXIT.usage,
+    `--admin-email ${text}: expected an address that mail reaches, ${example}.`,
+  )
 }
 
 /** Never replaces an existing file: a lost key means lost data. */
@@ -102,7 +126,9 @@ function alreadyThere(file: string): CommandError {
   return new CommandError(EXIT.cannotCreate, `${file} already exists; nothing was changed.`)
 }
 
-function settingsFor(url: string | undefined, data: string | undefined): string {
+type Chosen = { url: string | undefined; data: string | undefined; adminEmail: string }
+
+function settingsFor({ url, data, adminEmail }: Chosen): string {
   return `# Written by "plinth init". .env.example lists every setting with its default.
 NODE_ENV=production
 ${data === undefined ? '' : `SUITE_DATA=${data}\n`}
@@ -113,8 +139,10 @@ STORAGE_KEY_API_KEY_FILE=secrets/storage-key-api-key
 
 # Created at the first start, ignored afterwards.
 IDENTITY_ADMIN_USERNAME=admin
+IDENTITY_ADMIN_EMAIL=${adminEmail}
 IDENTITY_ADMIN_PASSWORD_FILE=secrets/admin-password
 STORAGE_FULL_ADMIN_USERNAME=admin
+STORAGE_FULL_ADMIN_EMAIL=${adminEmail}
 STORAGE_FULL_ADMIN_PASSWORD_FILE=secrets/admin-password
 
 # Who may call payments: keys, issuer or open. It answers 503 until both provider keys are set.

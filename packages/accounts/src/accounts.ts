@@ -167,7 +167,14 @@ export type AccountSettings = {
   keyRotationDays: number
 }
 
-export type FirstAdmin = { setting: string; username: string; email: string; password: string }
+export type FirstAdmin = {
+  setting: string
+  username: string
+  email: string
+  password: string
+  /** In production a reset of the password must reach the administrator, and no other reader. */
+  mustBeMailable: boolean
+}
 
 type Host = {
   name: string
@@ -228,10 +235,11 @@ function firstAdmin(settings: Settings, prefix: string): FirstAdmin | undefined 
   const setting = `${prefix}ADMIN_USERNAME`
   const username = settings.optional(setting)
   const password = settings.raw(`${prefix}ADMIN_PASSWORD`)
-  const email = settings.text(`${prefix}ADMIN_EMAIL`, `${username}@localhost`)
+  const { production } = settings
+  const email = settings.text(`${prefix}ADMIN_EMAIL`, production ? '' : `${username}@localhost`)
   if (username === undefined) return undefined
   if (!password) settings.required(`${prefix}ADMIN_PASSWORD`, '$(openssl rand -base64 24)')
-  return { setting, username, email, password: password ?? '' }
+  return { setting, username, email, password: password ?? '', mustBeMailable: production }
 }
 
 /** Sessions as their user and administrators see them. */

@@ -3,6 +3,7 @@ import {
   faultsOf,
   type Guard,
   inTransaction,
+  isLocalAddress,
   isUniqueViolation,
   type Job,
   jwksRoutes,
@@ -81,7 +82,7 @@ export async function mountAccounts<T extends AccountTables>(
     measureAccounts(server, accounts)
     const known = callers?.(accounts)
     const guard = accountGuard(accounts, keys, known)
-    userRoutes(server, accounts, guard, recent?.(accounts))
+    userRoutes(server, accounts, guard, ...(recent ? [recent(accounts)] : []))
     sessionRoutes(server, accounts, guard)
     auditRoutes(server, accounts, guard)
     jwksRoutes(server, accounts.signingKeys)
@@ -196,6 +197,8 @@ async function prepareFirstAdmin(accounts: Accounts, { log }: Server): Promise<v
   if ((await lockEnabledAdmins(accounts.db)).length > 0)
     return log.info(`an administrator exists: ${setting} is ignored`)
   const faults = faultsOf(registrationBody(accounts.settings.passwordMinLength), admin)
+  if (admin.mustBeMailable && isLocalAddress(admin.email))
+    faults.push('email: must be an address that mail reaches, not one at localhost')
   if (faults.length > 0) throw refused(admin, faults)
   try {
     const roles = [ADMIN_ROLE, USER_ROLE]
@@ -222,13 +225,14 @@ const EXAMPLES: Record<string, string> = {
   password: '$(openssl rand -base64 24)',
 }
 
-function refused({ setting }: FirstAdmin, faults: string[]): SettingsError {
+function refused({ setting, email }: FirstAdmin, faults: string[]): SettingsError {
   return new SettingsError(
     faults.map((fault) => {
       const [field = '', ...rest] = fault.split(': ')
       const name = setting.replace(/USERNAME$/, field.toUpperCase())
       const expected = `It ${rest.join(': ')}.`
-      return { name, found: '(set)', expected, example: EXAMPLES[field] ?? '' }
+      const found = field === 'email' && email === '' ? '(not set)' : '(set)'
+      return { name, found, expected, example: EXAMPLES[field] ?? '' }
     }),
   )
 }

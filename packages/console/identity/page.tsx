@@ -9,6 +9,7 @@ import { MailPage } from './mail/mail-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
 import { OwnDataCard } from './own-data-card.tsx'
 import { PasskeysPage } from './passkeys/passkeys-page.tsx'
+import { ProveDialog } from './prove-dialog.tsx'
 import { SecurityPage } from './security-page.tsx'
 import { session } from './session.ts'
 
@@ -19,7 +20,12 @@ const EVENTS =
 
 startConsole({
   title: 'Identity',
-  sessionBar: <SessionBar session={session} signInPath="session" />,
+  sessionBar: (
+    <>
+      <SessionBar session={session} signInPath="session" />
+      <ProveDialog />
+    </>
+  ),
   actions: () => [
     ...signInActions(session),
     { title: 'Refresh the token pair', run: session.refresh },

@@ -9,6 +9,7 @@ import { Card, Notice, Page } from '../shared/components/page.tsx'
 import { Loaded, Refusal, Success } from '../shared/components/reply.tsx'
 import { Step, Steps } from '../shared/components/steps.tsx'
 import { dateText } from '../shared/wording.ts'
+import { PROOF, reauthenticate } from './prove-dialog.tsx'
 import { session } from './session.ts'
 
 type Security = { emailVerified: boolean; secondFactor: boolean; enrolledAt: string | null }
@@ -228,23 +229,15 @@ function EmailCard() {
 }
 
 function ReauthenticateCard() {
-  const prove = useAction((values: Values) => api.post('/api/auth/reauthenticate', values))
+  const prove = useAction(reauthenticate)
   return (
     <Card
       title="Confirm that it is you"
-      about="If the operator requires it, changes here and to passkeys need this every ten minutes."
+      about="If the operator requires it, changes to accounts, keys and endpoints need this every ten minutes."
     >
       <Form
         label="Confirm that it is you"
-        fields={[
-          {
-            label: 'Password',
-            name: 'password',
-            type: 'password',
-            autocomplete: 'current-password',
-          },
-          { ...CODE, optional: true, hint: 'If there is a second factor.' },
-        ]}
+        fields={PROOF}
         action={prove}
         send="Confirm"
         round={prove.successes}

@@ -57,6 +57,8 @@ export type EventGuards = {
   write: Guard
   /** For secrets and test events. */
   admin: Guard
+  /** Further guards for requests that change where events go, or return a secret. */
+  recent?: Guard[]
   /** Replies of endpoints may reveal details of the systems behind them. */
   seesReplies(caller: Caller): boolean
 }

@@ -53,7 +53,7 @@ export const EVENT_SCOPES = ['events:read', 'webhooks:write']
 const ADMIN_ROLE = 'ROLE_ADMIN'
 
 /** Admits service keys and administrators; only keys in a service without administrators. */
-export function eventGuards(keys: KeyGuard, admin?: Guard): EventGuards {
+export function eventGuards(keys: KeyGuard, admin?: Guard, ...recent: Guard[]): EventGuards {
   const by = (scope: string) => (admin ? keys.or(scope, admin) : keys.scope(scope))
   const mayWrite = (caller: Caller) =>
     (caller as Partial<KeyCaller>).scopes?.includes('webhooks:write') ?? false
@@ -61,6 +61,7 @@ export function eventGuards(keys: KeyGuard, admin?: Guard): EventGuards {
     read: by('events:read'),
     write: by('webhooks:write'),
     admin: admin ?? by('webhooks:write'),
+    recent,
     seesReplies: admin ? ({ roles }) => roles.includes(ADMIN_ROLE) : mayWrite,
   }
 }

@@ -163,6 +163,7 @@ export {
   guardAgent,
   http,
   https,
+  isLocalAddress,
   isLoopback,
   networkMatcher,
 } from './runtime/networks.ts'

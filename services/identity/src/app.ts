@@ -145,7 +145,7 @@ export async function createIdentity(
     settings: config.events,
     masterKey: config.accounts.masterKey,
     catalogue: EVENTS,
-    guards: eventGuards(keyGuard, guard.role(ADMIN_ROLE)),
+    guards: eventGuards(keyGuard, guard.role(ADMIN_ROLE), guards.recent),
     record: recordEndpoints(outbox, config.publicUrl),
   })
   const oauth = openOAuth(accounts, keys)
@@ -172,7 +172,7 @@ function mountRecovery(server: Server, parts: Mounted, guards: Guards): void {
   server.onClose(delivery.stop)
   server.onClose(startRecoverySweep(recovery, server).stop)
   server.onClose(startErasure(recovery, server).stop)
-  recoveryRoutes(server, recovery, guards.guard)
+  recoveryRoutes(server, recovery, guards)
   emailRoutes(server, recovery, guards)
   lifecycleRoutes(server, recovery, guards)
   exportRoutes(server, recovery, guards)

@@ -563,7 +563,7 @@ for (const engine of engines) {
         assert.equal((await remove(api, '/api/users/me', token)).status, 202)
 
       const { text } = await mailTo(kept.api, ALICE.email, 'account-erased')
-      assert.match(text, /^Hello alice,\n\nYour account and everything in it were erased/)
+      assert.match(text, /^Hello,\n\nYour account and everything in it were erased/)
       const received = await until(
         async () => smtp.received.filter(({ source }) => /Subject: .*erased/.test(source)),
         ({ length }) => length > 0,

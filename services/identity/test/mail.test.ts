@@ -101,7 +101,7 @@ for (const engine of engines) {
       assert.equal(auto, 'auto-generated')
       assert.match(id ?? '', /^<[0-9a-f-]{36}@localhost>$/)
       const text = textOf(mail)
-      assert.match(text, /^Hello <b>eve & "co"<\/b>,$/m)
+      assert.match(text, /^Hello,$/m)
       assert.match(text, /^\d{4}-\d{4}$/m)
       assert.match(text, /or at http:\/\/localhost:\d+\/account\/#verify:$/m)
       assert.match(text, /with Firefox on Linux\.$/m)
@@ -110,8 +110,7 @@ for (const engine of engines) {
       for (const { source } of [mail, other]) assert.doesNotMatch(source, /555-0100/)
       // Quoted-printable breaks long lines.
       const html = (mail.source.split('text/html')[1] ?? '').replaceAll('=\r\n', '')
-      assert.match(html, /&lt;b&gt;eve &amp;/)
-      assert.doesNotMatch(html, /<b>eve|<img|<script/)
+      assert.doesNotMatch(html, /eve|<img|<script/)
       assert.equal((await api.get('/api/dev/mail')).status, 404)
     })
 
@@ -130,8 +129,8 @@ for (const engine of engines) {
       const german = await mailAbout(smtp, 'admin@example.com', '')
       const spanish = await mailAbout(smtp, 'user@example.com', '')
 
-      assert.match(textOf(german), /Hallo admin,/)
-      assert.match(textOf(spanish), /Hola, user:/)
+      assert.match(textOf(german), /Hallo,/)
+      assert.match(textOf(spanish), /Hola:/)
       // A screen reader chooses its voice by it. Quoted-printable encodes the equals sign.
       assert.match(german.source, /<html lang=3D"de">/)
       assert.match(spanish.source, /<html lang=3D"es">/)
@@ -146,7 +145,7 @@ for (const engine of engines) {
       const mail = await mailAbout(smtp, ALICE.email, 'News')
 
       assert.equal(headersOf(mail).subject, 'News of Example')
-      assert.match(textOf(mail), /^Dear alice$/m)
+      assert.match(textOf(mail), /^Dear$/m)
       const { body } = await api.get('/api/mail/templates', { token: await adminToken(api) })
       const preview = body.find(({ kind }: { kind: string }) => kind === 'password-changed')
       assert.equal(preview.subject, 'News of Example')

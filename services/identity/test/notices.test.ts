@@ -277,7 +277,7 @@ for (const engine of engines)
       const textOf = async (kind: string) => (await mailTo(api, eva.email, kind)).text
       const { body: user } = await api.post('/api/auth/register', eva, german)
       // Read now: a disabled account is no longer sent this mail.
-      assert.match(await textOf('verify-email'), /^Hallo eva,/)
+      assert.match(await textOf('verify-email'), /^Hallo,/)
       const { body: pair } = await api.post('/api/auth/login', eva)
       const { accessToken: token, refreshToken } = pair
 
@@ -288,9 +288,9 @@ for (const engine of engines)
       const admin = { token: await adminToken(api), ...spanish }
       await api.patch(`/api/users/${user.id}`, { enabled: false }, admin)
 
-      assert.match(await textOf('password-changed'), /^Hola, eva:/)
-      assert.match(await textOf('session-replayed'), /^Hello eva,/)
-      assert.match(await textOf('account-disabled'), /^Hello eva,/)
+      assert.match(await textOf('password-changed'), /^Hola:/)
+      assert.match(await textOf('session-replayed'), /^Hello,/)
+      assert.match(await textOf('account-disabled'), /^Hello,/)
     })
 
     test('let the owner of an address who did not register disable the account', async () => {

@@ -61,7 +61,8 @@ export function userRoutes(
   server: Server,
   accounts: Accounts,
   guard: AccountGuard,
-  recent?: Guard,
+  /** Further guards for changes to an account. */
+  ...recent: Guard[]
 ): void {
   const { passwordMinLength } = accounts.settings
   const { confirmation } = accounts
@@ -104,7 +105,7 @@ export function userRoutes(
 
   server.post('/api/users/me/password', {
     bodyLimit: CREDENTIALS_BODY_BYTES,
-    onRequest: [guard.caller, ...(recent ? [recent] : [])],
+    onRequest: [guard.caller, ...recent],
     schema: {
       operationId: 'changePassword',
       summary: 'Change your password; ends your other sessions',
@@ -117,10 +118,15 @@ export function userRoutes(
       changeOwnPassword(accounts, request.caller, request.body, originOf(request)),
   })
 
-  administrationRoutes(server, accounts, guard)
+  administrationRoutes(server, accounts, guard, recent)
 }
 
-function administrationRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
+function administrationRoutes(
+  server: Server,
+  accounts: Accounts,
+  guard: AccountGuard,
+  recent: Guard[],
+): void {
   server.get('/api/users', {
     onRequest: guard.role(ADMIN_ROLE, 'users:read'),
     schema: {
@@ -148,7 +154,7 @@ function administrationRoutes(server: Server, accounts: Accounts, guard: Account
   })
 
   server.patch('/api/users/:id', {
-    onRequest: guard.role(ADMIN_ROLE, 'users:write'),
+    onRequest: [guard.role(ADMIN_ROLE, 'users:write'), ...recent],
     schema: {
       operationId: 'updateUser',
       summary: 'Enable or disable a user, or set roles; takes effect at once',

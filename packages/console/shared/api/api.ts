@@ -39,10 +39,18 @@ type Credentials = {
   headers(): Record<string, string>
   /** Called once after a 401; true when the call should be retried. */
   renew?(): Promise<boolean>
+  /** Called when the service asks for a reauthentication; true when the call should be retried. */
+  prove?(): Promise<boolean>
 }
 
 export function createApi(credentials: Credentials) {
   async function send<Body = AnyBody>(call: Call): Promise<Reply<Body>> {
+    const reply = await renewing<Body>(call)
+    if (!asksForProof(reply) || !(await credentials.prove?.())) return reply
+    return exchange<Body>(call, credentials, send)
+  }
+
+  async function renewing<Body>(call: Call): Promise<Reply<Body>> {
     const reply = await exchange<Body>(call, credentials, send)
     if (reply.status !== 401 || call.open || call.once) return reply
     if (!(await credentials.renew?.())) return reply
@@ -64,6 +72,10 @@ export function createApi(credentials: Credentials) {
     delete: <Body = AnyBody>(path: string, rest: Partial<Call> = {}) =>
       send<Body>({ method: 'DELETE', path, ...rest }),
   }
+}
+
+export function asksForProof({ status, body }: Reply): boolean {
+  return status === 403 && body?.code === 'REAUTHENTICATION_REQUIRED'
 }
 
 async function exchange<Body>(

@@ -1,7 +1,7 @@
 import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
-import type { Reply } from '../api/api.ts'
+import { asksForProof, type Reply } from '../api/api.ts'
 import { CopyButton } from './code.tsx'
 import { Notice, Skeleton } from './page.tsx'
 
@@ -59,7 +59,9 @@ function problemOf(reply: Reply): ProblemBody {
   return reply.body ?? {}
 }
 
-function adviceFor({ status, headers }: Reply): string | undefined {
+function adviceFor(reply: Reply): string | undefined {
+  const { status, headers } = reply
+  if (asksForProof(reply)) return 'Try again, and confirm that it is you.'
   if (status === 0) return 'Check that it is running, then try again.'
   if (status === 401) return 'Sign in, refresh the session or give a fresh token, then try again.'
   if (status === 403) return 'This account is not allowed to do that.'

@@ -101,7 +101,7 @@ const tags = ['Events']
 /** Webhook endpoints: the addresses that events are sent to. */
 export function endpointRoutes(server: Server, events: Events, guards: EventGuards): void {
   server.post('/api/webhooks/endpoints', {
-    onRequest: guards.write,
+    onRequest: [guards.write, ...(guards.recent ?? [])],
     schema: {
       operationId: 'createWebhookEndpoint',
       summary: 'Create a webhook endpoint; it gets a ping',
@@ -149,7 +149,7 @@ export function endpointRoutes(server: Server, events: Events, guards: EventGuar
 function changeRoutes(server: Server, events: Events, guards: EventGuards): void {
   const problems = [endpointMissing]
   server.patch('/api/webhooks/endpoints/:id', {
-    onRequest: guards.write,
+    onRequest: [guards.write, ...(guards.recent ?? [])],
     schema: {
       operationId: 'changeWebhookEndpoint',
       summary: 'Change an endpoint, pause it, or make it active again',
@@ -163,7 +163,7 @@ function changeRoutes(server: Server, events: Events, guards: EventGuards): void
   })
 
   server.delete('/api/webhooks/endpoints/:id', {
-    onRequest: guards.write,
+    onRequest: [guards.write, ...(guards.recent ?? [])],
     schema: {
       operationId: 'deleteWebhookEndpoint',
       summary: 'Delete an endpoint',
@@ -176,11 +176,11 @@ function changeRoutes(server: Server, events: Events, guards: EventGuards): void
   })
 }
 
-function secretRoutes(server: Server, events: Events, { admin }: EventGuards): void {
+function secretRoutes(server: Server, events: Events, { admin, recent = [] }: EventGuards): void {
   const params = EndpointParams
   const problems = [endpointMissing, secretsNotConfigured]
   server.get('/api/webhooks/endpoints/:id/secret', {
-    onRequest: admin,
+    onRequest: [admin, ...recent],
     schema: {
       operationId: 'webhookSecret',
       summary: 'The secret of an endpoint; the audit says who read it',
@@ -195,7 +195,7 @@ function secretRoutes(server: Server, events: Events, { admin }: EventGuards): v
   })
 
   server.post('/api/webhooks/endpoints/:id/rotate-secret', {
-    onRequest: admin,
+    onRequest: [admin, ...recent],
     schema: {
       operationId: 'rotateWebhookSecret',
       summary: 'Rotate the secret; the old one also signs for another day',

@@ -49,6 +49,12 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK_NAME.test(isIP(host) === 6 ? `[${host}]` : host)
 }
 
+/** Whether an e-mail address is on this machine, where someone else may read its mail. */
+export function isLocalAddress(email: string): boolean {
+  const domain = hostName(email.slice(email.lastIndexOf('@') + 1))
+  return isLoopback(domain) || domain.endsWith('.localhost')
+}
+
 /** The name in a `Host` header, without the port. */
 export function hostName(host: string): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()

@@ -197,10 +197,11 @@ export function deleteOldMails(db: Db<IdentityTables>, before: Date, signal: Abo
 
 /** Enabled ones only. */
 export async function listAdministrators(db: Db<IdentityTables>) {
-  return db
+  const rows = await db
     .selectFrom('users')
-    .select(['id', 'username', 'email'])
+    .select(['id', 'username', 'email', 'verified'])
     .where('admin', '=', 1)
     .where('enabled', '=', 1)
     .execute()
+  return rows.map((row) => ({ ...row, verified: row.verified === 1 }))
 }

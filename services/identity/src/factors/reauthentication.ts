@@ -102,11 +102,14 @@ async function stampSession(
   return 'passed'
 }
 
-/** Runs after the caller's guard: a session stolen an hour ago must not be able to change the account. */
+/**
+ * Runs after the caller's guard: a session stolen an hour ago must not be able to change the account. A
+ * service key has no session to be old.
+ */
 export function recentGuard({ reauthenticate: asked }: { reauthenticate: boolean }) {
   return (accounts: Accounts): Guard =>
     guarding({ schemes: {}, problems: [reauthenticationRequired] }, async ({ caller }) => {
-      if (!asked) return
+      if (!asked || caller.sessionId === '') return
       const proved = await findAuthentication(accounts.db, Number(caller.sessionId))
       const user = await requireUser(accounts, Number(caller.userId))
       const since = secondsAfter(accounts.clock(), -RECENT_SECONDS)

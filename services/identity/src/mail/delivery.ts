@@ -21,8 +21,8 @@ import {
 } from '../database/mail.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import { type Details, LAST_MAIL, type MailKind } from './messages.ts'
-import { type Outbox, renderStored, sealDetails } from './outbox.ts'
-import { recipientOf } from './recipient.ts'
+import { type Outbox, type Reader, renderStored, sealDetails } from './outbox.ts'
+import { recipientFor } from './recipient.ts'
 import { type Delivered, openTransport, type Transport } from './transport.ts'
 
 /**
@@ -32,7 +32,7 @@ import { type Delivered, openTransport, type Transport } from './transport.ts'
 export type Prepare = (db: Db<IdentityTables>, mail: Mail) => Promise<Prepared | undefined>
 
 /** `userId` is for the export and the erasure; `null` if the mail belongs to no user. */
-type Prepared = { kind: MailKind; userId: number | null; details: Details }
+type Prepared = { kind: MailKind; userId: number | null; details: Details; reader?: Reader }
 
 /** The reply that promised the mail goes out first. */
 const SOON_MS = 50
@@ -147,7 +147,7 @@ async function deliver(
   claimed: Mail,
 ): Promise<void> {
   const expired = claimed.expiresAt <= outbox.clock().toISOString()
-  const to = recipientOf(claimed.address)
+  const to = recipientFor(outbox.settings, claimed.address)
   if (expired || !to)
     return finish(outbox, claimed, {
       state: 'dropped',
@@ -193,7 +193,7 @@ async function prepareOnce(
       return undefined
     }
     const { kind, userId } = prepared
-    const details = sealDetails(outbox, mail.id, prepared.details)
+    const details = sealDetails(outbox, mail, prepared)
     await savePrepared(db, { id: mail.id, kind, userId, details })
     return { ...mail, kind, userId, details, prepared: 1 }
   })

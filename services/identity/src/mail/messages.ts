@@ -98,7 +98,20 @@ function htmlOf(paragraph: string, details: Details): string {
 }
 
 function fill(text: string, details: Details): string {
-  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => details[name] ?? '')
+  return withoutNames(text, details).replaceAll(
+    /\{(\w+)\}/g,
+    (_, name: string) => details[name] ?? '',
+  )
+}
+
+const OPTIONAL = /\[([^[\]]*\{(username|newEmail)\}[^[\]]*)\]/g
+const BARE = /,?\s*\{(username|newEmail)\}/g
+
+/** Where a name must not be shown, the text in brackets around it is left out; so is one without brackets. */
+function withoutNames(text: string, details: Details): string {
+  return text
+    .replaceAll(OPTIONAL, (_, inside: string, name: string) => (details[name] ? inside : ''))
+    .replaceAll(BARE, (whole: string, name: string) => (details[name] ? whole : ''))
 }
 
 /** By their token in the User-Agent. The first match counts, because most browsers also claim to be others. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type By, type Origin, recordEvent } from '@plinth/accounts'
+import { type By, type Origin, recordEvent, type User } from '@plinth/accounts'
 import {
   afterCommit,
   type Clock,
@@ -67,12 +67,16 @@ export function canSend({ settings }: Outbox): boolean {
   return settings.smtp !== undefined || settings.keepInOutbox
 }
 
+export type Reader = Pick<User, 'username' | 'email' | 'verified'>
+
 export type NewMail = {
   kind: MailKind
   to: string
   userId?: number
   /** If absent, they are decided before the first attempt, after the reply to the request. */
   details?: Details
+  /** The user whom the mail is about. */
+  reader?: Reader
   lifetimeSeconds: number
 }
 
@@ -83,7 +87,7 @@ export type NewMail = {
 export async function queueMail(
   outbox: Outbox,
   db: Db<IdentityTables>,
-  { kind, to, userId, details, lifetimeSeconds }: NewMail,
+  { kind, to, userId, details, reader, lifetimeSeconds }: NewMail,
   origin: Origin,
 ): Promise<void> {
   const now = outbox.clock()
@@ -94,7 +98,7 @@ export async function queueMail(
     address: to,
     userId: userId ?? null,
     language: languageFor(origin.languages, outbox.settings.language),
-    details: details ? sealDetails(outbox, id, details) : null,
+    details: details ? sealDetails(outbox, { id, address: to }, { details, reader }) : null,
     prepared: details ? 1 : 0,
     originAddress: origin.administrator ? ADMINISTRATOR : origin.address,
     userAgent: origin.administrator ? null : origin.userAgent,
@@ -121,17 +125,25 @@ export async function mailAdministrators(
 ): Promise<void> {
   if (!canSend(outbox)) return
   const origin = { address: outbox.settings.appName, userAgent: null, requestId: null }
-  for (const { id: userId, email: to, username } of await listAdministrators(db))
-    await queueMail(
-      outbox,
-      db,
-      { kind, to, userId, details: { ...details, username }, lifetimeSeconds: WEEK_SECONDS },
-      origin,
-    )
+  for (const reader of await listAdministrators(db)) {
+    const mail = { kind, to: reader.email, userId: reader.id, details, reader }
+    await queueMail(outbox, db, { ...mail, lifetimeSeconds: WEEK_SECONDS }, origin)
+  }
 }
 
-export function sealDetails({ key }: Outbox, id: string, details: Details): string {
-  return sealText(key, JSON.stringify(details), `mail ${id}`)
+/**
+ * Adds the reader's name. Anyone can register a stranger's address: a mail to one that is not verified contains
+ * nothing that the user of the account has chosen, or strangers could send their own words and links in our mails.
+ */
+export function sealDetails(
+  { key }: Outbox,
+  { id, address }: { id: string; address: string },
+  { details, reader }: { details: Details; reader?: Reader | undefined },
+): string {
+  const { newEmail: _, ...ours } = details
+  const isVerified = reader?.verified && reader.email === address
+  const shown = isVerified ? { ...details, username: reader.username } : ours
+  return sealText(key, JSON.stringify(shown), `mail ${id}`)
 }
 
 /**

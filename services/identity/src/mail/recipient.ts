@@ -1,4 +1,5 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
+import { isLocalAddress } from '@plinth/kit'
 
 // Stricter than the rule for registration. Quotes, commas and brackets in an address have made mail
 // libraries send to the wrong recipient, or to several.
@@ -22,4 +23,12 @@ export function recipientOf(address: string): string | undefined {
 
 export function isMailable(address: string): boolean {
   return recipientOf(address) !== undefined
+}
+
+/** Like `recipientOf`, for this service: in production no mail goes to this machine, where others may read it. */
+export function recipientFor(
+  { production }: { production: boolean },
+  address: string,
+): string | undefined {
+  return production && isLocalAddress(address) ? undefined : recipientOf(address)
 }

@@ -18,6 +18,7 @@ export const LANGUAGES = ['en', 'de', 'es'] as const
 export type Language = (typeof LANGUAGES)[number]
 
 export type MailSettings = {
+  production: boolean
   /** `undefined` when nothing is sent. */
   smtp: SmtpSettings | undefined
   /** In development without SMTP, mails stay in the outbox, where the console shows them. */
@@ -43,6 +44,7 @@ export function mailSettings(
   const onThisMachine = !settings.production && isLoopback(host.host)
   const language = settings.choice('IDENTITY_MAIL_LANGUAGE', LANGUAGES, 'en')
   return {
+    production: settings.production,
     smtp,
     keepInOutbox: smtp === undefined && keepsMails(settings, onThisMachine),
     from: sender(settings, smtp !== undefined, host.publicUrl),

@@ -172,14 +172,13 @@ export async function queueNotice(
   const { remaining } = await unusedRecoveryCodes(db, user.id)
   const factor = mail === 'second-factor-removal' ? await findFactor(db, user.id) : undefined
   const details = {
-    username: user.username,
     remaining: String(remaining),
     date: factor?.removesAt ?? '',
     link: WITHOUT_ALARM.includes(mail)
       ? `${publicUrl}/account/#forgot`
       : await alarmLink(outbox, db, { user, publicUrl }),
   }
-  await queueMail(outbox, db, { kind: mail, ...to, details, lifetimeSeconds }, origin)
+  await queueMail(outbox, db, { kind: mail, ...to, details, reader: user, lifetimeSeconds }, origin)
 }
 
 async function alarmLink(

@@ -16,7 +16,7 @@ import { type Db, hashOpaqueToken, type Logger } from '@plinth/kit'
 import type { IdentityTables } from '../database/tables.ts'
 import type { Factors } from '../factors/second-factor.ts'
 import { type Outbox, queueMail, requireMail } from '../mail/outbox.ts'
-import { isMailable } from '../mail/recipient.ts'
+import { recipientFor } from '../mail/recipient.ts'
 import { LIFETIME_SECONDS } from './one-time-tokens.ts'
 import { accountDisabled, addressNotMailable } from './problems.ts'
 
@@ -57,10 +57,10 @@ export function accountLink(
 }
 
 /** Tells an administrator why no mail could be sent. */
-export function requireReachable({ deletion, enabled, email }: User): void {
+export function requireReachable({ settings }: Outbox, { deletion, enabled, email }: User): void {
   if (deletion) throw deletionPending()
   if (!enabled) throw accountDisabled()
-  if (!isMailable(email)) throw addressNotMailable()
+  if (!recipientFor(settings, email)) throw addressNotMailable()
 }
 
 const HOUR = 3600

@@ -13,8 +13,14 @@ export type Credentials = { username?: string; password?: string }
 
 export type Session = ReturnType<typeof createSession>
 
+type Options = {
+  renewsItself: boolean
+  /** Asks the user to reauthenticate, for a call that requires it; false if the user does not. */
+  prove?(): Promise<boolean>
+}
+
 /** The sign-in state of one page. It exposes decoded values only, never a credential. */
-export function createSession({ renewsItself }: { renewsItself: boolean }) {
+export function createSession({ renewsItself, prove }: Options) {
   const decoded = signal<DecodedToken | undefined>(undefined)
   const expiry = signal(expiryOf(undefined))
   const automatic = signal(renewsItself)
@@ -29,7 +35,7 @@ export function createSession({ renewsItself }: { renewsItself: boolean }) {
   const expired = () =>
     claims.value && Math.min(expiry.value.access, claims.value.exp * 1000) <= Date.now()
   const renew = async () => Boolean(automatic.value && expired()) && vault.refresh()
-  const api: Api = createApi({ headers: () => bearer(vault.accessToken()), renew })
+  const api: Api = createApi({ headers: () => bearer(vault.accessToken()), renew, prove })
   const accounts = () => ({ base: accountsOf(neighbour.value) })
 
   function show(kept: Kept | undefined): void {

@@ -79,8 +79,8 @@ export function prepareEmailChange(recovery: Recovery): Prepare {
     if (!(await mayMail(recovery, db, mail))) return
     const owner = await findUserByEmail(inside.db, address)
     if (owner) {
-      const details = { username: owner.username, link: `${publicUrl}/account/#forgot` }
-      return { kind: 'email-taken', userId: owner.id, details }
+      const details = { link: `${publicUrl}/account/#forgot` }
+      return { kind: 'email-taken', userId: owner.id, details, reader: owner }
     }
     const old = { details: { from: user.email } }
     const token = await issueToken(
@@ -88,7 +88,6 @@ export function prepareEmailChange(recovery: Recovery): Prepare {
       { userId: user.id, kind: KIND, address, ...old },
     )
     const details = {
-      username: user.username,
       date: createdAt,
       code: token.code,
       link: accountLink(recovery, 'email', token.token),
@@ -150,12 +149,12 @@ async function offerUndo(
 ): Promise<void> {
   const { accounts, outbox } = recovery
   const { userId, address: newEmail } = token
-  const { username, email: from } = user
+  const { email: from } = user
   const now = accounts.clock()
-  const to = { to: from, userId, lifetimeSeconds: UNDO_SECONDS }
+  const to = { to: from, userId, reader: user, lifetimeSeconds: UNDO_SECONDS }
   const earlier = await findUnusedToken(db, { userId, kind: UNDO }, now)
   if (earlier) {
-    const details = { username, newEmail, date: earlier.expiresAt }
+    const details = { newEmail, date: earlier.expiresAt }
     return queueMail(outbox, db, { kind: 'email-changed-again', ...to, details }, origin)
   }
   const known = { proved: String(user.verified) }
@@ -165,7 +164,7 @@ async function offerUndo(
   )
   const expiresAt = secondsAfter(now, UNDO_SECONDS)
   await changeKind(db, userId, { from: 'not-me', to: 'not-me-before', now, expiresAt })
-  const details = { username, newEmail, link: accountLink(recovery, 'undo', undo.token) }
+  const details = { newEmail, link: accountLink(recovery, 'undo', undo.token) }
   await queueMail(outbox, db, { kind: 'email-changed', ...to, details }, origin)
 }
 

@@ -58,8 +58,8 @@ export function prepareReset(recovery: Recovery): Prepare {
     const tokenKind = LONG_LIVED.includes(kind) ? BY_ADMINISTRATOR : KIND
     const wanted = { userId: user.id, kind: tokenKind, address, expiresAt } as const
     const { code, token } = await issueToken({ accounts, db }, wanted)
-    const details = { username: user.username, code, link: accountLink(recovery, 'reset', token) }
-    return { kind: kind as MailKind, userId: user.id, details }
+    const details = { code, link: accountLink(recovery, 'reset', token) }
+    return { kind: kind as MailKind, userId: user.id, details, reader: user }
   }
 }
 
@@ -78,11 +78,11 @@ export async function resetByAdministrator(
   const { accounts, outbox, passkeys } = recovery
   requireMail(outbox)
   const user = await requireUser(accounts, userId)
-  requireReachable(user)
+  requireReachable(recovery.outbox, user)
   await resetPassword(withoutNotices(recovery), user, newOpaqueToken(), by, {
     ...(!keepPasskeys && { passkeys }),
     async admit(database, now) {
-      requireReachable(now)
+      requireReachable(recovery.outbox, now)
       const mail = {
         kind: keepPasskeys ? KEEPING_PASSKEYS : BY_ADMINISTRATOR,
         to: now.email,

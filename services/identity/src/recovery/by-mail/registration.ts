@@ -85,8 +85,8 @@ export function prepareRegistration(recovery: Recovery): Prepare {
     if (user || !isMailed) await deleteHeld(db, held.id)
     if (!isMailed) return
     if (!user) return registrationMail(recovery, db, held)
-    const details = { username: user.username, link: `${publicUrl}/account/#forgot` }
-    return { kind: 'already-registered', userId: user.id, details }
+    const details = { link: `${publicUrl}/account/#forgot` }
+    return { kind: 'already-registered', userId: user.id, details, reader: user }
   }
 }
 
@@ -103,9 +103,8 @@ export async function findRenewable(
 export async function registrationMail(recovery: Recovery, db: Db<IdentityTables>, held: Held) {
   const { token, code, hashes } = newSecrets(recovery.accounts, held.id)
   await saveSecrets(db, held, hashes)
-  const { username, createdAt: date } = held
   const link = accountLink(recovery, 'verify', token)
-  return { kind: KIND, userId: null, details: { username, date, code, link } } as const
+  return { kind: KIND, userId: null, details: { date: held.createdAt, code, link } } as const
 }
 
 /** What the page shows before its button is pressed. */

@@ -71,7 +71,7 @@ async function issueDetails(recovery: Recovery, db: Db<IdentityTables>, user: Us
   const wanted = { userId: user.id, kind: KIND, address: user.email } as const
   const { code, token } = await issueToken({ accounts, db }, wanted)
   const link = accountLink(recovery, 'verify', token)
-  return { username: user.username, date: user.createdAt, code, link }
+  return { date: user.createdAt, code, link }
 }
 
 /** Sends the mail again at once, without regard to the limits of an address. */
@@ -85,7 +85,7 @@ export async function resendByAdministrator(
   await inTransaction(db, async (inside) => {
     const user = await lockUser(within(accounts, inside).db, userId)
     if (!user) throw userUnknown()
-    requireReachable(user)
+    requireReachable(recovery.outbox, user)
     if (user.verified) throw emailVerified()
     const details = await issueDetails(recovery, inside, user)
     const lifetimeSeconds = LIFETIME_SECONDS[KIND]

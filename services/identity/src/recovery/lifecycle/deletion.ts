@@ -25,7 +25,7 @@ import { spendToken } from '../../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../../database/tables.ts'
 import { eraseUserData } from '../../database/user-data.repository.ts'
 import { LAST_MAIL } from '../../mail/messages.ts'
-import { canSend, type Outbox, queueMail } from '../../mail/outbox.ts'
+import { canSend, type Outbox, queueMail, type Reader } from '../../mail/outbox.ts'
 import { findToken, issueToken } from '../one-time-tokens.ts'
 import { tokenRejected } from '../problems.ts'
 import { accountLink, type Recovery } from '../recovery.ts'
@@ -60,17 +60,18 @@ export async function deleteOwnAccount(
       async admit(database) {
         await lockCaller(database, caller)
       },
-      async onScheduled(database, { email, username }, at) {
+      async onScheduled(database, reader, at) {
+        const { email, username } = reader
         const db = database as unknown as Db<IdentityTables>
         await revokeKeysMadeBy(keys, db, username, { actor: username, origin })
         if (!canSend(outbox) || graceDays === 0) return
         const undo = { userId, kind: 'deletion-undo', address: email, expiresAt: at } as const
         const { token } = await issueToken({ accounts, db }, undo)
         const link = accountLink(lifecycle, 'keep', token)
-        const details = { username, date: at, link }
+        const details = { date: at, link }
         const lifetimeSeconds = graceDays * DAY_SECONDS
-        const mail = { kind: 'deletion-requested', to: email, userId, details, lifetimeSeconds }
-        await queueMail(outbox, db, mail as Parameters<typeof queueMail>[2], origin)
+        const mail = { kind: 'deletion-requested', to: email, userId, details, reader } as const
+        await queueMail(outbox, db, { ...mail, lifetimeSeconds }, origin)
       },
     },
     { actor: caller.username, origin },
@@ -92,12 +93,14 @@ export async function deleteByAdministrator(
     {
       by: 'administrator',
       graceSeconds: graceDays * DAY_SECONDS,
-      async onScheduled(database, { email, username }, at) {
+      async onScheduled(database, reader, at) {
+        const { email, username } = reader
         const db = database as unknown as Db<IdentityTables>
         await revokeKeysMadeBy(keys, db, username, by)
         if (!canSend(outbox) || graceDays === 0) return
-        const details = { username, date: at }
-        const mail = { kind: 'deletion-by-administrator', to: email, userId, details } as const
+        const details = { date: at }
+        const kind = 'deletion-by-administrator'
+        const mail = { kind, to: email, userId, details, reader } as const
         await queueMail(outbox, db, { ...mail, lifetimeSeconds: DAY_SECONDS }, by.origin)
       },
     },
@@ -183,10 +186,10 @@ export async function eraseDue(
 async function queueLastMail(
   outbox: Outbox,
   db: Db<IdentityTables>,
-  { email: to, username }: { email: string; username: string },
+  reader: Reader,
 ): Promise<void> {
   if (!canSend(outbox)) return
   const origin = { address: outbox.settings.appName, userAgent: null, requestId: null }
-  const mail = { kind: LAST_MAIL, to, details: { username }, lifetimeSeconds: DAY_SECONDS } as const
-  await queueMail(outbox, db, mail, origin)
+  const mail = { kind: LAST_MAIL, to: reader.email, details: {}, reader } as const
+  await queueMail(outbox, db, { ...mail, lifetimeSeconds: DAY_SECONDS }, origin)
 }

@@ -34,15 +34,16 @@ export async function requestExport(
   await inTransaction(db, async (inside) => {
     await lockCaller(inside, caller)
     const user = await requireUser(within(accounts, inside), Number(caller.userId))
-    const { id: userId, email: to, username } = user
+    const { id: userId, email: to } = user
     if (!(await mayMail(recovery, inside, { kind: KIND, user, isDue: true, to, origin }))) return
     const { token } = await issueToken(
       { accounts, db: inside },
       { userId, kind: KIND, address: to },
     )
-    const details = { username, link: accountLink(recovery, 'export', token) }
+    const details = { link: accountLink(recovery, 'export', token) }
     const lifetimeSeconds = LIFETIME_SECONDS[KIND]
-    await queueMail(outbox, inside, { kind: KIND, to, userId, details, lifetimeSeconds }, origin)
+    const mail = { kind: KIND, to, userId, details, reader: user, lifetimeSeconds } as const
+    await queueMail(outbox, inside, mail, origin)
   })
 }
 

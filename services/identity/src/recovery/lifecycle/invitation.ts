@@ -1,7 +1,7 @@
 import { type By, normalName, registerUser, summaryOf } from '@plinth/accounts'
 import { newOpaqueToken, validationFailed } from '@plinth/kit'
 import { requireMail } from '../../mail/outbox.ts'
-import { isMailable } from '../../mail/recipient.ts'
+import { recipientFor } from '../../mail/recipient.ts'
 import type { Recovery } from '../recovery.ts'
 
 type NewUser = { username: string; email: string; roles?: string[] }
@@ -16,7 +16,8 @@ export async function inviteUser(
   { origin, ...by }: By,
 ) {
   requireMail(outbox)
-  if (!isMailable(normalName(email))) throw validationFailed(['email: no mail can be sent to it'])
+  if (!recipientFor(outbox.settings, normalName(email)))
+    throw validationFailed(['email: no mail can be sent to it'])
   const registration = { username, email, password: newOpaqueToken() }
   const registrar = { ...by, event: 'USER_CREATED', ...(roles && { roles }) }
   return summaryOf(await registerUser(accounts, registration, origin, registrar))

@@ -81,12 +81,16 @@ export function lifecycleRoutes(
   administrationRoutes(server, lifecycle, { guard, recent })
 }
 
-function administrationRoutes(server: Server, lifecycle: Lifecycle, guards: Guards): void {
-  const admin = guards.guard.role(ADMIN_ROLE)
+function administrationRoutes(
+  server: Server,
+  lifecycle: Lifecycle,
+  { guard, recent }: Guards,
+): void {
+  const admin = guard.role(ADMIN_ROLE)
 
   server.post('/api/users', {
     bodyLimit: CREDENTIALS_BODY_BYTES,
-    onRequest: admin,
+    onRequest: [admin, recent],
     schema: {
       operationId: 'createUser',
       summary: 'Create an account; a mail lets its owner choose the password',
@@ -113,7 +117,7 @@ function administrationRoutes(server: Server, lifecycle: Lifecycle, guards: Guar
       requireNewPassword(lifecycle, userIdOf(request.params.id), byCaller(request)),
   })
 
-  deletionRoutes(server, lifecycle, guards)
+  deletionRoutes(server, lifecycle, { guard, recent })
 }
 
 function deletionRoutes(server: Server, lifecycle: Lifecycle, { guard, recent }: Guards): void {

@@ -56,8 +56,10 @@ const bodyLimit = CREDENTIALS_BODY_BYTES
 /** The same body whether or not the address is known. */
 const ASKED = { message: 'If there is such an account, a mail is on its way.' }
 
+type Guards = { guard: AccountGuard; recent: Guard }
+
 /** password reset · link state · "this was not me" · address verification · both by an administrator */
-export function recoveryRoutes(server: Server, recovery: Recovery, guard: AccountGuard): void {
+export function recoveryRoutes(server: Server, recovery: Recovery, guards: Guards): void {
   server.post('/api/auth/password-reset', {
     bodyLimit,
     schema: {
@@ -92,12 +94,12 @@ export function recoveryRoutes(server: Server, recovery: Recovery, guard: Accoun
 
   linkRoutes(server, recovery)
   verificationRoutes(server, recovery)
-  administrationRoutes(server, recovery, guard.role(ADMIN_ROLE))
+  administrationRoutes(server, recovery, guards)
 }
 
 /** Mails to a user, sent by administrators, who may learn why one cannot be sent. */
-function administrationRoutes(server: Server, recovery: Recovery, onRequest: Guard): void {
-  const route = { onRequest, preValidation: emptyBody }
+function administrationRoutes(server: Server, recovery: Recovery, { guard, recent }: Guards): void {
+  const admin = guard.role(ADMIN_ROLE)
   const schema = {
     tags: ['Users'],
     params: IdPath,
@@ -113,7 +115,8 @@ function administrationRoutes(server: Server, recovery: Recovery, onRequest: Gua
   const userIdOf = (id: string) => pathId(id, { unknown: userUnknown })
 
   server.post('/api/users/:id/password-reset', {
-    ...route,
+    onRequest: [admin, recent],
+    preValidation: emptyBody,
     schema: {
       operationId: 'resetPasswordOfUser',
       summary: 'End the password, sessions and passkeys of a user, and mail a reset link',
@@ -128,7 +131,8 @@ function administrationRoutes(server: Server, recovery: Recovery, onRequest: Gua
   })
 
   server.post('/api/users/:id/verify-email', {
-    ...route,
+    onRequest: admin,
+    preValidation: emptyBody,
     schema: {
       operationId: 'resendVerificationOfUser',
       summary: 'Resend the verification mail to a user',
