@@ -20,7 +20,7 @@ export function SessionsOfUser({ session, user, version, reason }: Props & { ver
     const reply = await api.delete(id === 'all' ? path : `${path}/${id}`, { json })
     return reply.status === 404 ? undefined : reply
   }, sessions.reload)
-  const isOwn = !session.neighbour.value && String(user.id) === session.claims.value?.sub
+  const isOwn = String(user.id) === session.claims.value?.sub
   return (
     <section class="stack tight">
       <div class="row apart">

@@ -35,14 +35,6 @@ export function UsersPage({
       title="Users"
       about="Everyone who has an account here. Only administrators may see this list."
     >
-      {session.neighbour.value && (
-        <Notice>
-          <p>
-            These are the accounts of this service. Those of Identity are{' '}
-            <a href={`${session.neighbour.value}#/users`}>managed there</a>.
-          </p>
-        </Notice>
-      )}
       <SignedInOnly session={session}>
         {create?.(() => {
           version.value += 1

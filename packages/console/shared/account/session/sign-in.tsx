@@ -4,10 +4,9 @@ import { baseUrl } from '../../api/base-url.ts'
 import { useAction } from '../../api/use-reply.ts'
 import { Button, ButtonLink } from '../../components/button.tsx'
 import { Form } from '../../components/form.tsx'
-import { Card, EmptyState, Skeleton } from '../../components/page.tsx'
+import { Card, EmptyState } from '../../components/page.tsx'
 import { Refusal } from '../../components/reply.tsx'
 import { facts } from '../../shell/facts.ts'
-import { ContinueAs } from './neighbour.tsx'
 import { type Credentials, DEMO_ACCOUNTS, type Session } from './session.ts'
 
 export function SignInCard({ session }: { session: Session }) {
@@ -15,7 +14,6 @@ export function SignInCard({ session }: { session: Session }) {
   if (session.secondStep.value) return <SecondStepCard session={session} />
   return (
     <Card title="Sign in" about="With an account of this service.">
-      <ContinueAs session={session} />
       <DemoAccounts signIn={signIn.run} />
       <Form
         label="Sign in"
@@ -118,27 +116,10 @@ export function DemoAccounts({ signIn, accounts }: DemoAccountsProps) {
 export function SignedInOnly(props: { session: Session; children: ComponentChildren }) {
   const { sub } = props.session.claims.value ?? {}
   if (sub !== undefined) return <Fragment key={sub}>{props.children}</Fragment>
-  if (!props.session.restored.value) return <Skeleton />
   return (
     <EmptyState icon="person" title="Sign in first" about="This page needs an access token.">
-      <ContinueAs session={props.session} />
       <DemoAccounts signIn={props.session.signIn} />
       <ButtonLink href="#/session">Sign in</ButtonLink>
-    </EmptyState>
-  )
-}
-
-/** For pages that only accounts of this service have; another service manages its own accounts. */
-export function OwnAccountOnly(props: { session: Session; children: ComponentChildren }) {
-  const { neighbour } = props.session
-  if (!neighbour.value) return <SignedInOnly {...props} />
-  return (
-    <EmptyState
-      icon="person"
-      title="Your account belongs to Identity"
-      about="It is managed there. This page is for accounts of this service."
-    >
-      <ButtonLink href={neighbour.value}>Open Identity</ButtonLink>
     </EmptyState>
   )
 }
