@@ -54,6 +54,7 @@ export function SecondStepCard({ session }: { session: Session }) {
             name: 'code',
             autocomplete: 'one-time-code',
             hint: 'Six digits, or one of the recovery codes.',
+            focused: true,
           },
         ]}
         action={complete}
@@ -79,16 +80,6 @@ function Advice({ reply }: { reply: Reply }) {
   if (code === 'DELETION_PENDING')
     return <a href={`${baseUrl}/account/#keep=${token}`}>Keep the account</a>
   return <p>Check the username and the password.</p>
-}
-
-/** Advice for a 403 to a caller without the role. */
-export function AdminRequired({ session, to }: { session: Session; to: string }) {
-  return (
-    <>
-      <p>Sign in as an administrator to {to}.</p>
-      <DemoAccounts signIn={session.signIn} accounts={['admin']} />
-    </>
-  )
 }
 
 type DemoAccountsProps = {
@@ -120,6 +111,28 @@ export function SignedInOnly(props: { session: Session; children: ComponentChild
     <EmptyState icon="person" title="Sign in first" about="This page needs an access token.">
       <DemoAccounts signIn={props.session.signIn} />
       <ButtonLink href="#/session">Sign in</ButtonLink>
+    </EmptyState>
+  )
+}
+
+type AdminOnlyProps = {
+  session: Session
+  /** What an administrator may do here. */
+  to: string
+  children: ComponentChildren
+}
+
+/** Shows its content to administrators. The service would refuse everyone else, so it is not asked. */
+export function AdminOnly({ session, to, children }: AdminOnlyProps) {
+  const isOther = session.claims.value && !session.isAdmin.value
+  if (!isOther) return <SignedInOnly session={session}>{children}</SignedInOnly>
+  return (
+    <EmptyState
+      icon="lock"
+      title="For administrators"
+      about={`Sign in as an administrator to ${to}.`}
+    >
+      <DemoAccounts signIn={session.signIn} accounts={['admin']} />
     </EmptyState>
   )
 }
