@@ -191,6 +191,22 @@ describe('the account pages', { skip }, () => {
     return { secret, recoveryCodes }
   }
 
+  test('a reset that removes the second factor of an unconfirmed address says so', async (t) => {
+    const user = await register('unconfirmed')
+    await enrolElsewhere(user)
+    await post('/api/auth/password-reset', { email: user.email })
+    const { link } = await mailTo(user.email, 'password-reset')
+
+    const page = await openConsole(t, browser, link)
+    await page.getByRole('textbox', { name: 'New password' }).fill(NEW_PASSWORD)
+    await page.getByRole('button', { name: 'Save the password' }).click()
+    await page.getByRole('heading', { name: 'Your new password is saved' }).waitFor()
+
+    await page.getByText('This address had never been confirmed').waitFor()
+    assert.deepEqual(await page.getByRole('listitem').allInnerTexts(), ['Second factor'])
+    assert.deepEqual(await accessibilityFaults(page), [])
+  })
+
   test('a reset asks for the second factor and accepts a recovery code', async (t) => {
     const user = await register('twofactors')
     const { username, email } = user
