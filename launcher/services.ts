@@ -116,13 +116,12 @@ export const services: ServiceEntry[] = [
         '@plinth/storage-full'
       )
       const conveniences = ({ accounts }: StorageFullConfig) => seeded(accounts)
-      const trustedIssuer = (config: StorageFullConfig) => config.trustedIssuer?.issuer
       const cutOff = (config: StorageFullConfig) => ({
         ...config,
         trustedIssuer: undefined,
         events: undelivered(config),
       })
-      const about = { data: storageFullData, conveniences, cutOff, trustedIssuer }
+      const about = { data: storageFullData, conveniences, cutOff }
       return { loadConfig, create: createStorageFull, ...about }
     },
   }),

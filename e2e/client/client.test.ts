@@ -88,6 +88,14 @@ describe('the client, against the running suite', async () => {
     await assert.rejects(stranger.list(), { status: 401, message: 'Unauthorized' })
   })
 
+  test('sends a name with a lone surrogate as the rest of the web does', async () => {
+    const storage = storageKeyClient(urlOf('storage-key'), 'storage-local-dev-key')
+
+    for (const call of [storage.info, storage.download])
+      await assert.rejects(call('half \ud83d.pdf'), { name: 'ProblemError', status: 404 })
+    assert.equal(await storage.remove('half \ud83d.pdf'), false)
+  })
+
   test('takes a payment from checkout to refund', async () => {
     const payments = paymentsClient(urlOf('payments'))
     const customer = await payments.createCustomer({ email: 'grace@localhost' })

@@ -393,8 +393,7 @@ describe('where people stumbled', { skip }, () => {
       await page.route(list, (route) => route.fulfill({ contentType: 'text/html', body }))
       if (service === 'storage-full') await signIn(page, 'user')
 
-      await page.goto(consoleOf(suite.urlOf(service), path))
-      await page.reload()
+      await goTo(page, path)
 
       await page.locator('.main').getByText('The service could not be reached').waitFor()
     })

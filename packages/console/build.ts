@@ -63,8 +63,6 @@ const GZIP_BUDGETS: Record<string, number> = { 'page.js': 50_000, 'page.css': 10
 /** Together with its stylesheet the reference stays below 40 kB. */
 const REFERENCE_BUDGETS = { ...GZIP_BUDGETS, 'page.js': 30_000 }
 
-const WORKER = 'shared/account/session/tokens/session-worker.ts'
-
 type Files = Record<string, Uint8Array>
 
 const faults = await Promise.all(
@@ -78,8 +76,9 @@ for (const fault of faults.flat()) console.error(fault)
 if (faults.flat().length > 0) process.exitCode = 1
 
 async function bundle(name: ConsoleName): Promise<Files> {
+  const { source = name } = CONSOLES[name]
   const { outputFiles } = await build({
-    entryPoints: entriesOf(name),
+    entryPoints: [{ in: join(import.meta.dirname, source, 'page.tsx'), out: 'page' }],
     outdir: consoleFolder(name),
     write: false,
     bundle: true,
@@ -93,15 +92,6 @@ async function bundle(name: ConsoleName): Promise<Files> {
   })
   const bundled = outputFiles.map(({ path, contents }) => [basename(path), contents])
   return { ...Object.fromEntries(bundled), 'index.html': Buffer.from(documentOf(name)) }
-}
-
-/** The page and, if it has a sign-in, the worker that keeps the session. */
-function entriesOf(name: ConsoleName): { in: string; out: string }[] {
-  const folder = CONSOLES[name].source ?? name
-  const page = { in: join(import.meta.dirname, folder, 'page.tsx'), out: 'page' }
-  const worker = { in: join(import.meta.dirname, WORKER), out: 'session-worker' }
-  const hasSignIn = ['identity', 'account', 'storage-full', 'payments', 'reference'].includes(name)
-  return hasSignIn ? [page, worker] : [page]
 }
 
 /** Renames files into place, so that a starting service or a second build never sees half a file. */

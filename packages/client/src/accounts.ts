@@ -152,7 +152,7 @@ export function accountCalls({ send, calling, session }: OpenSession): AccountCa
       return nothingOf(calling('POST', '/api/users/me/password', { json }))
     },
     sessions: () => jsonOf(calling('GET', '/api/users/me/sessions')),
-    endSession: (id) => nothingOf(calling('DELETE', `/api/users/me/sessions/${id}`)),
+    endSession: (id) => session.endOne(id),
     users: (query) => jsonOf(calling('GET', '/api/users', { query })),
     user: (id) => jsonOf(calling('GET', `/api/users/${id}`)),
     updateUser: (id, json) => jsonOf(calling('PATCH', `/api/users/${id}`, { json })),

@@ -1,4 +1,4 @@
-import { jsonOf, nothingOf, type Send } from './http/request.ts'
+import { jsonOf, nothingOf, type Send, segmentOf } from './http/request.ts'
 import type { WebhookEvent } from './webhooks.ts'
 
 /** A service that is DEGRADED takes requests, and refuses those that would store something. */
@@ -200,8 +200,8 @@ export type EventCalls = {
 
 export function eventCalls(send: Send): EventCalls {
   const endpoints = '/api/webhooks/endpoints'
-  const at = (id: string, rest = '') => `${endpoints}/${encodeURIComponent(id)}${rest}`
-  const eventAt = (id: string, rest = '') => `/api/events/${encodeURIComponent(id)}${rest}`
+  const at = (id: string, rest = '') => `${endpoints}/${segmentOf(id)}${rest}`
+  const eventAt = (id: string, rest = '') => `/api/events/${segmentOf(id)}${rest}`
   return {
     createWebhookEndpoint: (json) => jsonOf(send('POST', endpoints, { json })),
     webhookEndpoints: () => jsonOf(send('GET', endpoints)),

@@ -1,5 +1,5 @@
 import type { AuditEvent, Page, PageQuery } from './accounts.ts'
-import { type ClientOptions, jsonOf, nothingOf, sender } from './http/request.ts'
+import { type ClientOptions, jsonOf, nothingOf, segmentOf, sender } from './http/request.ts'
 import {
   type EventCalls,
   eventCalls,
@@ -190,7 +190,7 @@ export type PaymentsClient = PaymentCalls &
 /** `accessToken` is needed only if the service requires one. */
 export function paymentsClient(baseUrl: string, options: ClientOptions = {}): PaymentsClient {
   const send = sender(baseUrl, options)
-  const at = (path: string, id: string, rest = '') => `${path}/${encodeURIComponent(id)}${rest}`
+  const at = (path: string, id: string, rest = '') => `${path}/${segmentOf(id)}${rest}`
   return {
     ...serviceKeyCalls(send),
     ...eventCalls(send),

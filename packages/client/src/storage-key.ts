@@ -1,6 +1,14 @@
 import type { AuditEvent, Page, PageQuery } from './accounts.ts'
 import { type DownloadOptions, download } from './http/download.ts'
-import { type ClientOptions, foundOf, jsonOf, type Send, sender, textOf } from './http/request.ts'
+import {
+  type ClientOptions,
+  foundOf,
+  jsonOf,
+  type Send,
+  segmentOf,
+  sender,
+  textOf,
+} from './http/request.ts'
 import { type UploadOptions, uploadOf } from './http/upload.ts'
 import {
   type OperationsCalls,
@@ -36,7 +44,7 @@ export function storageKeyClient(
     plain(method, path, { ...call, headers: { ...call.headers, 'x-api-key': apiKey } })
   // A URL cannot end in the segment `..`, which would lead to the page above. With a slash the service gets
   // to see the name, and refuses it.
-  const pathOf = (name: string) => encodeURIComponent(name === '..' ? '../' : name)
+  const pathOf = (name: string) => segmentOf(name === '..' ? '../' : name)
   return {
     ...operationsCalls(plain),
     ...serviceKeyCalls(send),

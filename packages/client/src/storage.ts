@@ -8,7 +8,7 @@ import {
   type PageQuery,
 } from './accounts.ts'
 import { type DownloadOptions, download } from './http/download.ts'
-import { jsonOf, nothingOf, type Send } from './http/request.ts'
+import { jsonOf, nothingOf, type Send, segmentOf } from './http/request.ts'
 import { type UploadOptions, uploadOf } from './http/upload.ts'
 import {
   type EventCalls,
@@ -224,8 +224,7 @@ function fileCalls({ send, calling, session }: OpenSession): FileCalls {
     },
     links: (id) => jsonOf(calling('GET', `/file/${id}/links`)),
     revokeLink: (id, linkId) => nothingOf(calling('DELETE', `/file/${id}/links/${linkId}`)),
-    openLink: (token) =>
-      send('GET', `/file/presigned/${encodeURIComponent(token)}`, { stream: true }),
+    openLink: (token) => send('GET', `/file/presigned/${segmentOf(token)}`, { stream: true }),
     usage: () => jsonOf(calling('GET', '/file/usage')),
   }
 }

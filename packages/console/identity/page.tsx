@@ -5,6 +5,7 @@ import { HOME, INBOX, PASSKEY } from '../shared/components/icon.tsx'
 import { startConsole } from '../shared/shell/shell.tsx'
 import { accountActions } from './administration/account-actions.tsx'
 import { CreateUser } from './administration/create-user.tsx'
+import { PasskeysOfUser } from './administration/passkeys-of-user.tsx'
 import { MailPage } from './mail/mail-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
 import { OwnDataCard } from './own-data-card.tsx'
@@ -47,6 +48,7 @@ startConsole({
         ],
         create: (created) => <CreateUser session={session} created={created} />,
         actions: accountActions,
+        lists: (props) => <PasskeysOfUser {...props} />,
       },
     ),
   ],

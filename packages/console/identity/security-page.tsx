@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { RecoveryCodes } from '../shared/account/recovery-codes.tsx'
-import { OwnAccountOnly } from '../shared/account/session/sign-in.tsx'
+import { SignedInOnly } from '../shared/account/session/sign-in.tsx'
 import { useAction, useLoad } from '../shared/api/use-reply.ts'
 import { Button } from '../shared/components/button.tsx'
 import { CopyButton, QrCode } from '../shared/components/code.tsx'
@@ -27,11 +27,11 @@ export function SecurityPage() {
       title="Security"
       about="A second factor at sign-in, the e-mail address, and a fresh proof of who you are."
     >
-      <OwnAccountOnly session={session}>
+      <SignedInOnly session={session}>
         <SecondFactor key={session.claims.value?.sub} />
         <EmailCard />
         <ReauthenticateCard />
-      </OwnAccountOnly>
+      </SignedInOnly>
     </Page>
   )
 }

@@ -1,25 +1,14 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { ServiceKeys } from '../shared/account/administration/service-keys.tsx'
-import { ContinueAs } from '../shared/account/session/neighbour.tsx'
-import { SessionBar } from '../shared/account/session/session-bar.tsx'
 import { useAction } from '../shared/api/use-reply.ts'
 import { ButtonLink } from '../shared/components/button.tsx'
 import { Form, type Values } from '../shared/components/form.tsx'
-import { Card, EmptyState, Page, Skeleton } from '../shared/components/page.tsx'
+import { Card, EmptyState, Page } from '../shared/components/page.tsx'
 import { Success } from '../shared/components/reply.tsx'
 import { HealthBar } from '../shared/health.tsx'
 import { facts } from '../shared/shell/facts.ts'
-import {
-  api,
-  callWith,
-  keysApi,
-  mayCall,
-  session,
-  timesGiven,
-  usesGiven,
-  wasRefused,
-} from './api.ts'
+import { api, callWith, keysApi, mayCall, timesGiven, usesGiven, wasRefused } from './api.ts'
 
 const acceptsAccounts = () => facts.value.access === 'issuer'
 
@@ -30,11 +19,10 @@ export function AccessPage() {
       title="Access"
       about={
         acceptsAccounts()
-          ? 'This service accepts Identity accounts and service keys. It has no accounts of its own.'
+          ? 'This service accepts tokens of Identity and service keys. It has no accounts of its own.'
           : 'This service needs a service key if it requires callers to identify themselves.'
       }
     >
-      {acceptsAccounts() && <SignInCard />}
       <GivenCard />
       <ServiceKeys
         api={keysApi}
@@ -46,7 +34,7 @@ export function AccessPage() {
           'webhooks:write',
           'keys:write',
         ]}
-        by={`${session.claims.value?.sub} ${timesGiven.value}`}
+        by={String(timesGiven.value)}
         instead={(status) =>
           /401|403/.test(String(status)) && (
             <p>
@@ -61,24 +49,8 @@ export function AccessPage() {
   )
 }
 
-function SignInCard() {
-  const claims = session.claims.value
-  if (!session.restored.value) return <Skeleton />
-  return (
-    <Card title="Sign in" about="With your Identity account.">
-      {claims ? (
-        <Success>
-          Signed in as <strong>{claims.username}</strong>. <a href="#/payments">See the payments</a>
-        </Success>
-      ) : (
-        <ContinueAs session={session} only />
-      )}
-    </Card>
-  )
-}
-
 const ABOUT_TOKENS =
-  'A token: sign in at the identity console and choose “Copy the token itself…” on its Session page. A key: an operator creates the first one on the command line. It stays in the memory of this page.'
+  'It stays in the memory of this page. An operator creates the first key on the command line.'
 const ABOUT_KEY =
   'An operator creates the first one on the command line. It stays in the memory of this page.'
 
@@ -92,6 +64,7 @@ function GivenCard() {
   const what = acceptsAccounts() ? 'a token or a key' : 'a key'
   return (
     <Card title={`Use ${what}`} about={acceptsAccounts() ? ABOUT_TOKENS : ABOUT_KEY}>
+      <WhereTokensAre />
       <Form
         label={`Use ${what}`}
         fields={[
@@ -104,7 +77,7 @@ function GivenCard() {
         ]}
         action={take}
         send="Use it"
-        kind={acceptsAccounts() ? 'plain' : 'primary'}
+        kind="primary"
         icon="key"
         advice={take.refusal?.status === 401 && <p>It may have expired: use a fresh one.</p>}
       />
@@ -117,35 +90,43 @@ function GivenCard() {
   )
 }
 
+/** The console of the issuer is at its default path, unless the launcher provides another. */
+function WhereTokensAre() {
+  const { suite, issuer } = facts.value
+  const console = suite?.signIn ?? (issuer && `${issuer}/api-test/`)
+  if (!console) return null
+  return (
+    <p>
+      For a token,{' '}
+      <a href={`${console}#/session`} target="_blank" rel="noreferrer">
+        sign in at Identity
+      </a>{' '}
+      and choose “Copy the token itself…”.
+    </p>
+  )
+}
+
 /** A page whose calls need credentials: without them it says how to get some. */
 export function withCaller(title: string, Content: ComponentType): ComponentType {
   return () => {
     if (mayCall.value) return <Content />
     return (
       <Page title={title}>
-        {session.restored.value ? (
-          <EmptyState
-            icon="person"
-            title={acceptsAccounts() ? 'Sign in first' : 'Enter a key first'}
-            about="This service requires callers to identify themselves."
-          >
-            <ContinueAs session={session} only />
-            <ButtonLink href="#/access">
-              {acceptsAccounts() ? 'Use a token or a key' : 'Enter a key'}
-            </ButtonLink>
-          </EmptyState>
-        ) : (
-          <Skeleton />
-        )}
+        <EmptyState
+          icon="key"
+          title={acceptsAccounts() ? 'Enter a token or a key first' : 'Enter a key first'}
+          about="This service requires callers to identify themselves."
+        >
+          <ButtonLink href="#/access">
+            {acceptsAccounts() ? 'Use a token or a key' : 'Enter a key'}
+          </ButtonLink>
+        </EmptyState>
       </Page>
     )
   }
 }
 
-/** Shows the caller, or the health of a service whose callers need not identify themselves. */
 export function AccessBar() {
-  if (session.claims.value && !usesGiven.value)
-    return <SessionBar session={session} signInPath="access" />
   return <HealthBar api={api} note={<AccessNote />} />
 }
 
@@ -154,9 +135,9 @@ function AccessNote() {
     return (
       <span>
         {acceptsAccounts()
-          ? 'This service accepts Identity accounts and service keys. '
+          ? 'This service needs a token of Identity or a service key. '
           : 'This service needs a service key. '}
-        <a href="#/access">{acceptsAccounts() ? 'Sign in' : 'Enter one'}</a>
+        <a href="#/access">Enter one</a>
       </span>
     )
   if (usesGiven.value)

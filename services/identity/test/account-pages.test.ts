@@ -43,7 +43,6 @@ for (const engine of engines)
         page: await api.get('/account/'),
         document: await api.get('/account/index.html'),
         script: await api.get('/account/page.js'),
-        worker: await api.get('/account/session-worker.js'),
         styles: await api.get('/account/page.css'),
         brand: await api.get('/account/brand'),
         logo: await api.get('/account/logo'),

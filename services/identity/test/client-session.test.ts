@@ -149,6 +149,56 @@ test('a refresh during which the client is signed out stores nothing and ends it
   assert.equal(again.status, 401)
 })
 
+describe('ending the own session when the reply is lost', () => {
+  /** Cuts the connection after the service has answered the first deletion. */
+  function loseFirstReply(): { send: Fetch; deletions: number[] } {
+    const deletions: number[] = []
+    const send: Fetch = async (url, init) => {
+      const response = await fetch(url, init)
+      if (init?.method !== 'DELETE') return response
+      deletions.push(response.status)
+      if (deletions.length === 1) throw new TypeError('cut')
+      return response
+    }
+    return { send, deletions }
+  }
+
+  test('succeeds, although the repeated request is 401', async (t) => {
+    const { send, deletions } = loseFirstReply()
+    const { first } = await openTabs(t, { tabs: 1, send })
+    const own = (await first.sessions()).find(({ current }) => current)
+
+    await first.endSession(own?.id ?? 0)
+
+    assert.deepEqual(deletions, [204, 401])
+    assert.equal(first.session.signedIn, false)
+  })
+
+  test('is not mistaken for ending another session while the own one ends', async (t) => {
+    const deletions: number[] = []
+    const { first, baseUrl } = await openTabs(t, {
+      tabs: 1,
+      send: async (url, init) => {
+        if (init?.method !== 'DELETE') return fetch(url, init)
+        if (deletions.push(0) === 1) {
+          await elsewhere.endSession(own?.id ?? 0)
+          throw new TypeError('cut')
+        }
+        return fetch(url, init)
+      },
+    })
+    const elsewhere = identityClient(baseUrl)
+    await elsewhere.logIn(ALICE.username, ALICE.password)
+    const sessions = await first.sessions()
+    const own = sessions.find(({ current }) => current)
+    const other = sessions.find(({ current }) => !current)
+
+    await assert.rejects(first.endSession(other?.id ?? 0), { status: 401 })
+
+    assert.equal((await elsewhere.me()).username, ALICE.username)
+  })
+})
+
 test('listeners are notified after a change is stored, until dispose()', async (t) => {
   const { first, storage } = await openTabs(t, { tabs: 1 })
   const heard: [string | undefined, boolean][] = []

@@ -150,9 +150,14 @@ for (const engine of engines)
       assert.equal(reply.body.token, undefined)
     })
 
-    test('a video or a song plays when its link is opened, and no script runs in it', async (t) => {
+    test('a picture is shown and a video or a song plays when its link is opened, and no script runs', async (t) => {
       const { api, user } = await start(t)
-      const media = { mp4: 'video/mp4', mp3: 'audio/mpeg', pdf: 'application/pdf' } as const
+      const media = {
+        mp4: 'video/mp4',
+        mp3: 'audio/mpeg',
+        png: 'image/png',
+        pdf: 'application/pdf',
+      } as const
 
       const policies = []
       for (const [extension, type] of Object.entries(media)) {
@@ -167,7 +172,8 @@ for (const engine of engines)
       }
 
       const playable = "default-src 'none'; media-src 'self'; sandbox allow-same-origin"
-      assert.deepEqual(policies, [playable, playable, STRICT])
+      const visible = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+      assert.deepEqual(policies, [playable, playable, visible, STRICT])
     })
 
     for (const [embed, policy] of [

@@ -58,19 +58,20 @@ export async function resetPassword(
   newPassword: string,
   by: By,
   { passkeys, admit }: ResetOptions = {},
-): Promise<boolean> {
+): Promise<{ passkeysRemoved: number } | undefined> {
   const newHash = await accounts.passwords.hash(newPassword, by.origin.address)
   return inTransaction(accounts.db, async (db) => {
     const now = await lockUser(db, user.id)
-    if (!now || (admit && !(await admit(db, now)))) return false
+    if (!now || (admit && !(await admit(db, now)))) return undefined
     await updatePasswordHash(db, user.id, newHash)
     await revokeSessions(db, user.id)
     const { actor, reason } = by
     const who = { actor, reason, subject: user.username, userId: user.id }
     await recordEvent({ ...accounts, db }, { event: 'PASSWORD_RESET', ...who }, by.origin)
-    if (passkeys && (await passkeys.remove(db, user.id, 'all')) > 0)
+    const passkeysRemoved = (await passkeys?.remove(db, user.id, 'all')) ?? 0
+    if (passkeysRemoved > 0)
       await recordEvent({ ...accounts, db }, { event: 'PASSKEY_REMOVED', ...who }, by.origin)
-    return true
+    return { passkeysRemoved }
   })
 }
 

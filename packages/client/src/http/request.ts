@@ -222,6 +222,11 @@ export async function foundOf(response: Promise<Response>): Promise<boolean> {
   return found || repeatedDeletions.has(await response)
 }
 
+/** A segment of a path. A lone surrogate cannot be sent: as in all of the web, U+FFFD takes its place. */
+export function segmentOf(text: string): string {
+  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'))
+}
+
 function queryOf(query: Call['query']): string {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query ?? {}))

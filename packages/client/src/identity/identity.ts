@@ -5,7 +5,7 @@ import {
   type OpenSession,
   openSession,
 } from '../accounts.ts'
-import { type Call, jsonOf, nothingOf } from '../http/request.ts'
+import { type Call, jsonOf, nothingOf, segmentOf } from '../http/request.ts'
 import {
   type EventCalls,
   eventCalls,
@@ -114,7 +114,7 @@ function passkeyCalls({ send, calling, session }: OpenSession): PasskeyCalls {
       await nothingOf(calling('POST', '/webauthn/register', await withCsrf({ json })))
     },
     removePasskey: async (id) => {
-      const path = `/webauthn/register/${encodeURIComponent(id)}`
+      const path = `/webauthn/register/${segmentOf(id)}`
       await nothingOf(calling('DELETE', path, await withCsrf()))
     },
     passkeyRequestOptions: async () =>
@@ -129,7 +129,7 @@ function passkeyCalls({ send, calling, session }: OpenSession): PasskeyCalls {
     removePasskeysOfUser: (id, reason) =>
       nothingOf(calling('DELETE', `/api/users/${id}/passkeys`, { json: { reason } })),
     removePasskeyOfUser: (id, passkeyId, reason) => {
-      const path = `/api/users/${id}/passkeys/${encodeURIComponent(passkeyId)}`
+      const path = `/api/users/${id}/passkeys/${segmentOf(passkeyId)}`
       return nothingOf(calling('DELETE', path, { json: { reason } }))
     },
   }

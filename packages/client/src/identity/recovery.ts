@@ -1,5 +1,5 @@
 import type { OpenSession, Page, PageQuery } from '../accounts.ts'
-import { jsonOf, nothingOf } from '../http/request.ts'
+import { jsonOf, nothingOf, segmentOf } from '../http/request.ts'
 import { type Health, healthAt } from '../operations.ts'
 import type { TokenPair } from '../session/stores.ts'
 
@@ -160,7 +160,7 @@ export function recoveryCalls({ send, calling }: OpenSession): RecoveryCalls {
     accountBrand: () => jsonOf(send('GET', '/account/brand')),
     mailHealth: () => healthAt(send, '/actuator/health/mail'),
     mails: (query) => jsonOf(calling('GET', '/api/mail', { query })),
-    retryMail: (id) => nothingOf(calling('POST', `/api/mail/${encodeURIComponent(id)}/retry`)),
+    retryMail: (id) => nothingOf(calling('POST', `/api/mail/${segmentOf(id)}/retry`)),
     mailTemplates: (language) =>
       jsonOf(calling('GET', '/api/mail/templates', { query: { language } })),
     developmentMails: (to) => jsonOf(send('GET', '/api/dev/mail', { query: { to } })),

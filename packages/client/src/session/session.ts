@@ -122,6 +122,19 @@ export class Session {
     this.pair = undefined
   }
 
+  /**
+   * Ends one of the user's sessions. If it is this one and the reply is lost, the repeated call is refused, and so
+   * is the refresh: the session is over, as asked.
+   */
+  async endOne(id: number): Promise<void> {
+    const isOwn = sessionIdOf(this.#store.get()) === String(id)
+    try {
+      await nothingOf(this.send('DELETE', `/api/users/me/sessions/${id}`))
+    } catch (error) {
+      if (!isOwn || !isUnauthorized(error) || this.signedIn) throw error
+    }
+  }
+
   /** Exchanges the refresh token for a new pair. Parallel calls share one exchange. */
   refresh(): Promise<TokenPair> {
     this.#refreshing ??= this.#refreshInTurn().finally(() => {
@@ -195,6 +208,16 @@ export class Session {
         // The pair is stored anyway, and the other listeners must still be called.
         console.error(error)
       }
+  }
+}
+
+/** As the access token names it; undefined for a token of another kind. */
+function sessionIdOf(pair: TokenPair | undefined): string | undefined {
+  const [, claims = ''] = pair?.accessToken.split('.') ?? []
+  try {
+    return JSON.parse(atob(claims.replaceAll('-', '+').replaceAll('_', '/'))).sid
+  } catch {
+    return undefined
   }
 }
 

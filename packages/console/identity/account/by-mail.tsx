@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentProps } from 'preact'
 import type { Reply } from '../../shared/api/api.ts'
 import { useAction } from '../../shared/api/use-reply.ts'
+import { Notice } from '../../shared/components/page.tsx'
 import { saveFile } from '../../shared/files/save-file.ts'
 import { brand, hasNewPassword, post, type Step } from './account.ts'
 import { CODE, EMAIL, TypeCode } from './by-code.tsx'
@@ -146,14 +147,7 @@ function NewPassword({ proof, about }: { proof: ProofOfMail; about?: string }) {
       if (reply?.ok) hasNewPassword.value = true
     },
   )
-  if (action.reply?.ok)
-    return (
-      <Done title={texts.resetDone} about={texts.resetDoneAbout}>
-        <p>
-          <a href="#home">{texts.signIn}</a>
-        </p>
-      </Done>
-    )
+  if (action.reply?.ok) return <Saved removed={action.reply.headers['removed-factors']} />
   const title = about ? texts.sentTitle : texts.resetTitle
   const factor = { label: texts.factor, name: 'factor', hint: texts.factorHint }
   const password = { label: texts.newPassword, name: 'newPassword', type: 'password' } as const
@@ -183,6 +177,25 @@ function NewPassword({ proof, about }: { proof: ProofOfMail; about?: string }) {
         {...(proof.token && { token: proof.token })}
       />
     </>
+  )
+}
+
+/** `removed` names the factors that the reset has removed with the password. */
+function Saved({ removed }: { removed: string | undefined }) {
+  return (
+    <Done title={texts.resetDone} about={removed ? texts.resetRemoved : texts.resetDoneAbout}>
+      {removed && (
+        <Notice tone="warn">
+          <ul>
+            {/passkeys/.test(removed) && <li>{texts.passkeysTitle}</li>}
+            {/totp/.test(removed) && <li>{texts.factorTitle}</li>}
+          </ul>
+        </Notice>
+      )}
+      <p>
+        <a href="#home">{texts.signIn}</a>
+      </p>
+    </Done>
   )
 }
 

@@ -1,3 +1,4 @@
+import '../../shared/former-workers.ts'
 import '../../shared/styles/tokens.css'
 import '../../shared/styles/base.css'
 import '../../shared/styles/components.css'

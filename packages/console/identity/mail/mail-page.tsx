@@ -1,6 +1,6 @@
 import type { Mail, RenderedMail } from '@plinth/client'
 import { useSignal } from '@preact/signals'
-import { AdminRequired, SignedInOnly } from '../../shared/account/session/sign-in.tsx'
+import { AdminOnly } from '../../shared/account/session/sign-in.tsx'
 import { useAction, useLoad, usePages } from '../../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../../shared/components/button.tsx'
 import { CopyButton } from '../../shared/components/code.tsx'
@@ -20,10 +20,10 @@ export function MailPage() {
   return (
     <Page title="Mail" about="What the service has sent, or tried to send, in the last 30 days.">
       {facts.value.developmentMail && <Inbox />}
-      <SignedInOnly session={session}>
-        <OutboxCard key={`outbox ${session.claims.value?.sub}`} />
-        <TemplatesCard key={`templates ${session.claims.value?.sub}`} />
-      </SignedInOnly>
+      <AdminOnly session={session} to="see the outbox">
+        <OutboxCard />
+        <TemplatesCard />
+      </AdminOnly>
     </Page>
   )
 }
@@ -110,7 +110,6 @@ function OutboxCard() {
         action={retry}
         caption="Outbox"
         empty={<EmptyState icon={INBOX} title="No mail" about="Nothing has been sent yet." />}
-        forbidden={<AdminRequired session={session} to="see the outbox" />}
         columns={[
           { title: 'Requested', of: ({ createdAt }) => dateText(createdAt) },
           { title: 'Kind', of: ({ kind }) => kind },

@@ -10,7 +10,7 @@ import { type UserPageParts, UsersPage } from './administration/users-page.tsx'
 import { ProfilePage } from './profile/profile-page.tsx'
 import { DEMO_ACCOUNTS, type Session } from './session/session.ts'
 import { SessionPage } from './session/session-page.tsx'
-import { AdminRequired, SignedInOnly } from './session/sign-in.tsx'
+import { AdminOnly } from './session/sign-in.tsx'
 
 /** The pages about the caller's own account, for every service with accounts. */
 export function ownPages(session: Session, more?: () => ComponentChildren): ConsolePage[] {
@@ -77,14 +77,9 @@ export function administrationPages(
 function KeysPage({ session, scopes }: { session: Session; scopes: readonly string[] }) {
   return (
     <Page title="Service keys" about={ABOUT_KEYS}>
-      <SignedInOnly session={session}>
-        <ServiceKeys
-          api={session.api}
-          scopes={scopes}
-          by={session.claims.value?.sub}
-          forbidden={<AdminRequired session={session} to="manage service keys" />}
-        />
-      </SignedInOnly>
+      <AdminOnly session={session} to="manage service keys">
+        <ServiceKeys api={session.api} scopes={scopes} by={session.claims.value?.sub} />
+      </AdminOnly>
     </Page>
   )
 }
@@ -92,13 +87,9 @@ function KeysPage({ session, scopes }: { session: Session; scopes: readonly stri
 function EventsPage({ session }: { session: Session }) {
   return (
     <Page title="Events" about={ABOUT_EVENTS}>
-      <SignedInOnly session={session}>
-        <Events
-          api={session.api}
-          by={session.claims.value?.sub}
-          forbidden={<AdminRequired session={session} to="see events" />}
-        />
-      </SignedInOnly>
+      <AdminOnly session={session} to="see events">
+        <Events api={session.api} by={session.claims.value?.sub} />
+      </AdminOnly>
     </Page>
   )
 }

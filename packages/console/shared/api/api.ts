@@ -5,8 +5,6 @@ import { type Received, transmit } from './transport.ts'
 export type Call = {
   method: string
   path: string
-  /** The base URL of another service at this origin; this service by default. */
-  base?: string
   json?: unknown
   /** Sent as a form, as OAuth requires. */
   form?: Record<string, string>
@@ -137,7 +135,6 @@ function shown(
   return {
     method: call.method,
     path: call.path,
-    base: call.base,
     requestHeaders: concealHeaders(headers),
     requestBody: concealBody(call.json ?? call.form),
     requestFile: call.file && { name: call.file.name, type: call.file.type },

@@ -1,9 +1,6 @@
 /** Values that a copied command may contain literally: a demo account, the development key. */
 export const publicValues: Record<string, string> = {}
 
-/** Where a copied command signs in, if not at the service that it calls. */
-export const signInAt: { base?: string } = {}
-
 /** The placeholders that the inspector and the snippets show instead of secrets. */
 const MEMBERS: Record<string, string> = {
   accessToken: '$ACCESS_TOKEN',

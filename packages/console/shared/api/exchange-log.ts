@@ -7,7 +7,6 @@ export type Exchange = {
   id: number
   method: string
   path: string
-  base?: string
   requestHeaders: Record<string, string>
   requestBody?: unknown
   requestFile?: { name: string; type: string }

@@ -4,8 +4,6 @@ import { baseUrl } from './base-url.ts'
 type Transmission = {
   method: string
   path: string
-  /** The base URL of another service at this origin; this service by default. */
-  base?: string
   headers: Record<string, string>
   body?: string | FormData
   signal?: AbortSignal
@@ -18,7 +16,7 @@ export type Received = { status: number; headers: Record<string, string>; conten
 export function transmit(transmission: Transmission): Promise<Received> {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest()
-    request.open(transmission.method, (transmission.base ?? baseUrl) + transmission.path)
+    request.open(transmission.method, baseUrl + transmission.path)
     request.responseType = 'blob'
     for (const [name, value] of Object.entries(transmission.headers))
       request.setRequestHeader(name, sendable(value))

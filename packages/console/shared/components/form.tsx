@@ -116,6 +116,8 @@ export type FieldProps = {
   bind?: Signal<string>
   /** As wide as the form. */
   wide?: boolean
+  /** Takes the focus when it appears: the only field of a step that follows another. */
+  focused?: boolean
 }
 
 /** Keeps what was typed when the page is rendered again; a new `value` replaces it. */
@@ -163,9 +165,14 @@ export function Field(props: FieldProps) {
 function Input(props: FieldProps & { shared: { id: string } }) {
   const type = { type: props.type ?? 'text' } as { type: 'text' }
   const list = props.suggestions && `${props.shared.id}-list`
+  const input = useRef<HTMLInputElement>(null)
+  useLayoutEffect(() => {
+    if (props.focused) input.current?.focus()
+  }, [props.focused])
   return (
     <>
       <input
+        ref={input}
         {...props.shared}
         {...type}
         list={list}

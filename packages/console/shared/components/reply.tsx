@@ -103,17 +103,16 @@ export function Success({ children }: { children: ComponentChildren }) {
 
 export type Loading<Body> = { loading: boolean; body?: Body; refusal?: Reply }
 
-/** Shows its children once the body is loaded. `forbidden` says what to do about a 403. */
+/** Shows its children once the body is loaded. */
 export function Loaded<Body>(props: {
   of: Loading<Body>
-  forbidden?: ComponentChildren
   children(body: Body): ComponentChildren
 }) {
   const { loading, refusal, body } = props.of
   return (
     <>
       {loading && <Skeleton />}
-      <Refusal reply={refusal}>{refusal?.status === 403 && props.forbidden}</Refusal>
+      <Refusal reply={refusal} />
       {body && props.children(body)}
     </>
   )

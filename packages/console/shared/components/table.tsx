@@ -63,13 +63,12 @@ export function List<Row extends { id: string | number }>(props: {
   action?: { refusal?: Reply }
   /** Shown instead of a table without rows. */
   empty?: ComponentChildren
-  forbidden?: ComponentChildren
 }) {
-  const { of, action, empty, forbidden, ...table } = props
+  const { of, action, empty, ...table } = props
   return (
     <>
       <Refusal reply={action?.refusal} />
-      <Loaded of={of} forbidden={forbidden}>
+      <Loaded of={of}>
         {(rows) =>
           rows.length === 0 && empty ? (
             empty

@@ -1,12 +1,21 @@
 import { effect, signal } from '@preact/signals'
 import { Button } from '../components/button.tsx'
+import { remember, remembered } from './remembered.ts'
 
 type Appearance = 'system' | 'light' | 'dark'
 
-/** Kept in memory only: nothing is stored in the browser for it. */
-const appearance = signal<Appearance>('system')
+const NAME = 'plinth-appearance'
+const NAMES = { system: 'same as the system', light: 'light', dark: 'dark' }
+
+const appearance = signal<Appearance>(rememberedAppearance())
+
+function rememberedAppearance(): Appearance {
+  const kept = remembered(NAME)
+  return kept === 'light' || kept === 'dark' ? kept : 'system'
+}
 
 effect(() => {
+  remember(NAME, appearance.value)
   if (appearance.value === 'system') delete document.documentElement.dataset.theme
   else document.documentElement.dataset.theme = appearance.value
 })
@@ -16,8 +25,6 @@ function nextAppearance(): void {
   const order: Appearance[] = dark ? ['system', 'light', 'dark'] : ['system', 'dark', 'light']
   appearance.value = order[(order.indexOf(appearance.value) + 1) % 3] ?? 'system'
 }
-
-const NAMES = { system: 'same as the system', light: 'light', dark: 'dark' }
 
 export function AppearanceButton() {
   const label = `Appearance: ${NAMES[appearance.value]}`

@@ -10,7 +10,7 @@ type Facts = {
   suite: {
     home: string
     consoles: { name: string; title: string; href: string }[]
-    /** The console of the service whose accounts this one accepts, too. */
+    /** The console of the issuer, where tokens for this service come from. */
     signIn?: string
   } | null
   demoAccounts?: boolean
@@ -19,7 +19,7 @@ type Facts = {
   /** Whether a registration becomes an account only when its mail is confirmed. */
   registrationByMail?: boolean
   uploads?: UploadFacts
-  /** Another service whose accounts this one accepts. */
+  /** The service whose tokens this one requires. */
   issuer?: string
   /** Who may call the service, if that is a setting. */
   access?: 'open' | 'keys' | 'issuer'

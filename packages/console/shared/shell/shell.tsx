@@ -1,4 +1,5 @@
 import { baseUrl } from '../api/base-url.ts'
+import '../former-workers.ts'
 import '../styles/index.css'
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'

@@ -1,4 +1,5 @@
 import { effect, signal } from '@preact/signals'
+import { remember, remembered } from './remembered.ts'
 
 /** Which overlays are open; on wide screens the page list and the inspector are part of the page instead. */
 export const menuOpen = signal(false)
@@ -11,7 +12,7 @@ const WIDEST = 900
 
 type Panel = { shown: boolean; width: number }
 
-/** The request panel on wide screens. Its state is no secret, so the browser may store it. */
+/** The request panel on wide screens. */
 export const panel = signal<Panel>(rememberedPanel())
 
 export function resizePanel(width: number): void {
@@ -22,16 +23,12 @@ export function resizePanel(width: number): void {
 effect(() => {
   const { shown, width } = panel.value
   document.documentElement.style.setProperty('--panel', shown ? `${width}px` : '0px')
-  try {
-    localStorage.setItem(NAME, JSON.stringify({ shown, width }))
-  } catch {
-    // The browser allows this site no storage, so the next page starts with the default.
-  }
+  remember(NAME, JSON.stringify({ shown, width }))
 })
 
 function rememberedPanel(): Panel {
   try {
-    const { shown, width } = JSON.parse(localStorage.getItem(NAME) ?? '')
+    const { shown, width } = JSON.parse(remembered(NAME))
     if (typeof shown === 'boolean' && width >= NARROWEST && width <= WIDEST) return { shown, width }
   } catch {
     // Nothing stored, or not by us.

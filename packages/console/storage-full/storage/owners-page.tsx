@@ -1,7 +1,7 @@
 import type { OwnerUsage, StoredFile } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { AdminRequired, SignedInOnly } from '../../shared/account/session/sign-in.tsx'
+import { AdminOnly } from '../../shared/account/session/sign-in.tsx'
 import { useExistingPage, useLoad, usePages } from '../../shared/api/use-reply.ts'
 import { EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
@@ -12,21 +12,21 @@ import { FILE_COLUMNS } from '../files/file-list.tsx'
 import { session } from '../session.ts'
 import { ofMost } from '../usage-text.ts'
 
+const TO = 'see who stores how much'
+
 /** How much each owner stores, with a link to their files. */
 export function OwnersPage() {
   const owner = route.value[1]
   return owner === undefined ? (
     <Page title="Owners" about="What each owner has stored, largest first.">
-      <SignedInOnly session={session}>
+      <AdminOnly session={session} to={TO}>
         <OwnerList />
-      </SignedInOnly>
+      </AdminOnly>
     </Page>
   ) : (
     <FilesOfOwner ownerId={owner} />
   )
 }
-
-const FORBIDDEN = <AdminRequired session={session} to="see who stores how much" />
 
 type Row = OwnerUsage & { id: string | number }
 
@@ -67,7 +67,6 @@ function OwnerList() {
       of={{ ...usage, body: rows }}
       caption="Usage of each owner"
       columns={COLUMNS}
-      forbidden={FORBIDDEN}
       empty={
         <EmptyState
           icon="people"
@@ -83,9 +82,9 @@ function FilesOfOwner({ ownerId }: { ownerId: string }) {
   const name = useSignal(ownerId)
   return (
     <Page title={`Files of ${name.value}`} back={{ href: '#/owners', title: 'All owners' }}>
-      <SignedInOnly session={session}>
+      <AdminOnly session={session} to={TO}>
         <FileList ownerId={ownerId} onName={(owner) => (name.value = owner)} />
-      </SignedInOnly>
+      </AdminOnly>
     </Page>
   )
 }
@@ -121,7 +120,6 @@ function FileList(props: { ownerId: string; onName(owner: string): void }) {
         }}
         caption="Files of this owner"
         columns={FILE_COLUMNS}
-        forbidden={FORBIDDEN}
         empty={<EmptyState icon="file" title="No files" about="This owner has stored none." />}
       />
     </>

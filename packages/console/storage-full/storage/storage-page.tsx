@@ -1,5 +1,5 @@
 import type { StorageConfig, StorageLocation, StorageStatus } from '@plinth/client'
-import { AdminRequired, SignedInOnly } from '../../shared/account/session/sign-in.tsx'
+import { AdminOnly } from '../../shared/account/session/sign-in.tsx'
 import { useLoad } from '../../shared/api/use-reply.ts'
 import { Page } from '../../shared/components/page.tsx'
 import { Loaded, type Loading } from '../../shared/components/reply.tsx'
@@ -14,9 +14,9 @@ export function StoragePage() {
       title="Storage"
       about="Where new files go. Saving settings never activates them: configure, test, then activate."
     >
-      <SignedInOnly session={session}>
+      <AdminOnly session={session} to="administer storage">
         <Administration />
-      </SignedInOnly>
+      </AdminOnly>
     </Page>
   )
 }
@@ -39,7 +39,7 @@ function Administration() {
       locations.body && { status: status.body, config: config.body, locations: locations.body },
   }
   return (
-    <Loaded of={known} forbidden={<AdminRequired session={session} to="administer storage" />}>
+    <Loaded of={known}>
       {(known) => (
         <>
           <LocationCards {...known} />

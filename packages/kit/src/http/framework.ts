@@ -43,7 +43,7 @@ export type Caller = { userId: string; username: string; roles: string[]; sessio
 export type SuiteLinks = {
   home: string
   consoles: { name: string; title: string; href: string }[]
-  /** The console of the service whose tokens this one accepts, too. */
+  /** The console of the service whose tokens this one requires. */
   signIn?: string
 }
 

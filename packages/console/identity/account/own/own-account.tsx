@@ -28,7 +28,7 @@ export function OwnAccount() {
       />
     )
   if (session.claims.value) return <Overview key={session.claims.value.sub} />
-  return session.restored.value ? <SignIn /> : <Skeleton label={texts.loading} />
+  return <SignIn />
 }
 
 type Security = { emailVerified: boolean; secondFactor: boolean; enrolledAt: string | null }
@@ -36,7 +36,7 @@ type Security = { emailVerified: boolean; secondFactor: boolean; enrolledAt: str
 function Overview() {
   const profile = useLoad<Profile>(() => session.api.get('/api/users/me'))
   const security = useLoad<Security>(() => session.api.get('/api/users/me/security'))
-  // The next user of this page must not make the change that waits for a proof.
+  // A change that waits for a proof is given up when the page is left.
   useEffect(() => () => proving.peek()?.(false), [])
   if (profile.loading || security.loading) return <Skeleton label={texts.loading} />
   const reload = () => Promise.all([profile.reload(), security.reload()])

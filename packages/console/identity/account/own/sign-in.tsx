@@ -76,7 +76,7 @@ function SecondStep() {
       <Heading>{texts.secondStepTitle}</Heading>
       <Ask
         label={texts.secondStepTitle}
-        fields={[FACTOR]}
+        fields={[{ ...FACTOR, focused: true }]}
         refused={{ code: texts.factorRefused }}
         action={complete}
         send={texts.signIn}

@@ -21,6 +21,8 @@ export const de: Texts = {
   resetDone: 'Dein neues Passwort ist gespeichert',
   resetDoneAbout:
     'Alle Geräte wurden abgemeldet. Melde dich mit dem neuen Passwort an und prüfe, ob die Passkeys und der zweite Faktor wirklich dir gehören.',
+  resetRemoved:
+    'Alle Geräte wurden abgemeldet. Diese Adresse war noch nie bestätigt, also hätten andere weitere Zugänge zum Konto einrichten können. Folgendes wurde entfernt; richte nach dem Anmelden deine eigenen ein.',
   afterReset:
     'Dein Passwort wurde geändert. Prüfe, was sonst noch Zugang zu deinem Konto gibt und seit wann: der zweite Faktor und die Passkeys. Entferne, was nicht dir gehört.',
   resendTitle: 'Bestätige deine E-Mail-Adresse',

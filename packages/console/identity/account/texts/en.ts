@@ -19,6 +19,8 @@ export const en = {
   resetDone: 'Your new password is saved',
   resetDoneAbout:
     'Every device was signed out. Sign in with the new password, and check that your passkeys and your second factor are your own.',
+  resetRemoved:
+    'Every device was signed out. This address had never been confirmed, so others could have added ways to sign in to the account. The following were removed; add your own after signing in.',
   afterReset:
     'Your password has changed. Check what else gives access to your account, and since when: the second factor and the passkeys. Remove what is not yours.',
   resendTitle: 'Confirm your e-mail address',

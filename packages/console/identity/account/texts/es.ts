@@ -21,6 +21,8 @@ export const es: Texts = {
   resetDone: 'Tu contraseña nueva está guardada',
   resetDoneAbout:
     'Se han cerrado todas las sesiones. Inicia sesión con la contraseña nueva y comprueba que las llaves de acceso y el segundo factor son tuyos.',
+  resetRemoved:
+    'Se han cerrado todas las sesiones. Esta dirección nunca se había confirmado, así que otras personas podrían haber añadido formas de entrar en la cuenta. Se ha eliminado lo siguiente; añade lo tuyo después de iniciar sesión.',
   afterReset:
     'Tu contraseña ha cambiado. Comprueba qué más da acceso a tu cuenta y desde cuándo: el segundo factor y las llaves de acceso. Quita lo que no sea tuyo.',
   resendTitle: 'Confirma tu dirección de correo',

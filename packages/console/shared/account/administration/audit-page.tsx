@@ -8,7 +8,7 @@ import { resultTone } from '../../components/tone.ts'
 import { useKept } from '../../shell/route.ts'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
-import { AdminRequired, SignedInOnly } from '../session/sign-in.tsx'
+import { AdminOnly } from '../session/sign-in.tsx'
 
 const COLUMNS: Column<AuditEvent>[] = [
   { title: 'When', of: ({ at }) => dateText(at) },
@@ -38,7 +38,7 @@ export function AuditPage({ session, events }: { session: Session; events: strin
   const searches = useSignal(0)
   return (
     <Page title="Audit" about="Every security event, newest first. No secret is ever recorded.">
-      <SignedInOnly session={session}>
+      <AdminOnly session={session} to="read the audit trail">
         <Filter
           events={events}
           query={query.value}
@@ -53,7 +53,7 @@ export function AuditPage({ session, events }: { session: Session; events: strin
           query={query.value}
           searches={searches.value}
         />
-      </SignedInOnly>
+      </AdminOnly>
     </Page>
   )
 }
@@ -101,7 +101,6 @@ function AuditTable({ session, query, searches }: TableProps) {
           <p role="status">Nothing matches.</p>
         </Notice>
       }
-      forbidden={<AdminRequired session={session} to="read the audit trail" />}
     />
   )
 }

@@ -19,13 +19,12 @@ type Props = {
   scopes: readonly string[]
   /** The list is reloaded whenever this changes. */
   by?: unknown
-  forbidden?: ComponentChildren
   /** Shown when the list is refused with this status: says what is required. */
   instead?(status: number): ComponentChildren
 }
 
 /** Create keys (the secret is shown once), rotate and revoke them: for every service with keys. */
-export function ServiceKeys({ api, scopes, by, forbidden, instead }: Props) {
+export function ServiceKeys({ api, scopes, by, instead }: Props) {
   const keys = useLoad<ServiceKey[]>(() => api.get('/api/service-keys'), [by])
   const make = useAction(
     ({ name = '', scopes: wanted = '' }: Values) =>
@@ -72,7 +71,6 @@ export function ServiceKeys({ api, scopes, by, forbidden, instead }: Props) {
         caption="Service keys"
         columns={[...COLUMNS, changeColumn(change.run)]}
         empty={<p class="soft">There are no keys yet.</p>}
-        forbidden={forbidden}
       />
     </>
   )

@@ -1,4 +1,4 @@
-import type { OwnSession, Passkey, UserDetails } from '@plinth/client'
+import type { OwnSession, UserDetails } from '@plinth/client'
 import { useAction, useLoad } from '../../api/use-reply.ts'
 import { ConfirmButton } from '../../components/button.tsx'
 import { Notice } from '../../components/page.tsx'
@@ -20,7 +20,7 @@ export function SessionsOfUser({ session, user, version, reason }: Props & { ver
     const reply = await api.delete(id === 'all' ? path : `${path}/${id}`, { json })
     return reply.status === 404 ? undefined : reply
   }, sessions.reload)
-  const isOwn = !session.neighbour.value && String(user.id) === session.claims.value?.sub
+  const isOwn = String(user.id) === session.claims.value?.sub
   return (
     <section class="stack tight">
       <div class="row apart">
@@ -67,46 +67,6 @@ export function SessionsOfUser({ session, user, version, reason }: Props & { ver
             <p>Not signed in anywhere.</p>
           </Notice>
         }
-      />
-    </section>
-  )
-}
-
-/** Shows nothing for a service without passkeys, which does not know the path. */
-export function PasskeysOfUser({ session, user, reason }: Props) {
-  const path = `/api/users/${user.id}/passkeys`
-  const passkeys = useLoad<Passkey[]>(() => session.api.get(path, { silent: true }), [path])
-  const remove = useAction(
-    (id: string) => session.api.delete(`${path}/${id}`, { json: { reason } }),
-    passkeys.reload,
-  )
-  if (!passkeys.body || passkeys.body.length === 0) return null
-  return (
-    <section class="stack tight">
-      <h3>Passkeys</h3>
-      <List
-        of={passkeys}
-        action={remove}
-        caption={`Passkeys of ${user.username}`}
-        columns={[
-          { title: 'Name', of: ({ label }) => label },
-          { title: 'Added', of: ({ createdAt }) => dateText(createdAt) },
-          {
-            title: 'Action',
-            of: ({ id, label }) => (
-              <ConfirmButton
-                small
-                kind="danger"
-                subject={label}
-                question={`Remove ${label}?`}
-                blocked={blockedBy(reason)}
-                onClick={() => remove.run(id)}
-              >
-                Remove
-              </ConfirmButton>
-            ),
-          },
-        ]}
       />
     </section>
   )

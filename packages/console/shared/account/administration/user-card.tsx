@@ -12,7 +12,7 @@ import { Facts } from '../../components/table.tsx'
 import { ADMIN_ROLE, dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
 import { RoleBadges } from '../session/session-bar.tsx'
-import { blockedBy, PasskeysOfUser, SessionsOfUser } from './user-access.tsx'
+import { blockedBy, SessionsOfUser } from './user-access.tsx'
 
 /** Makes a change and shows its effect. */
 export type Act = {
@@ -32,13 +32,14 @@ type Props = {
   session: Session
   id: number
   actions: MoreActions | undefined
+  lists: MoreActions | undefined
   /** Reloads the list that the card was opened from. */
   changed(): unknown
   close(): void
 }
 
 /** What an administrator can do with one account. Each change shows its effect. */
-export function UserCard({ session, id, actions, changed, close }: Props) {
+export function UserCard({ session, id, actions, lists, changed, close }: Props) {
   const card = useRef<HTMLDivElement>(null)
   useEffect(() => card.current?.scrollIntoView({ block: 'nearest' }), [])
   const user = useLoad<UserDetails>(() => session.api.get(`/api/users/${id}`), [id])
@@ -85,7 +86,7 @@ export function UserCard({ session, id, actions, changed, close }: Props) {
                 version={JSON.stringify(body)}
                 reason={act.reason}
               />
-              <PasskeysOfUser session={session} user={body} reason={act.reason} />
+              {lists?.({ session, user: body, act })}
             </>
           )}
         </Loaded>

@@ -10,7 +10,7 @@ import { useKept } from '../../shell/route.ts'
 import { ADMIN_ROLE, dateText, roleText, USER_ROLE } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
 import { RoleBadges } from '../session/session-bar.tsx'
-import { AdminRequired, SignedInOnly } from '../session/sign-in.tsx'
+import { AdminOnly } from '../session/sign-in.tsx'
 import { type MoreActions, UserCard } from './user-card.tsx'
 
 export type UserPageParts = {
@@ -20,6 +20,8 @@ export type UserPageParts = {
   create?(changed: () => void): ComponentChildren
   /** More actions of this service on an account. */
   actions?: MoreActions
+  /** More of what belongs to an account at this service, below its sessions. */
+  lists?: MoreActions
 }
 
 export function UsersPage({
@@ -27,6 +29,7 @@ export function UsersPage({
   filters,
   create,
   actions,
+  lists,
 }: UserPageParts & { session: Session }) {
   const query = useKept('query', '')
   const version = useSignal(0)
@@ -35,15 +38,7 @@ export function UsersPage({
       title="Users"
       about="Everyone who has an account here. Only administrators may see this list."
     >
-      {session.neighbour.value && (
-        <Notice>
-          <p>
-            These are the accounts of this service. Those of Identity are{' '}
-            <a href={`${session.neighbour.value}#/users`}>managed there</a>.
-          </p>
-        </Notice>
-      )}
-      <SignedInOnly session={session}>
+      <AdminOnly session={session} to="see every account">
         {create?.(() => {
           version.value += 1
         })}
@@ -61,8 +56,9 @@ export function UsersPage({
           query={query.value}
           version={version.value}
           actions={actions}
+          lists={lists}
         />
-      </SignedInOnly>
+      </AdminOnly>
     </Page>
   )
 }
@@ -114,9 +110,10 @@ type TableProps = {
   query: string
   version: number
   actions: MoreActions | undefined
+  lists: MoreActions | undefined
 }
 
-function UserTable({ session, query, version, actions }: TableProps) {
+function UserTable({ session, query, version, actions, lists }: TableProps) {
   const chosen = useSignal<number | undefined>(undefined)
   const cursors = useKept<string[]>(`cursors ${query}`, [''])
   const users = usePages<UserSummary>(
@@ -147,7 +144,6 @@ function UserTable({ session, query, version, actions }: TableProps) {
             <p role="status">No user matches.</p>
           </Notice>
         }
-        forbidden={<AdminRequired session={session} to="see every account" />}
       />
       {chosen.value !== undefined && (
         <UserCard
@@ -155,6 +151,7 @@ function UserTable({ session, query, version, actions }: TableProps) {
           session={session}
           id={chosen.value}
           actions={actions}
+          lists={lists}
           changed={users.reload}
           close={() => choose(undefined)}
         />

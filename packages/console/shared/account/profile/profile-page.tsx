@@ -7,7 +7,7 @@ import { Loaded } from '../../components/reply.tsx'
 import { Facts } from '../../components/table.tsx'
 import type { Session } from '../session/session.ts'
 import { RoleBadges } from '../session/session-bar.tsx'
-import { OwnAccountOnly } from '../session/sign-in.tsx'
+import { SignedInOnly } from '../session/sign-in.tsx'
 import { OwnSessionsCard } from './own-sessions-card.tsx'
 import { PasswordCard } from './password-card.tsx'
 
@@ -22,7 +22,7 @@ export function ProfilePage({ session, children }: Props) {
   const passwordChanges = useSignal(0)
   return (
     <Page title="Profile" about="The account this access token belongs to.">
-      <OwnAccountOnly session={session}>
+      <SignedInOnly session={session}>
         <ProfileCard key={session.claims.value?.sub} session={session} />
         <OwnSessionsCard key={passwordChanges.value} session={session} />
         <PasswordCard
@@ -32,7 +32,7 @@ export function ProfilePage({ session, children }: Props) {
           }}
         />
         {children}
-      </OwnAccountOnly>
+      </SignedInOnly>
     </Page>
   )
 }

@@ -14,8 +14,8 @@ export function SessionBar({ session, signInPath }: { session: Session; signInPa
   if (!claims)
     return (
       <>
-        <span>{session.restored.value ? 'Not signed in.' : '…'}</span>
-        <span class="soft long">Tokens are kept in memory only, and end with the last tab.</span>
+        <span>Not signed in.</span>
+        <span class="soft long">Tokens are kept in the memory of this page only.</span>
         <span class="space" />
         <InspectorButton />
         <ButtonLink href={`#/${signInPath}`} small>

@@ -1,6 +1,6 @@
 import { useAction } from '../../api/use-reply.ts'
 import { Button } from '../../components/button.tsx'
-import { Badge, Card, Page, Skeleton } from '../../components/page.tsx'
+import { Badge, Card, Page } from '../../components/page.tsx'
 import { Refusal, Success } from '../../components/reply.tsx'
 import { RegisterCard } from './register-card.tsx'
 import type { Session } from './session.ts'
@@ -8,17 +8,11 @@ import { SignInCard } from './sign-in.tsx'
 import { TokenCard } from './token-card.tsx'
 
 export function SessionPage({ session }: { session: Session }) {
-  if (!session.restored.value)
-    return (
-      <Page title="Session">
-        <Skeleton />
-      </Page>
-    )
   if (!session.claims.value)
     return (
       <Page
         title="Sign in"
-        about="Tokens are kept in memory only, shared by the tabs of this console, and end with the last one."
+        about="Tokens are kept in the memory of this page only, so a reload asks you to sign in again."
       >
         <SignInCard session={session} />
         <RegisterCard session={session} />

@@ -5,8 +5,6 @@ import { publicValues } from '../../api/concealment.ts'
 import { copyText } from '../../components/code.tsx'
 import { ADMIN_ROLE } from '../../wording.ts'
 import { type Claims, claimsOf, type DecodedToken, decodeToken } from './tokens/decoded-token.ts'
-import { expiryOf, type Kept } from './tokens/kept-tokens.ts'
-import { accountsOf, shareSignIn } from './tokens/shared-sign-in.ts'
 import { createTokenVault } from './tokens/token-vault.ts'
 
 export type Credentials = { username?: string; password?: string }
@@ -28,24 +26,21 @@ export function createSession({ renewsItself, prove }: Options) {
   const { secondStep, stepRefusal, keepStep, endStep, stepWith } = createSecondStep()
   const claims = computed<Claims | undefined>(() => decoded.value && claimsOf(decoded.value))
 
-  const shared = shareSignIn((kept) => vault.take(kept))
-  const { restored, neighbour, continueFrom } = shared
-  const vault = createTokenVault(postRefresh, show, shared.kept)
+  const vault = createTokenVault(postRefresh, show)
   // A reply that took long arrives with less than its lifetime left, which only `exp` tells.
   const expired = () =>
     claims.value && Math.min(expiry.value.access, claims.value.exp * 1000) <= Date.now()
   const renew = async () => Boolean(automatic.value && expired()) && vault.refresh()
   const api: Api = createApi({ headers: () => bearer(vault.accessToken()), renew, prove })
-  const accounts = () => ({ base: accountsOf(neighbour.value) })
 
-  function show(kept: Kept | undefined): void {
-    decoded.value = kept && decodeToken(kept.pair.accessToken)
+  function show(pair: TokenPair | undefined): void {
+    decoded.value = pair && decodeToken(pair.accessToken)
     hasSpentToken.value = vault.spentRefreshToken() !== undefined
-    expiry.value = expiryOf(kept)
+    expiry.value = expiryOf(pair)
   }
 
   async function postRefresh(refreshToken: string): Promise<Reply<TokenPair>> {
-    const call = { open: true, ...accounts() }
+    const call = { open: true }
     const reply = await api.post<TokenPair>('/api/auth/refresh', { refreshToken }, call)
     if (reply.ok) rotations.value += 1
     return reply
@@ -68,25 +63,29 @@ export function createSession({ renewsItself, prove }: Options) {
   }
 
   function postLogout(refreshToken: string): Promise<Reply> {
-    return api.post('/api/auth/logout', { refreshToken }, { once: true, ...accounts() })
-  }
-
-  async function logOut(): Promise<Reply | undefined> {
-    const reply = await vault.end(postLogout)
-    if (!claims.value) await shared.leave()
-    return reply
+    return api.post('/api/auth/logout', { refreshToken }, { once: true })
   }
 
   return {
     ...{ api, decoded, claims, expiry, automatic, rotations, hasSpentToken },
-    ...{ received, signIn, secondStep, stepRefusal, logOut, renew },
+    ...{ received, signIn, secondStep, stepRefusal, renew },
     completeSignIn: async ({ code = '' }: { code?: string }) =>
       received(await api.post('/api/auth/mfa', stepWith(code), { open: true })),
-    ...{ restored, neighbour, continueFrom },
     refresh: vault.refresh,
+    logOut: () => vault.end(postLogout),
     isAdmin: computed(() => claims.value?.roles.includes(ADMIN_ROLE) ?? false),
     replaySpentToken: () => postRefresh(vault.spentRefreshToken() ?? ''),
     copyAccessToken: (button: HTMLElement) => copyText(vault.accessToken() ?? '', button),
+  }
+}
+
+/** When tokens received now expire by the clock of the browser, which may differ from the service's. */
+function expiryOf(pair: TokenPair | undefined): { access: number; refresh: number } {
+  if (!pair) return { access: 0, refresh: 0 }
+  const after = (seconds: number) => Date.now() + seconds * 1000
+  return {
+    access: after(pair.expiresInSeconds),
+    refresh: after(pair.refreshTokenExpiresInSeconds),
   }
 }
 

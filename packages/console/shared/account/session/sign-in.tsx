@@ -4,10 +4,9 @@ import { baseUrl } from '../../api/base-url.ts'
 import { useAction } from '../../api/use-reply.ts'
 import { Button, ButtonLink } from '../../components/button.tsx'
 import { Form } from '../../components/form.tsx'
-import { Card, EmptyState, Skeleton } from '../../components/page.tsx'
+import { Card, EmptyState } from '../../components/page.tsx'
 import { Refusal } from '../../components/reply.tsx'
 import { facts } from '../../shell/facts.ts'
-import { ContinueAs } from './neighbour.tsx'
 import { type Credentials, DEMO_ACCOUNTS, type Session } from './session.ts'
 
 export function SignInCard({ session }: { session: Session }) {
@@ -15,7 +14,6 @@ export function SignInCard({ session }: { session: Session }) {
   if (session.secondStep.value) return <SecondStepCard session={session} />
   return (
     <Card title="Sign in" about="With an account of this service.">
-      <ContinueAs session={session} />
       <DemoAccounts signIn={signIn.run} />
       <Form
         label="Sign in"
@@ -56,6 +54,7 @@ export function SecondStepCard({ session }: { session: Session }) {
             name: 'code',
             autocomplete: 'one-time-code',
             hint: 'Six digits, or one of the recovery codes.',
+            focused: true,
           },
         ]}
         action={complete}
@@ -83,16 +82,6 @@ function Advice({ reply }: { reply: Reply }) {
   return <p>Check the username and the password.</p>
 }
 
-/** Advice for a 403 to a caller without the role. */
-export function AdminRequired({ session, to }: { session: Session; to: string }) {
-  return (
-    <>
-      <p>Sign in as an administrator to {to}.</p>
-      <DemoAccounts signIn={session.signIn} accounts={['admin']} />
-    </>
-  )
-}
-
 type DemoAccountsProps = {
   signIn(credentials: Credentials): void
   /** Usernames; all demo accounts by default. */
@@ -118,27 +107,32 @@ export function DemoAccounts({ signIn, accounts }: DemoAccountsProps) {
 export function SignedInOnly(props: { session: Session; children: ComponentChildren }) {
   const { sub } = props.session.claims.value ?? {}
   if (sub !== undefined) return <Fragment key={sub}>{props.children}</Fragment>
-  if (!props.session.restored.value) return <Skeleton />
   return (
     <EmptyState icon="person" title="Sign in first" about="This page needs an access token.">
-      <ContinueAs session={props.session} />
       <DemoAccounts signIn={props.session.signIn} />
       <ButtonLink href="#/session">Sign in</ButtonLink>
     </EmptyState>
   )
 }
 
-/** For pages that only accounts of this service have; another service manages its own accounts. */
-export function OwnAccountOnly(props: { session: Session; children: ComponentChildren }) {
-  const { neighbour } = props.session
-  if (!neighbour.value) return <SignedInOnly {...props} />
+type AdminOnlyProps = {
+  session: Session
+  /** What an administrator may do here. */
+  to: string
+  children: ComponentChildren
+}
+
+/** Shows its content to administrators. The service would refuse everyone else, so it is not asked. */
+export function AdminOnly({ session, to, children }: AdminOnlyProps) {
+  const isOther = session.claims.value && !session.isAdmin.value
+  if (!isOther) return <SignedInOnly session={session}>{children}</SignedInOnly>
   return (
     <EmptyState
-      icon="person"
-      title="Your account belongs to Identity"
-      about="It is managed there. This page is for accounts of this service."
+      icon="lock"
+      title="For administrators"
+      about={`Sign in as an administrator to ${to}.`}
     >
-      <ButtonLink href={neighbour.value}>Open Identity</ButtonLink>
+      <DemoAccounts signIn={session.signIn} accounts={['admin']} />
     </EmptyState>
   )
 }

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { baseUrl } from '../../api/base-url.ts'
-import { PLACEHOLDER, signInAt } from '../../api/concealment.ts'
+import { PLACEHOLDER } from '../../api/concealment.ts'
 import type { Exchange } from '../../api/exchange-log.ts'
 import { Button } from '../../components/button.tsx'
 import { Code, CopyButton } from '../../components/code.tsx'
@@ -81,15 +81,14 @@ const language = signal<'curl' | 'fetch'>('curl')
 
 /** The request as code. Secrets are placeholders, so the text is safe to paste anywhere. */
 function SnippetView({ exchange }: { exchange: Exchange }) {
-  const base = exchange.base ?? baseUrl
   const isCurl = language.value === 'curl'
-  const text = isCurl ? curlOf(exchange, base) : fetchOf(exchange, base)
-  const hasAccounts = facts.value.registration !== undefined || signInAt.base !== undefined
+  const text = isCurl ? curlOf(exchange, baseUrl) : fetchOf(exchange, baseUrl)
+  const hasAccounts = facts.value.registration !== undefined
   const credential = credentialOf(exchange)
   const withToken = () => {
     const requestHeaders = { ...exchange.requestHeaders, ...exchange.credentials?.() }
     const live = { ...exchange, requestHeaders }
-    return isCurl ? runnable(curlOf(live, base), base, hasAccounts) : fetchOf(live, base)
+    return isCurl ? runnable(curlOf(live, baseUrl), baseUrl, hasAccounts) : fetchOf(live, baseUrl)
   }
   return (
     <section class="stack tight" aria-label="Request as code">
@@ -109,7 +108,7 @@ function SnippetView({ exchange }: { exchange: Exchange }) {
           ))}
         </div>
         <div class="row">
-          <CopyButton text={() => (isCurl ? runnable(text, base, hasAccounts) : text)} />
+          <CopyButton text={() => (isCurl ? runnable(text, baseUrl, hasAccounts) : text)} />
           {credential && <CopyButton text={withToken} label={`Copy with my ${credential}`} />}
         </div>
       </div>

@@ -1,4 +1,4 @@
-import { NAMES, PLACEHOLDER, publicValues, signInAt } from '../../api/concealment.ts'
+import { NAMES, PLACEHOLDER, publicValues } from '../../api/concealment.ts'
 import { type Exchange, FORM } from '../../api/exchange-log.ts'
 
 /** The same request for a shell. Secrets are shell variables, so the text can be shared. */
@@ -37,7 +37,7 @@ function settingOf(name: string, baseUrl: string, hasAccounts: boolean): string[
     return [
       ...settingOf('USERNAME', baseUrl, false),
       ...settingOf('PASSWORD', baseUrl, false),
-      `ACCESS_TOKEN=$(curl -s '${signInAt.base ?? baseUrl}/api/auth/login' -H 'Content-Type: application/json' \\\n  -d "${LOGIN.replaceAll('"', '\\"')}" | ${memberOf('accessToken')})`,
+      `ACCESS_TOKEN=$(curl -s '${baseUrl}/api/auth/login' -H 'Content-Type: application/json' \\\n  -d "${LOGIN.replaceAll('"', '\\"')}" | ${memberOf('accessToken')})`,
     ]
   if (name === 'CSRF_TOKEN')
     return [`CSRF_TOKEN=$(curl -s '${baseUrl}/webauthn/csrf' | ${memberOf('token')})`]

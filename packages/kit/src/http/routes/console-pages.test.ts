@@ -9,19 +9,15 @@ import { createLogger } from '../../runtime/logging.ts'
 import { createServer } from '../server.ts'
 import { consoleRoutes } from './console-pages.ts'
 
-type Options = { built?: boolean; path?: string; publicUrl?: string; worker?: boolean }
+type Options = { built?: boolean; path?: string; publicUrl?: string }
 
-async function startConsole(
-  t: TestContext,
-  { built = true, path, publicUrl, worker }: Options = {},
-) {
+async function startConsole(t: TestContext, { built = true, path, publicUrl }: Options = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-console-'))
   t.after(() => rmSync(folder, { recursive: true }))
   if (built) {
     mkdirSync(join(folder, 'dist'))
     writeFileSync(join(folder, 'dist', 'index.html'), '<!doctype html><title>Here</title>')
     writeFileSync(join(folder, 'dist', 'page.js'), 'export {}')
-    if (worker) writeFileSync(join(folder, 'dist', 'session-worker.js'), '')
   }
   const log = createLogger('test', 'silent')
   const server = createServer({ log, clock: systemClock, publicUrl })
@@ -62,15 +58,6 @@ describe('a console', () => {
     assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self'/)
     assert.match(policy, /require-trusted-types-for 'script'; trusted-types 'none'/)
     assert.doesNotMatch(policy, /unsafe|\*/)
-  })
-
-  test('may create one Trusted Types policy if it has a worker, and no other', async (t) => {
-    const { api } = await startConsole(t, { worker: true })
-
-    const { headers } = await api.get('/api-test/index.html')
-
-    const policy = headers.get('content-security-policy') ?? ''
-    assert.match(policy, /require-trusted-types-for 'script'; trusted-types plinth-worker$/)
   })
 
   test('is sent once and then revalidated by its ETag', async (t) => {

@@ -38,10 +38,9 @@ export function consoleRoutes(
       suite: server.suiteOf?.(request) ?? null,
     }))
   const pages = readPages(folder)
-  const policy = policyOf(pages)
   for (const [name, page] of pages) {
     const caching: Headers = personal ? { 'cache-control': 'no-store' } : { etag: page.etag }
-    const headers = pageHeaders({ 'content-security-policy': policy, ...caching })
+    const headers = pageHeaders({ 'content-security-policy': POLICY, ...caching })
     const send = (request: Request, reply: Reply) => sendPage(page, headers, request, reply)
     server.get(`${path}/${name}`, { schema: PAGE }, send)
     if (name === 'index.html') server.get(`${path}/`, { schema: PAGE }, atFolder(send))
@@ -104,16 +103,8 @@ const POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-]
-
-/**
- * A console with a sign-in creates one Trusted Types policy, for the URL of its worker, before anything
- * else runs; browsers refuse a second one of that name.
- */
-function policyOf(pages: Map<string, Page>): string {
-  const trusted = pages.has('session-worker.js') ? 'plinth-worker' : "'none'"
-  return [...POLICY, `trusted-types ${trusted}`].join('; ')
-}
+  "trusted-types 'none'",
+].join('; ')
 
 /** The headers of our pages: only their own scripts and styles, no framing, no inline code. */
 function pageHeaders(overrides: Headers): Headers {

@@ -95,6 +95,9 @@ export async function resetByAdministrator(
   })
 }
 
+/** What a reset has removed besides the password. */
+type Removed = ('passkeys' | 'totp')[]
+
 type Confirmation = Proof & { newPassword: string; totp?: string; recoveryCode?: string }
 
 /**
@@ -106,7 +109,7 @@ export async function confirmPasswordReset(
   recovery: Recovery,
   { newPassword, totp: code, recoveryCode, ...proof }: Confirmation,
   origin: Origin,
-): Promise<void> {
+): Promise<Removed> {
   const { accounts, db, passkeys, factors } = recovery
   const kinds = proof.token === undefined ? BY_MAIL : ([...BY_MAIL, AFTER_LOGIN] as const)
   const guess = { event: 'PASSWORD_RESET', origin }
@@ -123,6 +126,7 @@ export async function confirmPasswordReset(
     ...(recoveryCode !== undefined && { recoveryCode }),
   }
   let outcome: Outcome = 'passed'
+  let factorRemoved = false
   const done = await resetPassword(accounts, user, newPassword, by, {
     ...(unverified && { passkeys }),
     async admit(database, now) {
@@ -134,11 +138,16 @@ export async function confirmPasswordReset(
       // Throwing rolls back, so that a code of the second factor is not used up for nothing.
       if (!(await spendToken(inside, token.id, accounts.clock()))) throw tokenRejected()
       if (unverified) await dropSecondFactor(accounts, inside, now, by)
+      factorRemoved = unverified && now.secondFactor
       if (byMail) await markVerified(database, now)
       return true
     },
   })
   if (!done) throw outcome === 'passed' ? tokenRejected() : signInRefusal(accounts, outcome)
+  return [
+    ...(done.passkeysRemoved > 0 ? (['passkeys'] as const) : []),
+    ...(factorRemoved ? (['totp'] as const) : []),
+  ]
 }
 
 /** A password that must be changed may be known to others, so it cannot be chosen again. */

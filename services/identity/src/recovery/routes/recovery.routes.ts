@@ -83,12 +83,13 @@ export function recoveryRoutes(server: Server, recovery: Recovery, guards: Guard
       summary: 'Choose a new password with the token or code of the mail; ends every session',
       tags,
       body: resetBody(recovery.accounts.settings.passwordMinLength),
-      response: { 204: noContent },
+      response: { 204: bareReply({ headers: ['Removed-Factors'] }) },
       problems: [tokenRejected, passwordQueueFull, mfaRequired, codeRejected, tooManyFailures],
     },
-    handler: async (request) => {
+    handler: async (request, reply) => {
       requireProof(request.body)
-      await confirmPasswordReset(recovery, request.body, originOf(request))
+      const removed = await confirmPasswordReset(recovery, request.body, originOf(request))
+      if (removed.length > 0) reply.header('removed-factors', removed.join(', '))
     },
   })
 

@@ -23,6 +23,9 @@ export const LONGEST_LINK_SECONDS = 604_800
 // A browser tab that opens an audio or video file requests it a second time, from its own origin.
 const MEDIA_POLICY = "default-src 'none'; media-src 'self'; sandbox allow-same-origin"
 
+// A browser tab shows a picture in a document of its own, with inline styles. In SVG, styles are the picture's.
+const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+
 type LinkRequest = { id: number; expiresInSeconds: number }
 
 /** The reply is the only place the token appears: the database keeps its hash. */
@@ -76,8 +79,14 @@ export function linkHeaders({ embed }: Storage, file: StoredFile): Record<string
     'cache-control': 'no-store',
     'x-robots-tag': 'noindex',
     'cross-origin-resource-policy': embed === 'anyone' ? 'cross-origin' : 'same-origin',
-    ...(/^(audio|video)\//.test(file.contentType) && { 'content-security-policy': MEDIA_POLICY }),
+    ...policyFor(file),
   }
+}
+
+function policyFor({ contentType }: StoredFile): Record<string, string> {
+  if (/^(audio|video)\//.test(contentType)) return { 'content-security-policy': MEDIA_POLICY }
+  const isPicture = /^image\/(?!svg)/.test(contentType)
+  return isPicture ? { 'content-security-policy': PICTURE_POLICY } : {}
 }
 
 export async function linksOf(storage: Storage, caller: Caller, fileId: number) {

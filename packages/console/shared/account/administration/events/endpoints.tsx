@@ -1,5 +1,4 @@
 import type { WebhookEndpoint } from '@plinth/client'
-import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../api/api.ts'
 import { useAction, useLoad } from '../../../api/use-reply.ts'
 import { Button, ConfirmButton } from '../../../components/button.tsx'
@@ -15,10 +14,10 @@ const PATH = '/api/webhooks/endpoints'
 
 type Verb = 'test' | 'pause' | 'resume' | 'secret' | 'rotate' | 'delete'
 
-type Props = { api: Api; by?: unknown; forbidden?: ComponentChildren }
+type Props = { api: Api; by?: unknown }
 
 /** The endpoints that events are sent to: their state, and every action on them. */
-export function Endpoints({ api, by, forbidden }: Props) {
+export function Endpoints({ api, by }: Props) {
   const endpoints = useLoad<WebhookEndpoint[]>(() => api.get(PATH), [by])
   const make = useAction(
     ({ url = '', description, types = '' }: Values) =>
@@ -41,7 +40,6 @@ export function Endpoints({ api, by, forbidden }: Props) {
         caption="Endpoints"
         columns={[...COLUMNS, changeColumn(change.run)]}
         empty={<p class="soft">There are no endpoints yet.</p>}
-        forbidden={forbidden}
       />
       <Outcome body={change.reply?.body} />
       {endpoints.body && (

@@ -1,5 +1,4 @@
 import type { Delivery, EventForward, WebhookEvent } from '@plinth/client'
-import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../api/api.ts'
 import { useAction, useLoad } from '../../../api/use-reply.ts'
 import { Button } from '../../../components/button.tsx'
@@ -12,10 +11,10 @@ import { dateText } from '../../../wording.ts'
 
 type Detail = { event: WebhookEvent; deliveries: Delivery[]; forwards: EventForward[] }
 
-type Props = { api: Api; id: string; forbidden?: ComponentChildren }
+type Props = { api: Api; id: string }
 
 /** An event as it is sent, and its deliveries to each endpoint. */
-export function EventDetail({ api, id, forbidden }: Props) {
+export function EventDetail({ api, id }: Props) {
   const path = `/api/events/${encodeURIComponent(id)}`
   const detail = useLoad<Detail>(() => api.get(path), [id])
   const replay = useAction(
@@ -23,7 +22,7 @@ export function EventDetail({ api, id, forbidden }: Props) {
     detail.reload,
   )
   return (
-    <Loaded of={detail} forbidden={forbidden}>
+    <Loaded of={detail}>
       {({ event, deliveries, forwards }) => (
         <>
           <a class="back" href="#/events">

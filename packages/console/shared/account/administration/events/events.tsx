@@ -1,6 +1,5 @@
 import type { WebhookEvent } from '@plinth/client'
 import { useSignal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../api/api.ts'
 import { useLoad } from '../../../api/use-reply.ts'
 import { Button } from '../../../components/button.tsx'
@@ -19,16 +18,15 @@ type Props = {
   api: Api
   /** Everything is reloaded whenever this changes. */
   by?: unknown
-  forbidden?: ComponentChildren
 }
 
 /** The endpoints and events, or one event: for every service that emits events. */
-export function Events({ api, by, forbidden }: Props) {
+export function Events({ api, by }: Props) {
   const id = route.value[1]
-  if (id) return <EventDetail api={api} id={id} forbidden={forbidden} />
+  if (id) return <EventDetail api={api} id={id} />
   return (
     <>
-      <Endpoints api={api} by={by} forbidden={forbidden} />
+      <Endpoints api={api} by={by} />
       <EventList api={api} by={by} />
     </>
   )
@@ -38,7 +36,7 @@ type EventPage = { items: WebhookEvent[]; next: string | null }
 
 const PAGE_SIZE = 25
 
-function EventList({ api, by }: Omit<Props, 'forbidden'>) {
+function EventList({ api, by }: Props) {
   const filter = useSignal<Values>({})
   const after = useSignal<string | undefined>(undefined)
   const query = { order: 'desc', limit: String(PAGE_SIZE), ...filter.value }
@@ -63,14 +61,12 @@ function EventList({ api, by }: Omit<Props, 'forbidden'>) {
         send="Show"
         icon="search"
       />
-      {events.refusal?.status !== 403 && (
-        <List
-          of={{ ...events, body: items }}
-          caption="Events"
-          columns={COLUMNS}
-          empty={<p class="soft">There are no such events.</p>}
-        />
-      )}
+      <List
+        of={{ ...events, body: items }}
+        caption="Events"
+        columns={COLUMNS}
+        empty={<p class="soft">There are no such events.</p>}
+      />
       <div class="row">
         {after.value && (
           <Button small onClick={() => choose(filter.value)}>

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TokenPair } from '@plinth/client'
 import type { Reply } from '../../../api/api.ts'
-import type { Kept, KeptTokens } from './kept-tokens.ts'
 import { createTokenVault } from './token-vault.ts'
 
 const pair = (number: number): TokenPair => ({
@@ -121,50 +120,4 @@ test('the tokens are kept when a logout fails, and discarded when the session is
   await vault.end(logOut)
 
   assert.equal(vault.accessToken(), undefined)
-})
-
-/** Stands in for the worker and the locks that a browser provides to the pages of one console. */
-function pagesOfOneConsole() {
-  let kept: Kept | undefined
-  let turn: Promise<unknown> = Promise.resolve()
-  const shared: KeptTokens = {
-    read: async () => kept,
-    keep: async (value) => {
-      kept = value
-    },
-    withLock: (work) => {
-      const done = turn.then(work)
-      turn = done.catch(() => {})
-      return done
-    },
-  }
-  const sent: string[] = []
-  const rotate = async (refreshToken: string) => {
-    sent.push(refreshToken)
-    return { ok: true, status: 200, body: pair(sent.length + 1) } as Reply<TokenPair>
-  }
-  return { sent, shared, open: () => createTokenVault(rotate, () => {}, shared) }
-}
-
-test('two pages refresh once, and both have the new pair', async () => {
-  const { sent, open } = pagesOfOneConsole()
-  const [one, other] = [open(), open()]
-  await one.put(pair(1))
-  other.take({ pair: pair(1), receivedAt: 0 })
-
-  const results = await Promise.all([one.refresh(), other.refresh()])
-
-  assert.deepEqual(results, [true, true])
-  assert.deepEqual(sent, ['refresh-1'])
-  assert.deepEqual([one.accessToken(), other.accessToken()], ['access-2', 'access-2'])
-})
-
-test('a logout clears the tokens that the pages share', async () => {
-  const { open, shared } = pagesOfOneConsole()
-  const page = open()
-  await page.put(pair(1))
-
-  await page.end(logoutThatAnswers().logOut)
-
-  assert.equal(await shared.read(), undefined)
 })

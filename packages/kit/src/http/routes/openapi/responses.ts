@@ -69,6 +69,10 @@ const HEADERS: Record<string, [description: string, schema: Json]> = {
   'Set-Cookie': ['The cookie that belongs to the token.', { type: 'string' }],
   Link: ['Where the neighbouring pages are (RFC 8288).', { type: 'string' }],
   Vary: ['The request headers that decide what is sent.', { type: 'string' }],
+  'Removed-Factors': [
+    'What else was removed, if the address had never been verified: `passkeys`, `totp`.',
+    { type: 'string' },
+  ],
   'X-Total-Count': ['How many there are on all pages.', { type: 'integer', minimum: 0 }],
   'Cache-Control': ['How long the reply may be kept.', { type: 'string' }],
 }

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { identityClient, storageClient } from '@plinth/client'
+import type { Browser, Page } from 'playwright-core'
+import { until } from '../../test/until.ts'
+import { browserSkip, openBrowser } from '../browser.ts'
+import { startSuite } from '../stack.ts'
+import { suiteCleanup } from '../suite-cleanup.ts'
+import { authenticatorCode } from './authenticator-code.ts'
+import { samplePng } from './sample-files.ts'
+import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
+
+const skip = await browserSkip()
+
+const PASSWORD = 'password123123'
+const LAPTOP = { width: 1280, height: 720 }
+
+describe('where the pages were rough', { skip }, () => {
+  const shared = suiteCleanup()
+  let browser: Browser
+  let suite: Awaited<ReturnType<typeof startSuite>>
+
+  before(async () => {
+    browser = await openBrowser(shared)
+    suite = await startSuite(shared, {}, ['identity', 'storage-full'])
+  })
+
+  for (const username of ['user', 'admin'] as const)
+    for (const service of ['identity', 'storage-full'])
+      test(`every page of ${service}, seen by ${username}, leaves the browser nothing to report`, async (t) => {
+        const page = await openConsole(t, browser, consoleOf(suite.urlOf(service)), {
+          viewport: LAPTOP,
+        })
+        const reported = reportsOf(page)
+        await signIn(page, username)
+
+        const paths = await page.evaluate<string[]>(PATHS)
+        for (const path of paths) {
+          await goTo(page, path)
+          await until(
+            () => page.locator('.skeleton').count(),
+            (count) => count === 0,
+          )
+          if (username === 'user' || path !== 'users') continue
+          await page.getByRole('button', { name: 'Manage user', exact: true }).click()
+          await page.getByText('Not signed in anywhere.').or(page.getByText('Last used')).waitFor()
+        }
+
+        assert.ok(paths.includes('users') && paths.includes('audit'))
+        assert.deepEqual(reported, [])
+      })
+
+  test('a shared picture leaves the browser nothing to report', async (t) => {
+    const storage = storageClient(suite.urlOf('storage-full'))
+    await storage.logIn('user', PASSWORD)
+    const { name, mimeType, buffer } = samplePng('shared.png')
+    const file = await storage.upload(new Blob([new Uint8Array(buffer)], { type: mimeType }), name)
+    const { url } = await storage.createLink(file.id, 60)
+    const page = await openConsole(t, browser, suite.urlOf('storage-full'), { viewport: LAPTOP })
+    const reported = reportsOf(page)
+
+    await page.goto(url)
+    await page.locator('img').waitFor()
+
+    assert.deepEqual(reported, [])
+  })
+
+  test('the appearance is remembered over a reload, and on the next page', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), {
+      viewport: LAPTOP,
+      colorScheme: 'light',
+    })
+    const look = () => page.evaluate('document.documentElement.dataset.theme')
+
+    await page.getByRole('button', { name: 'Appearance: same as the system' }).click()
+    await page.getByRole('button', { name: 'Appearance: dark' }).waitFor()
+    await page.reload()
+    await page.getByRole('button', { name: 'Appearance: dark' }).waitFor()
+    assert.equal(await look(), 'dark')
+    await page.goto(`${suite.urlOf('identity')}/reference/`)
+    await page.getByRole('button', { name: 'Appearance: dark' }).click()
+    await page.getByRole('button', { name: 'Appearance: light' }).click()
+    await page.reload()
+
+    await page.getByRole('button', { name: 'Appearance: same as the system' }).waitFor()
+    assert.equal(await look(), undefined)
+  })
+
+  for (const [name, path] of [
+    ['the console', '/api-test/index.html#/session'],
+    ['the account page', '/account/'],
+  ] as const)
+    test(`after the password, ${name} has the focus in the field for the code, and shows it`, async (t) => {
+      const username = `second-${path.length}`
+      const identity = identityClient(suite.urlOf('identity'))
+      await identity.register({ username, email: `${username}@example.com`, password: PASSWORD })
+      await identity.logIn(username, PASSWORD)
+      const { secret } = await identity.enrolTotp()
+      await identity.confirmTotp(authenticatorCode(secret))
+      const page = await openConsole(t, browser, suite.urlOf('identity') + path, {
+        viewport: LAPTOP,
+      })
+      const form = page.getByRole('form', { name: 'Sign in' })
+      await form.getByLabel('Username').fill(username)
+      await form.getByLabel('Password').fill(PASSWORD)
+      await form.getByRole('button', { name: 'Sign in', exact: true }).click()
+      await page.locator('input[name=code]').waitFor()
+
+      const focused = await page.evaluate<object>(FOCUSED)
+
+      assert.deepEqual(focused, { name: 'code', outline: 'solid' })
+    })
+})
+
+const PATHS = `[...document.querySelectorAll('nav.pages a')].map(({ hash }) => hash.slice(2))`
+
+const FOCUSED = `(() => {
+  const { activeElement: { name } } = document
+  return { name, outline: getComputedStyle(document.activeElement).outlineStyle }
+})()`
+
+/** What the browser writes to its own console from now on, including refused and missing resources. */
+function reportsOf(page: Page): string[] {
+  const reported: string[] = []
+  page.on('console', (message) => {
+    if (/error|warning/.test(message.type()))
+      reported.push(`${message.text()} ${message.location().url}`)
+  })
+  return reported
+}
