@@ -81,8 +81,11 @@ async function prepareNamed(env: Env, names: string[]) {
       only.length === 0 ? [] : (await prepareStack(dataSettings(env), only)).prepared,
   )
   const withGivenKeys = (data: ServiceData): ServiceData => {
-    const given = Object.entries(data.keys).filter(([, key]) => !unsaved.includes(key))
-    return { ...data, keys: Object.fromEntries(given) }
+    const keys = Object.entries(data.keys)
+    const given = keys.filter(([, key]) => !unsaved.includes(key))
+    const missing = keys.filter(([, key]) => unsaved.includes(key))
+    const missingKeys = missing.map(([setting]) => setting)
+    return { ...data, keys: Object.fromEntries(given), missingKeys }
   }
   return { prepared, withGivenKeys }
 }

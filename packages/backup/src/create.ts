@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { type Clock, failPoint, missingMigrations, VERSION } from '@plinth/kit'
+import { MOST_ROW } from './archive/bounds.ts'
 import { FORMAT, fingerprintOf, type Manifest, rowsMember } from './archive/manifest.ts'
 import type { Show } from './archive/read.ts'
 import { type ArchiveWriter, openArchiveWriter } from './archive/write.ts'
@@ -209,7 +210,13 @@ async function writeRows(
   let [part, text] = [0, '']
   for await (const rows of batches) {
     for (const row of rows) {
-      text += `${JSON.stringify(row)}\n`
+      const line = JSON.stringify(row)
+      if (line.length > MOST_ROW)
+        throw new BackupError(
+          'refused',
+          `${nameOf(part + 1)} would hold a row that no restore accepts.`,
+        )
+      text += `${line}\n`
       if (text.length < PART_CHARACTERS) continue
       await writer.text(nameOf(++part), text)
       text = ''

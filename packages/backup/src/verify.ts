@@ -9,6 +9,7 @@ import { lockFile } from './databases/sqlite.repository.ts'
 import { type FreeBytes, orDiskFault, requireRoom } from './faults.ts'
 import { restoreBackup } from './restore/restore.ts'
 import { openFiles } from './sources/folder.ts'
+import { createForOwner } from './sources/owner.ts'
 import type { ServiceData } from './sources/service-data.ts'
 
 /** Services whose data is all below a scratch folder, and a way to start them there. */
@@ -46,7 +47,7 @@ export async function verifyBackup(
   })
   try {
     let scratched: Scratch = { services: [], start: async () => {} }
-    const servicesOf = async (names: string[], { bytes = 0 }: Manifest) => {
+    const servicesOf = async (names: string[], { bytes }: Manifest) => {
       await requireRoom('verification', bytes, { folder, freeBytes })
       scratched = await scratchIn(scratch.path, names)
       return scratched.services
@@ -76,6 +77,7 @@ async function openScratch(folder: string) {
   for (const name of await readdir(folder))
     if (name.startsWith(SCRATCH)) await sweep(join(folder, name))
   const draft = await mkdtemp(join(folder, '.new-verify-'))
+  await createForOwner(join(draft, LOCK))
   const lock = lockFile(join(draft, LOCK))
   // Renamed only once it is locked, so that no other run takes it for a leftover.
   const path = draft.replace('.new-verify-', SCRATCH)

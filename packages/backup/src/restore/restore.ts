@@ -1,11 +1,12 @@
 import type { Readable } from 'node:stream'
 import { type Clock, failPoint, VERSION } from '@plinth/kit'
+import { linesOf } from '../archive/bounds.ts'
 import { fingerprintOf, type Manifest, memberOf } from '../archive/manifest.ts'
 import { type ReadMember, readArchive, type Show } from '../archive/read.ts'
 import { type Filling, mark, release, requireKnown, startFilling } from '../databases/fill.ts'
 import { requireUnused } from '../databases/open.ts'
 import type { Row } from '../databases/tables.ts'
-import { BackupError, orDiskFault } from '../faults.ts'
+import { BackupError, damaged, orDiskFault } from '../faults.ts'
 import { openFiles } from '../sources/folder.ts'
 import type { ServiceData, StoredFiles } from '../sources/service-data.ts'
 import { isUnfinished, markFolder, type Place, placesOf, releaseFolder } from './place.ts'
@@ -134,7 +135,8 @@ class Restoring {
     if (this.#leftOut.includes(member.service)) return
     if (member.kind === 'rows') {
       const filling = this.#fillings.get(member.service)
-      for await (const rows of rowsIn(bytes)) await filling?.insert(member.table, rows)
+      for await (const lines of linesOf(bytes, member.table))
+        await filling?.insert(member.table, lines.map(rowOf))
       failPoint('restore:rows')
       return
     }
@@ -211,9 +213,17 @@ class Restoring {
   }
 }
 
-function requireUsable({ name, database, keys }: ServiceData, manifest: Manifest): void {
+function requireUsable(service: ServiceData, manifest: Manifest): void {
+  const { name, database, keys, missingKeys = [] } = service
   const described = manifest.services[name]
-  for (const [setting, fingerprint] of Object.entries(described?.keyFingerprints ?? {})) {
+  const fingerprints = described?.keyFingerprints ?? {}
+  for (const setting of [...Object.keys(keys), ...missingKeys])
+    if (!(setting in fingerprints))
+      throw new BackupError(
+        'refused',
+        `The archive has no fingerprint of the ${setting} it was made with, so it is not one of ours, or of another version.`,
+      )
+  for (const [setting, fingerprint] of Object.entries(fingerprints)) {
     const key = keys[setting]
     if (key && fingerprintOf(key) === fingerprint) continue
     const own = key ? `the one given has ${fingerprintOf(key)}` : 'none is given'
@@ -226,10 +236,13 @@ function requireUsable({ name, database, keys }: ServiceData, manifest: Manifest
   if (database) requireKnown(name, database, described?.database?.migrations ?? [], versions)
 }
 
-/** A member with rows is small enough to buffer: the writer splits them into parts. */
-async function* rowsIn(bytes: Readable): AsyncIterable<Row[]> {
-  const chunks: Buffer[] = []
-  for await (const chunk of bytes) chunks.push(chunk)
-  const lines = Buffer.concat(chunks).toString('utf8').split('\n')
-  yield lines.filter((line) => line !== '').map((line): Row => JSON.parse(line))
+function rowOf(line: string): Row {
+  const row: unknown = JSON.parse(line)
+  const isRow = Array.isArray(row) && row.every((value) => value === null || isPlain(value))
+  if (!isRow) throw damaged('a row is not one')
+  return row
+}
+
+function isPlain(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number'
 }
