@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { ServiceData } from '@plinth/backup'
 import type { IdentityConfig } from '@plinth/identity'
 import type { Env, Server, ServiceSettings } from '@plinth/kit'
+import { enterDataFolder } from '@plinth/kit/runtime'
 import type { PaymentsConfig } from '@plinth/payments'
 import type { SandboxConfig } from '@plinth/provider-sandbox'
 import type { StorageFullConfig } from '@plinth/storage-full'
@@ -224,7 +225,7 @@ function service<C extends ServiceSettings & Places>({
       trustedIssuer: trustedIssuer?.(config),
       conveniences: conveniences(config),
       data: data(config),
-      create: () => create(config),
+      create: async () => create(enterDataFolder(config)),
     }
   }
   return { consolePath: '/api-test/', ...about, prepare }

@@ -6,6 +6,7 @@ import {
   type Env,
   hostUrl,
   listen,
+  refuseUnfinishedRestore,
   StartError,
   withoutSavingKeys,
 } from '@plinth/kit'
@@ -33,6 +34,7 @@ export async function dataToKeep(
   env: Env,
   only: ServiceEntry[] = [],
 ): Promise<{ kept: ServiceData[]; leftOut: string[] }> {
+  refuseUnfinishedRestore(loadBackups(env))
   const all = await suiteData(env, only)
   if (only.length > 0) return { kept: all, leftOut: [] }
   const { dataFolder, record } = loadBackups(env)

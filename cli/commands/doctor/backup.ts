@@ -1,5 +1,6 @@
-import { statSync } from 'node:fs'
-import { systemClock } from '@plinth/kit'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { RESTORE_MARK, systemClock, unfinishedSince } from '@plinth/kit'
 import { loadBackups } from '../../../launcher/config.ts'
 import { counted } from '../../command.ts'
 import { type Check, type Finding, ok, skip } from './finding.ts'
@@ -87,4 +88,26 @@ function diskFindings(folder: string, dataFolder: string): Finding[] {
   ]
 }
 
-export const backupChecks: Check[] = [backup]
+/** Data that a killed restore has left incomplete. */
+const restore: Check = async ({ dataFolder, prepared }) => {
+  const since = unfinishedSince(dataFolder)
+  const roots = prepared.flatMap(({ service }) => service.data.root ?? [])
+  const marked = roots.filter((root) => existsSync(join(root, `.${RESTORE_MARK}`)))
+  if (since !== undefined)
+    return [unfinished(`a restore into ${dataFolder}, begun at ${since}, has not ended`)]
+  return marked.map((root) => unfinished(`a restore into ${root} has not ended`))
+}
+
+/** A finding about data that carries the mark of a restore or a move. */
+export function unfinished(seen: string): Finding {
+  return {
+    check: 'restore',
+    status: 'fail',
+    seen,
+    expected: 'data that is whole',
+    why: 'part of it is missing, and no service starts on it',
+    fix: 'run plinth restore (or plinth move) again; it needs no --replace',
+  }
+}
+
+export const backupChecks: Check[] = [backup, restore]

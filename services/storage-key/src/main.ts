@@ -1,8 +1,8 @@
-import { run } from '@plinth/kit'
+import { enterDataFolder, run } from '@plinth/kit'
 import { createStorageKey } from './app.ts'
 import { loadConfig } from './config.ts'
 
 await run(async () => {
-  const config = loadConfig()
+  const config = enterDataFolder(loadConfig())
   return { ...config, server: await createStorageKey(config), portSetting: 'STORAGE_KEY_PORT' }
 })
