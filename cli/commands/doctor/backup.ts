@@ -12,7 +12,7 @@ const WHY = 'if the disk fails, everything since the last backup is lost'
 /** Whether there is a recent backup, whether it was verified, and whether it would survive the data disk. */
 const backup: Check = async ({ production, env, dataFolder }) => {
   if (!production) return [skip('backup', 'for production')]
-  const { folder, record, verify, at } = loadBackups(env)
+  const { folder, record, verify, at, bucket } = loadBackups(env)
   const { isFailing, listBackups, readRecord } = await import('@plinth/backup')
   const known = await readRecord(record)
   const { failed, succeeded, elsewhere } = known
@@ -23,7 +23,7 @@ const backup: Check = async ({ production, env, dataFolder }) => {
       ? [failure(failed.reason)]
       : ageFindings(folder, times.sort().at(-1), at)),
     ...(succeeded && !succeeded.verified && verify ? [UNVERIFIED] : []),
-    ...diskFindings(folder, dataFolder),
+    ...(bucket ? [] : diskFindings(folder, dataFolder)),
   ]
   if (findings.length > 0) return findings
   const others = elsewhere ? `; another node made that of ${elsewhere.due}` : ''
@@ -83,7 +83,7 @@ function diskFindings(folder: string, dataFolder: string): Finding[] {
       seen: `${folder} is on the same disk as the data`,
       expected: 'another disk, or a mount from another machine',
       why: 'if the disk fails, the backups are lost as well',
-      fix: 'BACKUP_DIR=/mnt/backups in .env, or copy the archives elsewhere every day',
+      fix: 'BACKUP_DIR=/mnt/backups in .env, or BACKUP_BUCKET for a copy in a bucket',
     },
   ]
 }

@@ -22,7 +22,8 @@ const PAYMENTS =
 
 async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Outcome> {
   armFailPoint(env)
-  const { openArchive, restoreBackup } = await import('@plinth/backup')
+  const { restoreBackup } = await import('@plinth/backup')
+  const { openNamed } = await import('../../../launcher/backups/open-archive.ts')
   const { dataOfStopped } = await import('../../../launcher/backups/suite-data.ts')
   const [file = ''] = operands
   const servicesOf = (names: string[]) => dataOfStopped(env, names)
@@ -31,7 +32,7 @@ async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Ou
   const [input, show] =
     file === '-'
       ? [process.stdin, progress.show]
-      : [await openArchive(file, progress.show), undefined]
+      : [await openNamed(env, file, progress.show), undefined]
   const { manifest, leftOut, ...restored } = await restoreBackup(input, servicesOf, {
     clock: systemClock,
     replace: flag('replace'),

@@ -1,5 +1,6 @@
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { type Clock, failPoint } from '@plinth/kit'
 import type { Manifest } from './archive/manifest.ts'
 import { openArchive, type Show } from './archive/read.ts'
@@ -37,10 +38,10 @@ export type Verified = { manifest: Manifest; faults: string[] }
  * then start and every file is read. Nothing outside of that folder is touched.
  */
 export async function verifyBackup(
-  file: string,
+  archive: string | Readable,
   { folder, freeBytes, clock, scratchIn, passphrase, show }: Verification,
 ): Promise<Verified> {
-  const input = await openArchive(file, show)
+  const input = typeof archive === 'string' ? await openArchive(archive, show) : archive
   const scratch = await openScratch(folder).catch((error) => {
     input.destroy()
     throw orDiskFault(error, `The folder ${folder}`)

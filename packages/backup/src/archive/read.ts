@@ -23,15 +23,19 @@ export async function openArchive(file: string, show: Show = () => {}): Promise<
     await handle.close()
     throw unreadable(file, 'it is a folder')
   }
+  return showingBytes(handle.createReadStream(), found.size, show)
+}
+
+export function showingBytes(input: Readable, bytes: number, show: Show): Readable {
   let read = 0
   const counted = new Transform({
     transform: (chunk: Buffer, _encoding, done) => {
       read += chunk.length
-      show('bytes of the archive', read, found.size)
+      show('bytes of the archive', read, bytes)
       done(null, chunk)
     },
   })
-  return through(handle.createReadStream(), counted, () => {})
+  return through(input, counted, () => {})
 }
 
 function unreadable(file: string, why = 'it cannot be opened'): BackupError {
