@@ -137,11 +137,51 @@ function backupSettings(settings: Settings) {
     at,
     pingUrl,
     passphrase,
+    bucket: bucketSettings(settings, passphrase !== undefined),
     verify: settings.flag('BACKUP_VERIFY', true),
     folder: resolve(settings.text('BACKUP_DIR', join(dataFolder, 'backups'))),
     keep: settings.integer('BACKUP_KEEP', 14, { min: 1 }),
     weeks: settings.integer('BACKUP_KEEP_WEEKS', 0, { max: 520 }),
     record: join(dataFolder, 'last-backup.json'),
+  }
+}
+
+/** Before the name of an archive in the bucket. */
+export const IN_BUCKET = 'bucket:'
+
+export type BucketConfig = NonNullable<ReturnType<typeof bucketSettings>>
+
+/** The bucket that archives are copied to; undefined without BACKUP_BUCKET. */
+function bucketSettings(settings: Settings, isEncrypted: boolean) {
+  const bucket = settings.optional('BACKUP_BUCKET')
+  if (bucket === undefined) return undefined
+  const required = (name: string, example: string) => {
+    const value = settings.optional(name)
+    if (value === undefined)
+      settings.fault(name, 'Expected a value: BACKUP_BUCKET is set.', example)
+    return value ?? ''
+  }
+  if (!isEncrypted)
+    settings.fault(
+      'BACKUP_PASSPHRASE',
+      'Expected 20 characters or more: what leaves this machine for BACKUP_BUCKET must be encrypted.',
+      '$(openssl rand -base64 32)',
+    )
+  const endpoint = required('BACKUP_BUCKET_ENDPOINT', 'https://s3.example')
+  if (endpoint !== '' && !isPingUrl(endpoint))
+    settings.fault(
+      'BACKUP_BUCKET_ENDPOINT',
+      'Expected an address without user and password.',
+      'https://s3.example',
+    )
+  return {
+    bucket,
+    endpoint,
+    prefix: settings.text('BACKUP_BUCKET_PREFIX', 'plinth').replace(/^\/+|\/+$/g, ''),
+    region: settings.text('BACKUP_BUCKET_REGION', 'us-east-1'),
+    accessKey: required('BACKUP_BUCKET_ACCESS_KEY', 'the id of an access key'),
+    secretKey: required('BACKUP_BUCKET_SECRET_KEY', 'its secret'),
+    pathStyleAccess: settings.flag('BACKUP_BUCKET_PATH_STYLE', true),
   }
 }
 

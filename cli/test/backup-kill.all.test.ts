@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { engines, type TestEngine } from '@plinth/kit/testing'
+import Sqlite from 'better-sqlite3'
 import { services } from '../../launcher/services.ts'
 import { startStack } from '../../launcher/stack/stack.ts'
 import {
@@ -21,6 +22,8 @@ import { killedAt, plinth, plinthHere } from './run-plinth.ts'
 const DURING_BACKUP = ['held', 'pinned', 'rows', 'file', 'files', 'synced']
 const DURING_VERIFY = ['restored', 'checked']
 const DURING_RESTORE = [
+  'listed',
+  'mark',
   'marked',
   'begun',
   'rows',
@@ -31,6 +34,7 @@ const DURING_RESTORE = [
   'released',
 ]
 const NOT_WHOLE = /has not ended: it is not whole/
+const NOT_ENDED = /restore .*has not ended/
 
 for (const engine of engines)
   test(`kill -9 on ${engine.name}`, engine.options, async (t) => {
@@ -76,18 +80,24 @@ for (const engine of engines)
 
         for (const point of DURING_RESTORE) {
           await killedAt(`restore:${point}`, ['restore', archive], target)
-          for (const entry of point === 'whole' ? services : onlyStorage)
+          const before = readdirSync(target.SUITE_DATA as string)
+          for (const entry of services)
             await assert.rejects(startStack({ env: target, only: [entry] }), NOT_WHOLE, entry.name)
+          assert.deepEqual(readdirSync(target.SUITE_DATA as string), before, point)
+          assert.match(await faultsSeen(target), NOT_ENDED, point)
         }
         if (engine.name === 'sqlite') {
           const started = await plinth(['start'], { env: target })
           assert.equal(started.code, 69, started.stdout)
           assert.match(started.stderr, NOT_WHOLE)
         }
+        const kept = await plinthHere(['backup', 'create'], { env: target })
+        assert.deepEqual([kept.code, NOT_WHOLE.test(kept.stderr)], [69, true], kept.stderr)
 
-        // The last killed restore had already released the first database.
-        const restored = await plinthHere(['restore', archive, '--replace'], { env: target })
+        const restored = await plinthHere(['restore', archive], { env: target })
         assert.equal(restored.code, 0, restored.stderr)
+        assert.doesNotMatch(restored.stdout, /The previous data/)
+        assert.doesNotMatch(await faultsSeen(target), NOT_ENDED)
         const left = readdirSync(join(folder, 'target'), { recursive: true, encoding: 'utf8' })
         assert.deepEqual(
           left.filter((name) => name.includes('.restoring-')),
@@ -101,14 +111,26 @@ for (const engine of engines)
     )
 
     await t.test('while replacing data leaves no half-restored data in use', async () => {
-      const words = ['restore', archive, '--replace']
+      const words = ['restore', archive, '--replace', '--json']
       await killedAt('restore:aside', words, env)
+      await killedAt('restore:marked', words, env)
+      await killedAt('restore:rows', words, env)
       const failing = { ...env, FAIL_POINT: 'restore:file=EIO' }
       const failed = await plinthHere(words, { env: failing })
       assert.notEqual(failed.code, 0)
       await assert.rejects(startStack({ env }), NOT_WHOLE)
       const restored = await plinthHere(words, { env })
       assert.equal(restored.code, 0, restored.stderr)
+      const { setAside }: { setAside: string[] } = JSON.parse(restored.stdout)
+      const stamps = setAside.map((place) => /before.restore.(\w+)/.exec(place)?.[1]?.toUpperCase())
+      assert.equal(new Set(stamps).size, 1, setAside.join())
+      if (engine.name === 'sqlite') {
+        const [place = ''] = setAside
+        const previous = new Sqlite(join(place, 'storage-full.db'), { readonly: true })
+        t.after(() => previous.close())
+        const names = previous.prepare('select original_filename from files').pluck().all()
+        assert.ok(names.includes('later.pdf'), place)
+      }
 
       const after = await startSuiteOn(t, env)
       await after.storage.logIn('grace', PASSWORD)
@@ -119,6 +141,14 @@ for (const engine of engines)
       assert.ok(later.id > file.id)
     })
   })
+
+/** What doctor sees that is a fault. */
+async function faultsSeen(env: Env): Promise<string> {
+  const { stdout } = await plinthHere(['doctor', '--json'], { env })
+  const findings: { status: string; seen: string }[] = JSON.parse(stdout)
+  const faults = findings.filter(({ status }) => status === 'fail')
+  return faults.map(({ seen }) => seen).join('\n')
+}
 
 /** PostgreSQL needs fresh databases; for SQLite the folder is enough. */
 async function emptyTarget(t: TestContext, engine: TestEngine, env: Env): Promise<Env> {

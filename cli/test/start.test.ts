@@ -100,7 +100,7 @@ describe('plinth init, and the first start', () => {
 
     assert.equal(failed.status, 73, failed.stderr)
     assert.match(failed.stderr, /^Cannot write \.env: /)
-    assert.deepEqual(readdirSync(cwd), ['secrets'])
+    assert.deepEqual(readdirSync(cwd).sort(), ['data', 'secrets'])
     assert.equal((await plinthHere(INIT, { cwd })).code, 0)
   })
 

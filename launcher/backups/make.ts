@@ -13,8 +13,9 @@ import {
   verifyBackup,
 } from '@plinth/backup'
 import { type Clock, type Env, systemClock } from '@plinth/kit'
-import { loadBackups } from '../config.ts'
+import { type BackupConfig, loadBackups } from '../config.ts'
 import type { ServiceEntry } from '../services.ts'
+import { openNamed } from './open-archive.ts'
 import { dataToKeep, scratchIn } from './suite-data.ts'
 
 /** Without `only`, every service that has data is backed up. */
@@ -33,6 +34,8 @@ export type Made = {
   faults: string[]
   /** Whether BACKUP_PING_URL accepted the ping; absent if it is not set. */
   pinged?: boolean
+  /** Its name in the bucket, if one is set. */
+  copy?: string
   pruned: KeptBackup[]
 }
 
@@ -70,19 +73,41 @@ export async function makeBackup(
       const pruned = await fail(`${file}: ${faults.join(', ')}`, file)
       return { ...made, pruned }
     }
+    // From here on the archive is a good one, even if the bucket refuses it.
+    saved = undefined
+    const copied = await copyToBucket(config, file)
     const seconds = (performance.now() - since) / 1000
     const success = { at: createdAt, file, bytes, seconds, verified: verify, services }
     await recordSuccess(record, success)
-    saved = undefined
     // After the clock was set back, it is not the newest by its name.
     const pruned = await pruneBackups(folder, { ...config, spare: file })
     const pinged = config.pingUrl === undefined ? undefined : await ping(config.pingUrl)
-    return { ...made, pruned, pinged }
+    return { ...made, ...copied, pruned: [...pruned, ...copied.pruned], pinged }
   } catch (error) {
     const reason = (error as Error).message.split('\n', 1)[0] as string
     // On a full disk this fails too, and must not hide the reason.
     if (!isBusy(error)) await fail(reason, saved?.file).catch(() => {})
     throw error
+  }
+}
+
+/** The bucket keeps as many archives as the folder does. */
+async function copyToBucket(
+  config: BackupConfig,
+  file: string,
+): Promise<{ copy?: string; pruned: KeptBackup[] }> {
+  if (!config.bucket) return { pruned: [] }
+  const { openBucket } = await import('./bucket.ts')
+  const bucket = openBucket(config.bucket)
+  try {
+    const copy = await bucket.put(file)
+    return { copy, pruned: await bucket.prune({ ...config, spare: copy }) }
+  } catch (error) {
+    // Retried every hour: the archives that were not copied must not fill the disk.
+    await pruneBackups(config.folder, { ...config, spare: file })
+    throw error
+  } finally {
+    bucket.close()
   }
 }
 
@@ -103,7 +128,7 @@ export function isBusy(error: unknown): boolean {
   return error instanceof BackupError && error.reason === 'busy'
 }
 
-export function verified(
+export async function verified(
   env: Env,
   file: string,
   { clock = systemClock, show }: Pick<Make, 'clock' | 'show'>,
@@ -112,7 +137,8 @@ export function verified(
   // A passphrase protects the archives from those who can read their folder, so nothing is decrypted there.
   const folder = passphrase === undefined ? archives : dataFolder
   const scratch = (place: string, names: string[]) => scratchIn(env, place, names)
-  return verifyBackup(file, { folder, clock, scratchIn: scratch, passphrase, show })
+  const archive = await openNamed(env, file, show)
+  return verifyBackup(archive, { folder, clock, scratchIn: scratch, passphrase, show })
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   type Env,
   hostUrl,
   listen,
+  refuseUnfinishedRestore,
   StartError,
   withoutSavingKeys,
 } from '@plinth/kit'
@@ -33,6 +34,7 @@ export async function dataToKeep(
   env: Env,
   only: ServiceEntry[] = [],
 ): Promise<{ kept: ServiceData[]; leftOut: string[] }> {
+  refuseUnfinishedRestore(loadBackups(env))
   const all = await suiteData(env, only)
   if (only.length > 0) return { kept: all, leftOut: [] }
   const { dataFolder, record } = loadBackups(env)
@@ -81,8 +83,11 @@ async function prepareNamed(env: Env, names: string[]) {
       only.length === 0 ? [] : (await prepareStack(dataSettings(env), only)).prepared,
   )
   const withGivenKeys = (data: ServiceData): ServiceData => {
-    const given = Object.entries(data.keys).filter(([, key]) => !unsaved.includes(key))
-    return { ...data, keys: Object.fromEntries(given) }
+    const keys = Object.entries(data.keys)
+    const given = keys.filter(([, key]) => !unsaved.includes(key))
+    const missing = keys.filter(([, key]) => unsaved.includes(key))
+    const missingKeys = missing.map(([setting]) => setting)
+    return { ...data, keys: Object.fromEntries(given), missingKeys }
   }
   return { prepared, withGivenKeys }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { NO_DRAIN } from '@plinth/kit/testing'
@@ -25,5 +25,7 @@ export async function testEnv(t: TestScope, overrides: Record<string, string> = 
     LOG_LEVEL: 'silent',
     ...overrides,
   }
+  // Production starts only where its data folder exists.
+  if (env.NODE_ENV === 'production') mkdirSync(env.SUITE_DATA as string)
   return { folder, env }
 }

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import type { Env, ServiceKeys } from '@plinth/kit'
+import { enterDataFolder } from '@plinth/kit/runtime'
 import { withSuiteAddress } from '../../../launcher/config.ts'
 import {
   type Command,
@@ -138,19 +139,19 @@ export async function openService(service: string | undefined, env: Env): Promis
   if (service === 'identity') {
     const { loadConfig, openForOperator } = await import('@plinth/identity')
     // Notices to users contain links to the public address.
-    return openForOperator(loadConfig(withSuiteAddress(env)))
+    return openForOperator(enterDataFolder(loadConfig(withSuiteAddress(env))))
   }
   if (service === 'storage-full') {
     const { loadConfig, openForOperator } = await import('@plinth/storage-full')
-    return openForOperator(loadConfig(env))
+    return openForOperator(enterDataFolder(loadConfig(env)))
   }
   if (service === 'storage-key') {
     const { loadConfig, openForOperator } = await import('@plinth/storage-key')
-    return openForOperator(loadConfig(env))
+    return openForOperator(enterDataFolder(loadConfig(env)))
   }
   if (service === 'payments') {
     const { loadConfig, openForOperator } = await import('@plinth/payments')
-    return openForOperator(loadConfig(env))
+    return openForOperator(enterDataFolder(loadConfig(env)))
   }
   throw new CommandError(
     EXIT.usage,

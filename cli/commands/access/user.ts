@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Operator } from '@plinth/accounts'
+import { enterDataFolder } from '@plinth/kit/runtime'
 import { withSuiteAddress } from '../../../launcher/config.ts'
 import {
   type Command,
@@ -146,11 +147,11 @@ async function openUsers({
   if (service === 'identity') {
     const { loadConfig, openForOperator } = await import('@plinth/identity')
     // Notices to users contain links to the public address.
-    return openForOperator(loadConfig(withSuiteAddress(env)))
+    return openForOperator(enterDataFolder(loadConfig(withSuiteAddress(env))))
   }
   if (service === 'storage-full') {
     const { loadConfig, openForOperator } = await import('@plinth/storage-full')
-    return openForOperator(loadConfig(env))
+    return openForOperator(enterDataFolder(loadConfig(env)))
   }
   throw new CommandError(EXIT.usage, '--service: expected identity or storage-full.')
 }

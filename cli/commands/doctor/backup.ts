@@ -1,5 +1,6 @@
-import { statSync } from 'node:fs'
-import { systemClock } from '@plinth/kit'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { RESTORE_MARK, systemClock, unfinishedSince } from '@plinth/kit'
 import { loadBackups } from '../../../launcher/config.ts'
 import { counted } from '../../command.ts'
 import { type Check, type Finding, ok, skip } from './finding.ts'
@@ -11,7 +12,7 @@ const WHY = 'if the disk fails, everything since the last backup is lost'
 /** Whether there is a recent backup, whether it was verified, and whether it would survive the data disk. */
 const backup: Check = async ({ production, env, dataFolder }) => {
   if (!production) return [skip('backup', 'for production')]
-  const { folder, record, verify, at } = loadBackups(env)
+  const { folder, record, verify, at, bucket } = loadBackups(env)
   const { isFailing, listBackups, readRecord } = await import('@plinth/backup')
   const known = await readRecord(record)
   const { failed, succeeded, elsewhere } = known
@@ -22,7 +23,7 @@ const backup: Check = async ({ production, env, dataFolder }) => {
       ? [failure(failed.reason)]
       : ageFindings(folder, times.sort().at(-1), at)),
     ...(succeeded && !succeeded.verified && verify ? [UNVERIFIED] : []),
-    ...diskFindings(folder, dataFolder),
+    ...(bucket ? [] : diskFindings(folder, dataFolder)),
   ]
   if (findings.length > 0) return findings
   const others = elsewhere ? `; another node made that of ${elsewhere.due}` : ''
@@ -82,9 +83,31 @@ function diskFindings(folder: string, dataFolder: string): Finding[] {
       seen: `${folder} is on the same disk as the data`,
       expected: 'another disk, or a mount from another machine',
       why: 'if the disk fails, the backups are lost as well',
-      fix: 'BACKUP_DIR=/mnt/backups in .env, or copy the archives elsewhere every day',
+      fix: 'BACKUP_DIR=/mnt/backups in .env, or BACKUP_BUCKET for a copy in a bucket',
     },
   ]
 }
 
-export const backupChecks: Check[] = [backup]
+/** Data that a killed restore has left incomplete. */
+const restore: Check = async ({ dataFolder, prepared }) => {
+  const since = unfinishedSince(dataFolder)
+  const roots = prepared.flatMap(({ service }) => service.data.root ?? [])
+  const marked = roots.filter((root) => existsSync(join(root, `.${RESTORE_MARK}`)))
+  if (since !== undefined)
+    return [unfinished(`a restore into ${dataFolder}, begun at ${since}, has not ended`)]
+  return marked.map((root) => unfinished(`a restore into ${root} has not ended`))
+}
+
+/** A finding about data that carries the mark of a restore or a move. */
+export function unfinished(seen: string): Finding {
+  return {
+    check: 'restore',
+    status: 'fail',
+    seen,
+    expected: 'data that is whole',
+    why: 'part of it is missing, and no service starts on it',
+    fix: 'run plinth restore (or plinth move) again; it needs no --replace',
+  }
+}
+
+export const backupChecks: Check[] = [backup, restore]

@@ -34,6 +34,9 @@ export const init: Command = {
     // Write .env last, in one piece, so that an interrupted run can be repeated.
     if (await isThere('.env')) throw alreadyThere('.env')
     await mkdir('secrets', { recursive: true, mode: 0o700 }).catch(cannotWrite('secrets'))
+    // In production no service creates it: it may only be missing because its disk is not mounted.
+    const folder = data ?? resolve('data')
+    await mkdir(folder, { recursive: true, mode: 0o700 }).catch(cannotWrite(folder))
     const written: string[] = []
     for (const [name, secret] of Object.entries(SECRETS))
       if (await writeNew(join('secrets', name), `${secret()}\n`)) written.push(`secrets/${name}`)

@@ -1,8 +1,10 @@
+import { basename } from 'node:path'
 import type { Writable } from 'node:stream'
 import type { BackupError, KeptBackup } from '@plinth/backup'
 import { armFailPoint, systemClock } from '@plinth/kit/runtime'
+import type { BackupBucket } from '../../../launcher/backups/bucket.ts'
 import type { Made } from '../../../launcher/backups/make.ts'
-import { loadBackups } from '../../../launcher/config.ts'
+import { type BucketConfig, IN_BUCKET, loadBackups } from '../../../launcher/config.ts'
 import type { ServiceEntry } from '../../../launcher/services.ts'
 import {
   type Command,
@@ -35,7 +37,7 @@ export const backupCommands: Command[] = [
   },
   {
     name: 'backup list',
-    summary: 'lists the archives in BACKUP_DIR, newest first',
+    summary: 'lists the archives in BACKUP_DIR and in BACKUP_BUCKET, newest first',
     run: (given) => withExitCode(() => list(given)),
   },
   {
@@ -86,11 +88,12 @@ async function create(given: Given): Promise<Outcome | undefined> {
       ? await makeBackup(env, { verify: flag('verify'), only, show })
       : await createAt(output, only, given)
   if (!made) return undefined
-  const { file, bytes, services, leftOut, faults, pruned, pinged } = made
+  const { file, bytes, services, leftOut, faults, pruned, pinged, copy } = made
   const unheard = pinged === false ? ['BACKUP_PING_URL did not accept the ping.'] : []
   const kept = `${file} (${bytes} bytes) contains ${services.join(', ')}.`
+  const copied = copy === undefined ? [] : [`A copy is in the bucket: ${copy}.`]
   return {
-    text: [...faults, ...unheard, kept, ...leftOut.map(withoutData), KEYS].join('\n'),
+    text: [...faults, ...unheard, kept, ...copied, ...leftOut.map(withoutData), KEYS].join('\n'),
     json: { ...made, pruned: pruned.map(nameOf) },
     code: faults.length > 0 ? EXIT.failed : EXIT.done,
   }
@@ -166,8 +169,20 @@ const nameOf = ({ file }: KeptBackup) => file
 
 async function list({ env }: Given): Promise<Outcome> {
   const { listBackups } = await import('@plinth/backup')
-  const backups = await listBackups(loadBackups(env).folder)
+  const { folder, bucket } = loadBackups(env)
+  const there = await inBucket(bucket, (store) => store.list())
+  const backups = [...(await listBackups(folder)), ...there]
   return { text: tableOf(backups), json: backups }
+}
+
+async function inBucket<T>(
+  config: BucketConfig | undefined,
+  work: (store: BackupBucket) => Promise<T[]>,
+): Promise<T[]> {
+  if (!config) return []
+  const { openBucket } = await import('../../../launcher/backups/bucket.ts')
+  const store = openBucket(config)
+  return work(store).finally(() => store.close())
 }
 
 async function prune({ env }: Given): Promise<Outcome> {
@@ -175,7 +190,11 @@ async function prune({ env }: Given): Promise<Outcome> {
   const config = loadBackups(env)
   // The newest archives may be those that failed verification.
   const { succeeded } = await readRecord(config.record)
-  const pruned = await pruneBackups(config.folder, { ...config, spare: succeeded?.file })
+  const spare = succeeded?.file
+  const here = await pruneBackups(config.folder, { ...config, spare })
+  const copy = spare && `${IN_BUCKET}${basename(spare)}`
+  const there = await inBucket(config.bucket, (store) => store.prune({ ...config, spare: copy }))
+  const pruned = [...here, ...there]
   const removed = pruned.map(({ file }) => `removed ${file}`)
   return { text: [...removed, `${pruned.length} removed.`].join('\n'), json: pruned }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { enterDataFolder } from '@plinth/kit/runtime'
 import type { ProviderName, Storage } from '@plinth/storage-full'
 import {
   type Command,
@@ -61,7 +62,9 @@ function fileCommand(
   const run = async (given: Given) => {
     const code = await import('@plinth/storage-full')
     if (verb === 'move') providerOf(given, code)
-    const { storage, close } = await code.openForOperator(code.loadConfig(given.env))
+    const { storage, close } = await code.openForOperator(
+      enterDataFolder(code.loadConfig(given.env)),
+    )
     const outcome = await work(storage, code, given)
     // After a failure the process ends without closing, so that closing cannot hide the failure.
     await close()

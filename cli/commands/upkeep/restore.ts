@@ -1,4 +1,4 @@
-import { armFailPoint, systemClock } from '@plinth/kit/runtime'
+import { armFailPoint, restoreJournal, systemClock } from '@plinth/kit/runtime'
 import { loadBackups } from '../../../launcher/config.ts'
 import type { Command, Given, Outcome } from '../../command.ts'
 import { withExitCode } from './backup.ts'
@@ -22,32 +22,36 @@ const PAYMENTS =
 
 async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Outcome> {
   armFailPoint(env)
-  const { openArchive, restoreBackup } = await import('@plinth/backup')
+  const { restoreBackup } = await import('@plinth/backup')
+  const { openNamed } = await import('../../../launcher/backups/open-archive.ts')
   const { dataOfStopped } = await import('../../../launcher/backups/suite-data.ts')
   const [file = ''] = operands
   const servicesOf = (names: string[]) => dataOfStopped(env, names)
-  const { passphrase } = loadBackups(env)
+  const { passphrase, dataFolder } = loadBackups(env)
   // Progress counts the bytes of the archive. The length of stdin is unknown, so there it counts restored files.
   const [input, show] =
     file === '-'
       ? [process.stdin, progress.show]
-      : [await openArchive(file, progress.show), undefined]
+      : [await openNamed(env, file, progress.show), undefined]
   const { manifest, leftOut, ...restored } = await restoreBackup(input, servicesOf, {
     clock: systemClock,
     replace: flag('replace'),
     keepSessions: flag('keep-sessions'),
     passphrase,
+    journal: restoreJournal(dataFolder),
     show,
   })
   const { createdAt, version, services } = manifest
   const setAside = [...new Set(restored.setAside)]
+  const leftovers = [...new Set(restored.leftovers)]
   const hasPayments = 'payments' in services && !leftOut.includes('payments')
   const lines = [
     `Restored the state of ${createdAt}, as saved by Plinth ${version}.`,
     ...leftOut.map((name) => `Left out, because these settings do not run it: ${name}.`),
     ...setAside.map((place) => `The previous data is now in ${place}.`),
+    ...leftovers.map((place) => `What an interrupted restore left is now in ${place}: delete it.`),
     flag('keep-sessions') ? 'Sessions are as they were.' : 'All users have to sign in again.',
     ...(hasPayments ? [PAYMENTS] : []),
   ]
-  return { text: lines.join('\n'), json: { createdAt, version, leftOut, setAside } }
+  return { text: lines.join('\n'), json: { createdAt, version, leftOut, setAside, leftovers } }
 }

@@ -1,14 +1,15 @@
 import { existsSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { type Clock, failPoint, missingMigrations, VERSION } from '@plinth/kit'
+import { MOST_ROW } from './archive/bounds.ts'
 import { FORMAT, fingerprintOf, type Manifest, rowsMember } from './archive/manifest.ts'
 import type { Show } from './archive/read.ts'
 import { type ArchiveWriter, openArchiveWriter } from './archive/write.ts'
 import { fileOf, openSnapshots } from './databases/open.ts'
 import { streamRows } from './databases/rows.repository.ts'
-import { contentsOf, databaseBytes } from './databases/schema.repository.ts'
+import { contentsOf, databaseBytes, tableNames } from './databases/schema.repository.ts'
 import { SEALED_COLUMNS, sealsOf } from './databases/seals.repository.ts'
-import type { Row, Snapshot } from './databases/tables.ts'
+import { MARK, type Row, type Snapshot } from './databases/tables.ts'
 import { BackupError } from './faults.ts'
 import { openFiles } from './sources/folder.ts'
 import type { ServiceData, StoredFiles } from './sources/service-data.ts'
@@ -145,6 +146,7 @@ async function describe(
   for (const { service, snapshot, files } of held) {
     const keys = Object.entries(service.keys)
     const database = snapshot && (await contentsOf(snapshot, service.database?.derived))
+    if (snapshot) await requireWhole(service, snapshot)
     if (snapshot && database) await requireOwnKeys(service, snapshot, database.tables)
     services[service.name] = {
       keyFingerprints: Object.fromEntries(keys.map(([name, key]) => [name, fingerprintOf(key)])),
@@ -153,6 +155,12 @@ async function describe(
     }
   }
   return { format: FORMAT, version: VERSION, ...about, services }
+}
+
+async function requireWhole({ name }: ServiceData, snapshot: Snapshot): Promise<void> {
+  if (!(await tableNames(snapshot)).includes(MARK)) return
+  const why = `A restore or a move into the database of ${name} has not ended: it is not whole.`
+  throw new BackupError('refused', why)
 }
 
 /** With the wrong key set, the archive would ask for a key that opens nothing in it. */
@@ -209,7 +217,13 @@ async function writeRows(
   let [part, text] = [0, '']
   for await (const rows of batches) {
     for (const row of rows) {
-      text += `${JSON.stringify(row)}\n`
+      const line = JSON.stringify(row)
+      if (line.length > MOST_ROW)
+        throw new BackupError(
+          'refused',
+          `${nameOf(part + 1)} would hold a row that no restore accepts.`,
+        )
+      text += `${line}\n`
       if (text.length < PART_CHARACTERS) continue
       await writer.text(nameOf(++part), text)
       text = ''

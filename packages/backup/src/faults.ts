@@ -13,6 +13,13 @@ export class BackupError extends Error {
   }
 }
 
+export function damaged(why: string, cause?: unknown): BackupError {
+  const reason = why.replace(/\.$/, '')
+  return new BackupError('damaged', `The archive is damaged or not one of ours: ${reason}.`, {
+    cause,
+  })
+}
+
 /** Without room for its shared-memory file, SQLite reports an I/O error instead of a full disk. */
 const FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL|SQLITE_IOERR_SHMSIZE|53100)$/
 const UNUSABLE = /^(EROFS|EACCES|EPERM|EEXIST|ENOENT|ENOTDIR)$/

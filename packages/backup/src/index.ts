@@ -1,8 +1,15 @@
-export { openArchive, type Show } from './archive/read.ts'
+export { openArchive, type Show, showingBytes } from './archive/read.ts'
 export { hasData, writeBackup } from './create.ts'
 export { SEALED_COLUMNS, sealsOf } from './databases/seals.repository.ts'
 export { BackupError } from './faults.ts'
-export { type KeptBackup, listBackups, pruneBackups, type Retention } from './kept/archives.ts'
+export {
+  type KeptBackup,
+  keptBackup,
+  listBackups,
+  oldBackups,
+  pruneBackups,
+  type Retention,
+} from './kept/archives.ts'
 export {
   isFailing,
   lastBackup,

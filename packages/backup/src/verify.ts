@@ -1,5 +1,6 @@
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { type Clock, failPoint } from '@plinth/kit'
 import type { Manifest } from './archive/manifest.ts'
 import { openArchive, type Show } from './archive/read.ts'
@@ -9,6 +10,7 @@ import { lockFile } from './databases/sqlite.repository.ts'
 import { type FreeBytes, orDiskFault, requireRoom } from './faults.ts'
 import { restoreBackup } from './restore/restore.ts'
 import { openFiles } from './sources/folder.ts'
+import { createForOwner } from './sources/owner.ts'
 import type { ServiceData } from './sources/service-data.ts'
 
 /** Services whose data is all below a scratch folder, and a way to start them there. */
@@ -36,17 +38,17 @@ export type Verified = { manifest: Manifest; faults: string[] }
  * then start and every file is read. Nothing outside of that folder is touched.
  */
 export async function verifyBackup(
-  file: string,
+  archive: string | Readable,
   { folder, freeBytes, clock, scratchIn, passphrase, show }: Verification,
 ): Promise<Verified> {
-  const input = await openArchive(file, show)
+  const input = typeof archive === 'string' ? await openArchive(archive, show) : archive
   const scratch = await openScratch(folder).catch((error) => {
     input.destroy()
     throw orDiskFault(error, `The folder ${folder}`)
   })
   try {
     let scratched: Scratch = { services: [], start: async () => {} }
-    const servicesOf = async (names: string[], { bytes = 0 }: Manifest) => {
+    const servicesOf = async (names: string[], { bytes }: Manifest) => {
       await requireRoom('verification', bytes, { folder, freeBytes })
       scratched = await scratchIn(scratch.path, names)
       return scratched.services
@@ -76,6 +78,7 @@ async function openScratch(folder: string) {
   for (const name of await readdir(folder))
     if (name.startsWith(SCRATCH)) await sweep(join(folder, name))
   const draft = await mkdtemp(join(folder, '.new-verify-'))
+  await createForOwner(join(draft, LOCK))
   const lock = lockFile(join(draft, LOCK))
   // Renamed only once it is locked, so that no other run takes it for a leftover.
   const path = draft.replace('.new-verify-', SCRATCH)

@@ -11,7 +11,7 @@ export {
   type LeaseTables,
 } from './database/leases/leases.repository.ts'
 export { isFirstWithin, type Job, startJob, withLease } from './database/leases/leases.ts'
-export { type Migration, RESTORE_MARK, VERSION } from './database/migrate.ts'
+export { type Migration, VERSION } from './database/migrate.ts'
 export { type Database, type Db, missingMigrations, openDatabase } from './database/open.ts'
 export { prepared } from './database/prepared.ts'
 export {
@@ -155,6 +155,7 @@ export {
 export { type Clock, secondsAfter, systemClock } from './runtime/clock.ts'
 export { coalesce } from './runtime/coalesce.ts'
 export { generatedKey, makeDataFolder, withoutSavingKeys } from './runtime/data-folder.ts'
+export { enterDataFolder } from './runtime/enter-data-folder.ts'
 export { armFailPoint, failPoint } from './runtime/fail-point.ts'
 export { createFairQueue } from './runtime/fair-queue.ts'
 export { createLogger, type Logger } from './runtime/logging.ts'
@@ -180,6 +181,12 @@ export {
   serviceSettings,
 } from './runtime/service-settings.ts'
 export { type Env, readSettings, Settings, SettingsError } from './runtime/settings.ts'
+export {
+  RESTORE_MARK,
+  refuseUnfinishedRestore,
+  restoreJournal,
+  unfinishedSince,
+} from './runtime/unfinished-restore.ts'
 export { addChosenKey } from './service-keys/chosen-key.ts'
 export { startKeyNotices } from './service-keys/expiring-keys.ts'
 export {

@@ -1,10 +1,10 @@
-import { inService, run } from '@plinth/kit'
+import { enterDataFolder, inService, run } from '@plinth/kit'
 import { createIdentity } from './app.ts'
 import { loadConfig } from './config.ts'
 
 await run(() =>
   inService({ name: 'identity', prefix: 'IDENTITY_' }, async () => {
-    const config = loadConfig()
+    const config = enterDataFolder(loadConfig())
     return { ...config, server: await createIdentity(config) }
   }),
 )

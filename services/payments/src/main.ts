@@ -1,10 +1,10 @@
-import { inService, run } from '@plinth/kit'
+import { enterDataFolder, inService, run } from '@plinth/kit'
 import { createPayments } from './app.ts'
 import { loadConfig } from './config.ts'
 
 await run(() =>
   inService({ name: 'payments', prefix: 'PAYMENTS_' }, async () => {
-    const config = loadConfig()
+    const config = enterDataFolder(loadConfig())
     return { server: await createPayments(config), ...config, portSetting: 'PAYMENTS_PORT' }
   }),
 )

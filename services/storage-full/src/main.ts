@@ -1,10 +1,10 @@
-import { inService, run } from '@plinth/kit'
+import { enterDataFolder, inService, run } from '@plinth/kit'
 import { createStorageFull } from './app.ts'
 import { loadConfig } from './config.ts'
 
 await run(() =>
   inService({ name: 'storage-full', prefix: 'STORAGE_FULL_' }, async () => {
-    const config = loadConfig()
+    const config = enterDataFolder(loadConfig())
     return { server: await createStorageFull(config), host: config.host, port: config.port }
   }),
 )

@@ -1,10 +1,10 @@
-import { inService, run } from '@plinth/kit'
+import { enterDataFolder, inService, run } from '@plinth/kit'
 import { createStorageKey } from './app.ts'
 import { loadConfig } from './config.ts'
 
 await run(() =>
   inService({ name: 'storage-key', prefix: 'STORAGE_KEY_' }, async () => {
-    const config = loadConfig()
+    const config = enterDataFolder(loadConfig())
     return { ...config, server: await createStorageKey(config), portSetting: 'STORAGE_KEY_PORT' }
   }),
 )

@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs'
-import { VERSION } from '@plinth/kit'
+import { RESTORE_MARK, VERSION } from '@plinth/kit'
 import { loadWorkerCount } from '../../../../launcher/config.ts'
 import { prefixOf } from '../../../../launcher/services.ts'
+import { unfinished } from '../backup.ts'
 import {
   type Check,
   type Config,
@@ -60,6 +61,8 @@ async function databaseFindings(
     ]
   }
   try {
+    if (await isMarked(reading))
+      return [unfinished(`${name}: a restore or a move into its database has not ended`)]
     const found = [
       ...(await (file === undefined
         ? serverFindings(installation, prepared, reading)
@@ -74,6 +77,13 @@ async function databaseFindings(
   } finally {
     await reading.close()
   }
+}
+
+async function isMarked(reading: Reading): Promise<boolean> {
+  return reading.rows(`select * from ${RESTORE_MARK}`).then(
+    () => true,
+    () => false,
+  )
 }
 
 async function fileFindings(name: string, reading: Reading, file: string): Promise<Finding[]> {

@@ -10,8 +10,8 @@ export type Manifest = {
   createdAt: string
   /** How long writers were blocked while all databases were pinned to one moment. */
   pausedMs: number
-  /** The size of the databases and files. Earlier versions did not record it. */
-  bytes?: number
+  /** The size of the databases and files. */
+  bytes: number
   services: Record<string, ServiceManifest>
 }
 
@@ -20,6 +20,52 @@ export type ServiceManifest = {
   keyFingerprints: Record<string, string>
   database?: Contents
   files: boolean
+}
+
+/** Anyone may have written it, so its shape is checked before it is used. */
+export function isManifest(found: unknown): found is Manifest {
+  if (!isRecord(found) || !isRecord(found.services)) return false
+  const { version, createdAt, bytes, services } = found
+  return (
+    typeof version === 'string' &&
+    typeof createdAt === 'string' &&
+    Number.isSafeInteger(bytes) &&
+    Number(bytes) >= 0 &&
+    Object.values(services).every(isServiceManifest)
+  )
+}
+
+function isServiceManifest(found: unknown): boolean {
+  if (!isRecord(found) || !isRecord(found.keyFingerprints)) return false
+  const { keyFingerprints, database, files } = found
+  return (
+    typeof files === 'boolean' &&
+    Object.values(keyFingerprints).every((fingerprint) => typeof fingerprint === 'string') &&
+    (database === undefined || isContents(database))
+  )
+}
+
+function isContents(found: unknown): boolean {
+  if (!isRecord(found)) return false
+  const { migrations, tables } = found
+  return areNamed(migrations) && areNamed(tables) && tables.every(hasColumnsAndRows)
+}
+
+function hasColumnsAndRows({ columns, rows, next }: Record<string, unknown>): boolean {
+  return (
+    Array.isArray(columns) &&
+    columns.every((column) => typeof column === 'string') &&
+    Number.isSafeInteger(rows) &&
+    (next === undefined || Number.isSafeInteger(next))
+  )
+}
+
+function areNamed(found: unknown): found is Record<string, unknown>[] {
+  return Array.isArray(found) && found.every((one) => isRecord(one) && typeof one.name === 'string')
+}
+
+function isRecord(found: unknown): found is Record<string, unknown> {
+  return typeof found === 'object' && found !== null && !Array.isArray(found)
 }
 
 /** The last member: the number of members before it, and a digest of their names, sizes and bytes. */

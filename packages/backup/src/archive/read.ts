@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
-import { PassThrough, type Readable, Transform, pipeline as through } from 'node:stream'
+import { type Readable, Transform, pipeline as through } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
-import { createZstdDecompress } from 'node:zlib'
+import { constants, createZstdDecompress } from 'node:zlib'
 import { VERSION } from '@plinth/kit'
 import { extract } from 'tar-stream'
-import { BackupError } from '../faults.ts'
-import { ENDING, type Ending, FORMAT, MANIFEST, type Manifest } from './manifest.ts'
+import { BackupError, damaged } from '../faults.ts'
+import { createBounds, textOf } from './bounds.ts'
+import { ENDING, type Ending, FORMAT, isManifest, MANIFEST, type Manifest } from './manifest.ts'
 import { unsealing } from './sealed.ts'
 
 /** Reports progress: `done` of `total`, if the total is known. */
@@ -22,20 +23,27 @@ export async function openArchive(file: string, show: Show = () => {}): Promise<
     await handle.close()
     throw unreadable(file, 'it is a folder')
   }
+  return showingBytes(handle.createReadStream(), found.size, show)
+}
+
+export function showingBytes(input: Readable, bytes: number, show: Show): Readable {
   let read = 0
   const counted = new Transform({
     transform: (chunk: Buffer, _encoding, done) => {
       read += chunk.length
-      show('bytes of the archive', read, found.size)
+      show('bytes of the archive', read, bytes)
       done(null, chunk)
     },
   })
-  return through(handle.createReadStream(), counted, () => {})
+  return through(input, counted, () => {})
 }
 
 function unreadable(file: string, why = 'it cannot be opened'): BackupError {
   return new BackupError('no-input', `${file} cannot be read: ${why}.`)
 }
+
+/** Four times what our writer uses: the decompressor holds this much in memory, and an archive may ask for more. */
+const SMALL_WINDOW = { [constants.ZSTD_d_windowLogMax]: 23 }
 
 export type ReadMember = { name: string; size: number; bytes: Readable }
 
@@ -50,7 +58,9 @@ export async function readArchive(
   passphrase?: string,
 ): Promise<Manifest> {
   const tar = extract()
-  const unpacked = pipeline(input, unsealing(passphrase), createZstdDecompress(), tar)
+  const bounds = createBounds()
+  const unzipped = createZstdDecompress({ params: SMALL_WINDOW })
+  const unpacked = pipeline(input, unsealing(passphrase), unzipped, bounds.headers, tar)
   unpacked.catch(() => {})
   const digest = createHash('sha256')
   let [members, manifest, ending] = [0, undefined as Manifest | undefined, '']
@@ -58,12 +68,17 @@ export async function readArchive(
     for await (const entry of tar) {
       const { name = '', size = 0 } = entry.header
       if (ending !== '') throw damaged('there is data after its end')
+      bounds.beginMember()
       const content = createHash('sha256')
-      const bytes = hashing(entry as unknown as Readable, (chunk) => content.update(chunk))
+      const bytes = watched(entry as unknown as Readable, (chunk) => {
+        bounds.addContent(chunk.length)
+        content.update(chunk)
+      })
       if (manifest === undefined) {
-        manifest = readManifest(name, await textOf(bytes))
+        manifest = await readManifest(name, bytes)
+        bounds.setDeclared(manifest.bytes)
         await onManifest(manifest)
-      } else if (name === ENDING) ending = await textOf(bytes)
+      } else if (name === ENDING) ending = await textOf(bytes, 'end')
       else await use({ name, size, bytes })
       // Bytes that `use` did not read count towards the digest, too.
       if (!bytes.readableEnded) await finished(bytes.resume())
@@ -80,28 +95,32 @@ export async function readArchive(
   return manifest as Manifest
 }
 
-function hashing(entry: Readable, update: (chunk: Buffer) => void): Readable {
-  const through = new PassThrough()
-  entry.on('data', update)
+function watched(entry: Readable, watch: (chunk: Buffer) => void): Readable {
+  const through = new Transform({
+    transform: (chunk: Buffer, _encoding, done) => {
+      try {
+        watch(chunk)
+        done(null, chunk)
+      } catch (error) {
+        done(error as Error)
+      }
+    },
+  })
   entry.on('error', (error) => through.destroy(error))
   return entry.pipe(through)
 }
 
-async function textOf(bytes: Readable): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of bytes) chunks.push(chunk)
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-function readManifest(name: string, text: string): Manifest {
+async function readManifest(name: string, bytes: Readable): Promise<Manifest> {
   if (name !== MANIFEST) throw damaged('it does not begin with a manifest')
-  const manifest: Manifest = JSON.parse(text)
-  if (manifest.format !== FORMAT)
+  const found: unknown = JSON.parse(await textOf(bytes, 'manifest'))
+  const { format, version } = (found ?? {}) as Partial<Manifest>
+  if (typeof format === 'number' && format !== FORMAT)
     throw new BackupError(
       'refused',
-      `The archive was made by Plinth ${manifest.version} in format ${manifest.format}, but this is Plinth ${VERSION}, which reads format ${FORMAT}.`,
+      `The archive was made by Plinth ${version} in format ${format}, but this is Plinth ${VERSION}, which reads format ${FORMAT}.`,
     )
-  return manifest
+  if (!isManifest(found)) throw damaged('its manifest is not one')
+  return found
 }
 
 function requireEnding(text: string, found: Ending): void {
@@ -122,11 +141,4 @@ function isFormatError(error: unknown): boolean {
     error instanceof SyntaxError ||
     /^(Unexpected end of data|Invalid tar header|unexpected end of file)/i.test(message)
   )
-}
-
-function damaged(why: string, cause?: unknown): BackupError {
-  const reason = why.replace(/\.$/, '')
-  return new BackupError('damaged', `The archive is damaged or not one of ours: ${reason}.`, {
-    cause,
-  })
 }

@@ -27,11 +27,15 @@ export function sealing(passphrase: string) {
   }
 }
 
-/** Yields the plain archive, whether or not the source is encrypted. */
+/**
+ * Yields the plain archive. With a passphrase only an encrypted one is accepted: a plain one may have been made by
+ * anyone who can write to its folder.
+ */
 export function unsealing(passphrase: string | undefined) {
   return async function* unsealed(source: Bytes): Bytes {
     const { head, rest } = await headOf(source)
     if (!head.subarray(0, MAGIC.length).equals(MAGIC)) {
+      if (passphrase !== undefined) throw new BackupError('refused', NOT_SEALED)
       yield head
       yield* rest
       return
@@ -46,6 +50,11 @@ export function unsealing(passphrase: string | undefined) {
       yield decrypt(key, nonce, bytes)
   }
 }
+
+const NOT_SEALED =
+  'The archive is not encrypted, and BACKUP_PASSPHRASE is set: anyone who can write to its folder may have made it. If ' +
+  'you trust it, because it was made before the passphrase was set, run the command once without the passphrase ' +
+  '(BACKUP_PASSPHRASE= BACKUP_PASSPHRASE_FILE= plinth …).'
 
 function decrypt(key: Buffer, nonce: Buffer, bytes: Buffer): Buffer {
   try {

@@ -1,5 +1,5 @@
 import { openDatabase } from '@plinth/kit'
-import { BackupError } from '../faults.ts'
+import { BackupError, damaged } from '../faults.ts'
 import type { ServiceData } from '../sources/service-data.ts'
 import { openConnection } from './open.ts'
 import { countRows, createMark, deleteAllRows, dropMark, insertRows } from './rows.repository.ts'
@@ -36,15 +36,19 @@ export async function startFilling(
     await connection.close()
     throw error
   }
-  const byName = new Map(tables.map((table) => [table.name, table]))
+  const byName = new Map(tables.map((table) => [table.name, { table, left: table.rows }]))
   return {
     connection,
     tables,
     insert: async (name, rows) => {
-      const table = byName.get(name)
-      if (!table)
+      const known = byName.get(name)
+      if (!known)
         throw new BackupError('damaged', `The archive has rows of an unknown table: ${name}.`)
-      await insertRows(connection, table, rows)
+      known.left -= rows.length
+      if (known.left < 0) throw damaged(`it has more rows of ${name} than it says`)
+      if (rows.some(({ length }) => length !== known.table.columns.length))
+        throw damaged(`a row of ${name} does not have its columns`)
+      await insertRows(connection, known.table, rows)
     },
     commit: async () => {
       await requireCounts(connection, tables)

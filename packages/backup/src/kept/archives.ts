@@ -10,13 +10,16 @@ export async function listBackups(folder: string): Promise<KeptBackup[]> {
     if (error.code === 'ENOENT') return []
     throw error
   })
-  const kept = names.flatMap((name) => {
-    const [, stamp = '', version = ''] = ARCHIVE_NAME.exec(name) ?? []
-    return stamp === '' ? [] : [{ file: join(folder, name), createdAt: isoOf(stamp), version }]
-  })
+  const kept = names.flatMap((name) => keptBackup(name, join(folder, name)) ?? [])
   const measured = kept.map(async (one) => ({ ...one, bytes: (await stat(one.file)).size }))
   const backups = await Promise.all(measured)
   return backups.sort((left, right) => right.createdAt.localeCompare(left.createdAt))
+}
+
+/** What the name of an archive says about it; undefined if it is not that of an archive. */
+export function keptBackup(name: string, file: string): Omit<KeptBackup, 'bytes'> | undefined {
+  const [, stamp = '', version = ''] = ARCHIVE_NAME.exec(name) ?? []
+  return stamp === '' ? undefined : { file, createdAt: isoOf(stamp), version }
 }
 
 function isoOf(stamp: string): string {
@@ -27,20 +30,21 @@ function isoOf(stamp: string): string {
 export type Retention = { keep: number; weeks: number; spare?: string | undefined }
 
 /** Deletes all other archives and returns them. */
-export async function pruneBackups(
-  folder: string,
-  { keep, weeks, spare }: Retention,
-): Promise<KeptBackup[]> {
-  const all = await listBackups(folder)
+export async function pruneBackups(folder: string, retention: Retention): Promise<KeptBackup[]> {
+  const old = oldBackups(await listBackups(folder), retention)
+  for (const { file } of old) await rm(file)
+  return old
+}
+
+/** Those that are not to be kept, of archives that are sorted with the newest first. */
+export function oldBackups(all: KeptBackup[], { keep, weeks, spare }: Retention): KeptBackup[] {
   const newestOfWeek = new Map(all.toReversed().map((one) => [weekOf(one), one]))
   const kept = new Set([
     ...all.slice(0, keep),
     ...all.filter(({ file }) => file === spare),
     ...[...newestOfWeek.values()].toReversed().slice(0, weeks),
   ])
-  const old = all.filter((one) => !kept.has(one))
-  for (const { file } of old) await rm(file)
-  return old
+  return all.filter((one) => !kept.has(one))
 }
 
 const DAY_MS = 86_400_000

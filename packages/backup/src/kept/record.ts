@@ -1,4 +1,4 @@
-import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { giveToOwner } from '../sources/owner.ts'
 
 /** The outcome of the last backups. It is kept in a file so that health and metrics survive a restart. */
@@ -72,14 +72,13 @@ function later(one: string | undefined, other: string | undefined): string | und
   return (one ?? '') > (other ?? '') ? one : other
 }
 
-/** Root may make the backup, and a service that runs as another user reports it. */
-const READABLE = 0o644
+const OWNER_ONLY = 0o600
 
+/** Root may make the backup. The service that reports it runs as the owner of the folder. */
 async function write(file: string, record: BackupRecord): Promise<void> {
   const part = `${file}.part`
   await rm(part, { force: true })
-  await writeFile(part, `${JSON.stringify(record)}\n`, { flag: 'wx' })
-  await chmod(part, READABLE)
+  await writeFile(part, `${JSON.stringify(record)}\n`, { flag: 'wx', mode: OWNER_ONLY })
   await giveToOwner(part)
   await rename(part, file)
 }

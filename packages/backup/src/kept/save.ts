@@ -7,7 +7,7 @@ import { archiveName, type Manifest } from '../archive/manifest.ts'
 import { type WriteOptions, writeBackup } from '../create.ts'
 import { lockFile } from '../databases/sqlite.repository.ts'
 import { BackupError, type FreeBytes, orDiskFault, requireRoom } from '../faults.ts'
-import { giveToOwner } from '../sources/owner.ts'
+import { giveToOwner, keepPrivate } from '../sources/owner.ts'
 import type { ServiceData } from '../sources/service-data.ts'
 
 type Save = WriteOptions & {
@@ -25,6 +25,7 @@ export async function saveBackup(
   try {
     const made = await mkdir(folder, { recursive: true, mode: 0o700 })
     if (made === folder) await giveToOwner(folder)
+    await keepPrivate(join(folder, LOCK))
     const lock = lockFile(join(folder, LOCK))
     if (!lock) throw new BackupError('busy', 'Another backup is at work. Try again later.')
     try {

@@ -1,5 +1,5 @@
 import { constants, existsSync } from 'node:fs'
-import { link, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { link, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { giveFolderToOwner } from '@plinth/kit/runtime'
 import { fileOf, openConnection } from '../databases/open.ts'
@@ -13,11 +13,13 @@ import type { ServiceData } from '../sources/service-data.ts'
 export type Place = {
   name: string
   isEmpty(): Promise<boolean>
+  /** Where `setAside` moves the data. */
+  asideOf(stamp: string): string
   /**
-   * Moves existing data aside and returns where it is now; a database is left with the restore mark.
-   * A failure leaves everything where it was.
+   * Moves existing data aside; a database is left with the restore mark. A failure leaves everything where it was.
+   * After a kill it completes what was begun.
    */
-  setAside(stamp: string): Promise<string>
+  setAside(stamp: string): Promise<void>
   /** Removes what a restore created in an empty place. */
   clear(): Promise<void>
   /** Undoes `setAside`, and whatever came after it. */
@@ -45,19 +47,23 @@ function filePlace(file: string): Place {
     name: file,
     isEmpty: async () => !existsSync(file),
     // The file exists at every moment: a service that found none would create a new database.
+    asideOf: (stamp) => dirname(keptAt(stamp)),
     setAside: async (stamp) => {
-      await mkdir(dirname(keptAt(stamp)), { recursive: true, mode: 0o700 })
-      giveFolderToOwner(dirname(keptAt(stamp)))
+      const kept = keptAt(stamp)
+      const isBegun = existsSync(kept)
+      if (isBegun && !(await areSame(file, kept))) return
+      await mkdir(dirname(kept), { recursive: true, mode: 0o700 })
+      giveFolderToOwner(dirname(kept))
       const marked = `${file}.marked`
       await rm(marked, { force: true })
       const connection = await openConnection(`sqlite:${marked}`)
       await createMark(connection).finally(() => connection.close())
-      await link(file, keptAt(stamp))
+      if (!isBegun) await link(file, kept)
       await rename(marked, file).catch(async (error) => {
-        await rm(dirname(keptAt(stamp)), { recursive: true, force: true })
+        await rm(kept, { force: true })
+        await rmdir(dirname(kept)).catch(() => {})
         throw error
       })
-      return dirname(keptAt(stamp))
     },
     clear: async () => {
       for (const end of ['', ...BESIDE]) await rm(file + end, { force: true })
@@ -68,6 +74,12 @@ function filePlace(file: string): Place {
       await rmdir(dirname(keptAt(stamp))).catch(() => {})
     },
   }
+}
+
+/** Whether two names lead to one file. */
+async function areSame(file: string, other: string): Promise<boolean> {
+  const [one, two] = await Promise.all([stat(file).catch(() => undefined), stat(other)])
+  return one?.ino === two.ino
 }
 
 /** Uploads in flight and our own files, which are not part of the stored data. */
@@ -89,6 +101,7 @@ function folderPlace(root: string): Place {
   return {
     name: root,
     isEmpty: async () => (await stored()).length === 0,
+    asideOf: keptAt,
     setAside: async (stamp) => {
       await mkdir(keptAt(stamp), { recursive: true, mode: 0o700 })
       giveFolderToOwner(keptAt(stamp))
@@ -102,7 +115,6 @@ function folderPlace(root: string): Place {
         await bringBack(stamp, moved)
         throw error
       }
-      return keptAt(stamp)
     },
     clear: async () => {
       for (const name of await stored()) await rm(join(root, name), { recursive: true })
@@ -127,7 +139,8 @@ export async function releaseFolder(root: string): Promise<void> {
 }
 
 function postgresPlace(service: string, url: string): Place {
-  const schema = (stamp: string) => quoted(`before_restore_${stamp.toLowerCase()}`)
+  const schemaName = (stamp: string) => `before_restore_${stamp.toLowerCase()}`
+  const schema = (stamp: string) => quoted(schemaName(stamp))
   const withConnection = async <R>(work: (run: Run) => Promise<R>) => {
     const connection = await openConnection(url)
     return work(connection.run).finally(() => connection.close())
@@ -142,8 +155,10 @@ function postgresPlace(service: string, url: string): Place {
       const connection = await openConnection(url)
       return (await tableNames(connection).finally(() => connection.close())).length === 0
     },
+    asideOf: (stamp) => `the schema ${schema(stamp)} of ${service}`,
     setAside: async (stamp) => {
       const current = await withConnection(currentSchema)
+      if (await withConnection((run) => hasSchema(run, schemaName(stamp)))) return
       await inTransaction(
         `alter schema ${current} rename to ${schema(stamp)}`,
         `create schema ${current}`,
@@ -151,7 +166,6 @@ function postgresPlace(service: string, url: string): Place {
       ).catch((error) => {
         throw orMissingRight(error, service)
       })
-      return `the schema ${schema(stamp)} of ${service}`
     },
     // Only the tables: the schema may hold views, functions and grants that are not ours.
     clear: async () => {
@@ -183,6 +197,10 @@ function orMissingRight(error: Error & { code?: string }, service: string): Erro
 }
 
 type Run = Awaited<ReturnType<typeof openConnection>>['run']
+
+async function hasSchema(run: Run, name: string): Promise<boolean> {
+  return (await run('select 1 from pg_namespace where nspname = $1', [name])).length > 0
+}
 
 async function currentSchema(run: Run): Promise<string> {
   const [row] = await run('select current_schema() as name')

@@ -1,13 +1,15 @@
 import type { Readable } from 'node:stream'
 import { type Clock, failPoint, VERSION } from '@plinth/kit'
+import { linesOf } from '../archive/bounds.ts'
 import { fingerprintOf, type Manifest, memberOf } from '../archive/manifest.ts'
 import { type ReadMember, readArchive, type Show } from '../archive/read.ts'
 import { type Filling, mark, release, requireKnown, startFilling } from '../databases/fill.ts'
 import { requireUnused } from '../databases/open.ts'
 import type { Row } from '../databases/tables.ts'
-import { BackupError, orDiskFault } from '../faults.ts'
+import { BackupError, damaged, orDiskFault } from '../faults.ts'
 import { openFiles } from '../sources/folder.ts'
 import type { ServiceData, StoredFiles } from '../sources/service-data.ts'
+import { type Aside, type Journal, readJournal, removeJournal, writeJournal } from './journal.ts'
 import { isUnfinished, markFolder, type Place, placesOf, releaseFolder } from './place.ts'
 import { openStaging, type Staging } from './staging.ts'
 
@@ -18,6 +20,8 @@ export type RestoreOptions = {
   keepSessions?: boolean
   /** For an encrypted archive. */
   passphrase?: string | undefined
+  /** The file that lists what a restore has begun. Without it, a killed restore cannot be completed. */
+  journal?: string
   /** The scratch folder of a verification. Everything stays in the services' folders: no bucket is written to. */
   scratch?: string
   show?: Show
@@ -26,12 +30,19 @@ export type RestoreOptions = {
 /** Returns the services that run here, out of those in the archive. */
 export type ServicesOf = (names: string[], manifest: Manifest) => Promise<ServiceData[]>
 
-export type Restored = { manifest: Manifest; setAside: string[]; leftOut: string[] }
+export type Restored = {
+  manifest: Manifest
+  /** Where the data from before is now. */
+  setAside: string[]
+  /** Where that is now which interrupted restores had put in its place. */
+  leftovers: string[]
+  leftOut: string[]
+}
 
 /**
  * Fills empty databases and folders from an archive. They carry a mark from before the first row until
  * the archive has proved complete, and a service does not start while the mark is there. A failure
- * puts everything back.
+ * puts everything back, unless an earlier restore was killed: its targets stay marked until one succeeds.
  */
 export async function restoreBackup(
   input: Readable,
@@ -59,6 +70,9 @@ export async function restoreBackup(
   }
 }
 
+type Move = Omit<Aside, 'place'> & { place: Place }
+type Plan = { toMove: Move[]; toClear: Place[]; refused: string[] }
+
 class Restoring {
   readonly #options: RestoreOptions
   readonly #stamp: string
@@ -70,6 +84,8 @@ class Restoring {
   #stagings: Staging[] = []
   #files: Map<string, StoredFiles> | undefined
   #leftOut: string[] = []
+  #interrupted: Journal | undefined
+  #journal: Journal = { since: '', services: [], aside: [] }
   #begun = false
   #done = 0
 
@@ -96,36 +112,70 @@ class Restoring {
     failPoint('restore:begun')
   }
 
-  /** A database is marked before its files are moved, so that no service sees one without the other. */
+  /**
+   * The journal comes first: from then on no service starts in this data folder, and the restore can be run again
+   * after a kill. A database is marked before its files are moved, so that no service sees one without the other.
+   */
   async #makeRoom(): Promise<void> {
-    const occupied = await this.#findOccupied()
+    this.#interrupted = await readJournal(this.#options.journal)
+    const { toMove, toClear } = await this.#plan(this.#interrupted)
+    const names = this.#services.map(({ name }) => name)
+    const begun = this.#interrupted?.services ?? []
+    this.#journal = {
+      since: this.#interrupted?.since ?? this.#options.clock().toISOString(),
+      services: [...begun, ...names.filter((name) => !begun.includes(name))],
+      aside: asideAfter(this.#interrupted, toMove),
+    }
+    await writeJournal(this.#options.journal, this.#journal)
     this.#begun = true
+    failPoint('restore:listed')
     for (const { root, database } of this.#services) if (root && !database) await markFolder(root)
-    for (const place of occupied) {
-      this.#setAside.push({ place, to: await place.setAside(this.#stamp) })
+    for (const { place, stamp, to } of toMove) {
+      await place.setAside(stamp)
+      this.#setAside.push({ place, to })
       failPoint('restore:aside')
     }
-    for (const { database } of this.#services) if (database) await mark(database)
+    for (const place of toClear) await place.clear()
+    for (const { database } of this.#services) {
+      if (database) await mark(database)
+      failPoint('restore:mark')
+    }
+    for (const one of this.#journal.aside) one.isDone = true
+    await writeJournal(this.#options.journal, this.#journal)
     failPoint('restore:marked')
   }
 
-  async #findOccupied(): Promise<Place[]> {
-    const occupied: Place[] = []
-    const refused: string[] = []
+  /** What is in the way of the restore, and what becomes of it. */
+  async #plan(was: Journal | undefined): Promise<Plan> {
+    const plan: Plan = { toMove: [], toClear: [], refused: [] }
     for (const service of this.#services) {
-      // The leftovers of an interrupted restore may be moved aside without --replace.
-      const mayReplace = this.#options.replace || (await isUnfinished(service))
+      const isBegun = was?.services.includes(service.name) ?? false
+      const isMarked = await isUnfinished(service)
       for (const place of placesOf(service)) {
-        const isEmpty = await place.isEmpty()
-        ;(isEmpty ? this.#empty : occupied).push(place)
-        if (!isEmpty && !mayReplace) refused.push(place.name)
+        const begun = was?.aside.find((one) => one.place === place.name && !one.isDone)
+        if (begun) plan.toMove.push({ ...begun, place })
+        else if (await place.isEmpty()) this.#empty.push(place)
+        else this.#planOccupied(plan, place, { isBegun, isMarked })
       }
     }
-    if (refused.length === 0) return occupied
+    if (plan.refused.length === 0) return plan
     throw new BackupError(
       'refused',
-      `There is data already in ${refused.join(', ')}: restore to another place, or use --replace to move it aside.`,
+      `There is data already in ${plan.refused.join(', ')}: restore to another place, or use --replace to move it aside.`,
     )
+  }
+
+  #planOccupied(plan: Plan, place: Place, found: { isBegun: boolean; isMarked: boolean }): void {
+    const { isBegun, isMarked } = found
+    // Marked by the restore that was killed, so no service has ever used it.
+    if (isBegun && isMarked) plan.toClear.push(place)
+    else if (isBegun || isMarked) plan.toMove.push(this.#moveOf(place, false))
+    else if (this.#options.replace) plan.toMove.push(this.#moveOf(place, true))
+    else plan.refused.push(place.name)
+  }
+
+  #moveOf(place: Place, isPrevious: boolean): Move {
+    return { place, stamp: this.#stamp, to: place.asideOf(this.#stamp), isPrevious, isDone: false }
   }
 
   async take({ name, size, bytes }: ReadMember): Promise<void> {
@@ -134,7 +184,8 @@ class Restoring {
     if (this.#leftOut.includes(member.service)) return
     if (member.kind === 'rows') {
       const filling = this.#fillings.get(member.service)
-      for await (const rows of rowsIn(bytes)) await filling?.insert(member.table, rows)
+      for await (const lines of linesOf(bytes, member.table))
+        await filling?.insert(member.table, lines.map(rowOf))
       failPoint('restore:rows')
       return
     }
@@ -185,7 +236,18 @@ class Restoring {
       else if (root) await releaseFolder(root)
       failPoint('restore:released')
     }
-    return { setAside: this.#setAside.map(({ to }) => to), leftOut: this.#leftOut }
+    await this.#closeJournal()
+    const moved = (isPrevious: boolean) =>
+      this.#journal.aside.filter((one) => one.isPrevious === isPrevious).map(({ to }) => to)
+    return { setAside: moved(true), leftovers: moved(false), leftOut: this.#leftOut }
+  }
+
+  /** An interrupted restore may have begun services that are not in this archive. */
+  async #closeJournal(): Promise<void> {
+    const whole = this.#services.map(({ name }) => name)
+    const services = this.#journal.services.filter((name) => !whole.includes(name))
+    if (services.length === 0) return removeJournal(this.#options.journal)
+    await writeJournal(this.#options.journal, { ...this.#journal, services })
   }
 
   /** Undoes as much as possible. Returns what could not be undone, and why. */
@@ -195,12 +257,13 @@ class Restoring {
     const left: string[] = []
     const attempt = (place: string, work: () => Promise<void>) =>
       work().catch(({ message }: Error) => void left.push(`${place} (${message})`))
-    if (!this.#begun) return left
+    if (!this.#begun || this.#interrupted) return left
     for (const place of this.#empty) await attempt(place.name, place.clear)
     for (const { place, to } of this.#setAside)
       await attempt(`${place.name}, which is in ${to}`, () => place.putBack(this.#stamp))
     for (const { root, database } of this.#services)
       if (root && !database) await attempt(root, () => releaseFolder(root))
+    if (left.length === 0) await attempt('the journal', () => removeJournal(this.#options.journal))
     return left
   }
 
@@ -211,9 +274,26 @@ class Restoring {
   }
 }
 
-function requireUsable({ name, database, keys }: ServiceData, manifest: Manifest): void {
+/** Moves that were begun already keep their entry. */
+function asideAfter(was: Journal | undefined, toMove: Move[]): Aside[] {
+  const known = (was?.aside ?? []).map((one) => ({ ...one }))
+  const isKnown = ({ place, stamp }: Move) =>
+    known.some((one) => one.place === place.name && one.stamp === stamp)
+  const added = toMove.filter((move) => !isKnown(move))
+  return [...known, ...added.map((move) => ({ ...move, place: move.place.name }))]
+}
+
+function requireUsable(service: ServiceData, manifest: Manifest): void {
+  const { name, database, keys, missingKeys = [] } = service
   const described = manifest.services[name]
-  for (const [setting, fingerprint] of Object.entries(described?.keyFingerprints ?? {})) {
+  const fingerprints = described?.keyFingerprints ?? {}
+  for (const setting of [...Object.keys(keys), ...missingKeys])
+    if (!(setting in fingerprints))
+      throw new BackupError(
+        'refused',
+        `The archive has no fingerprint of the ${setting} it was made with, so it is not one of ours, or of another version.`,
+      )
+  for (const [setting, fingerprint] of Object.entries(fingerprints)) {
     const key = keys[setting]
     if (key && fingerprintOf(key) === fingerprint) continue
     const own = key ? `the one given has ${fingerprintOf(key)}` : 'none is given'
@@ -226,10 +306,13 @@ function requireUsable({ name, database, keys }: ServiceData, manifest: Manifest
   if (database) requireKnown(name, database, described?.database?.migrations ?? [], versions)
 }
 
-/** A member with rows is small enough to buffer: the writer splits them into parts. */
-async function* rowsIn(bytes: Readable): AsyncIterable<Row[]> {
-  const chunks: Buffer[] = []
-  for await (const chunk of bytes) chunks.push(chunk)
-  const lines = Buffer.concat(chunks).toString('utf8').split('\n')
-  yield lines.filter((line) => line !== '').map((line): Row => JSON.parse(line))
+function rowOf(line: string): Row {
+  const row: unknown = JSON.parse(line)
+  const isRow = Array.isArray(row) && row.every((value) => value === null || isPlain(value))
+  if (!isRow) throw damaged('a row is not one')
+  return row
+}
+
+function isPlain(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number'
 }

@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs'
-import { lchown, open, opendir, stat } from 'node:fs/promises'
+import { chmod, lchown, lstat, open, opendir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { giveFileToOwner } from '@plinth/kit/runtime'
 
@@ -14,7 +14,7 @@ export async function giveToOwner(path: string): Promise<void> {
   await lchown(path, uid, gid)
 }
 
-/** Creates an empty file unless it exists. */
+/** Creates an empty file that only the owner of its folder can read, unless it exists. */
 export async function createForOwner(path: string): Promise<void> {
   const { O_WRONLY, O_CREAT, O_EXCL } = constants
   const file = await open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600).catch(ignoreExisting)
@@ -24,6 +24,15 @@ export async function createForOwner(path: string): Promise<void> {
   } finally {
     await file.close()
   }
+}
+
+/** Like `createForOwner`; an existing file of ours that others can read becomes private. */
+export async function keepPrivate(path: string): Promise<void> {
+  await createForOwner(path)
+  const { mode, uid } = await lstat(path)
+  const isOurs = uid === process.getuid?.()
+  if (isOurs && (mode & constants.S_IFMT) === constants.S_IFREG && (mode & 0o077) !== 0)
+    await chmod(path, 0o600)
 }
 
 function ignoreExisting(error: NodeJS.ErrnoException): undefined {

@@ -16,6 +16,8 @@ export type ServiceData = {
   }
   /** The keys that seal its data, by setting. Only their fingerprints go into an archive. */
   keys: Record<string, Buffer>
+  /** For a restore: the settings of keys that seal its data and are not given here. */
+  missingKeys?: string[]
   /** The folder that files are restored into. */
   root?: string
   /** If absent, the files are those directly in `root`. A restore passes another root. */

@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import manifest from '../../package.json' with { type: 'json' }
 import { StartError } from '../problems.ts'
+import { RESTORE_MARK } from '../runtime/unfinished-restore.ts'
 import { databaseFault, type Engine } from './engine.ts'
 import { inTransaction } from './transaction.ts'
 
@@ -20,9 +21,6 @@ type MigrationTables = { schema_migrations: { name: string; version?: string | n
 type Applied = MigrationTables['schema_migrations']
 
 const LOCK = 7_264_108
-
-/** A table that exists while a restore or a move fills the database, which is incomplete until it is gone. */
-export const RESTORE_MARK = 'restore_in_progress'
 
 /**
  * Brings the schema up to date under a lock and in one transaction: when several nodes start at once,

@@ -10,6 +10,7 @@ export type ServiceSettings = {
   portSetting: string
   publicUrl: string
   dataFolder: string
+  production: boolean
   logLevel: string
   trustedProxies: string[]
   corsOrigins: string[]
@@ -37,6 +38,7 @@ export function serviceSettings(
     portSetting,
     publicUrl: publicUrl(settings, prefix, port),
     dataFolder: resolve(settings.text('SUITE_DATA', 'data')),
+    production: settings.production,
     logLevel: logLevel(settings, prefix),
     trustedProxies: networkList(settings, `${prefix}TRUSTED_PROXIES`),
     corsOrigins: originList(settings, `${prefix}CORS_ORIGINS`),
