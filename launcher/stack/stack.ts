@@ -59,7 +59,7 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
   }
   try {
     // A service must not close its database before requests via the landing page have finished.
-    const running = await startAll(prepared, opened, closed)
+    const running = await startAll(config, prepared, opened, closed)
     const measured = running.map(({ entry, server }) => ({ name: entry.name, server }))
     const shown = isPrivate(config)
     const history =
@@ -109,6 +109,7 @@ type Opened = Map<Server, Prepared>
 type Closed = { landing?: Promise<void> | undefined; callers?: Promise<unknown> }
 
 async function startAll(
+  { production }: SuiteConfig,
   prepared: Prepared[],
   opened: Opened,
   closed: Closed,
@@ -131,7 +132,8 @@ async function startAll(
       const url = await listen(server, { ...service.config, portSetting })
       const { config, trustedIssuer, conveniences } = service
       const { publicUrl } = config
-      return { entry, server, url, publicUrl, atSuite, trustedIssuer, conveniences }
+      const publicPaths = production ? entry.publicPaths : undefined
+      return { entry, server, url, publicUrl, publicPaths, atSuite, trustedIssuer, conveniences }
     }),
   )
 }

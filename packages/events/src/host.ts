@@ -1,4 +1,5 @@
 import {
+  type AddressRules,
   type Caller,
   type Clock,
   type Db as Connection,
@@ -22,7 +23,6 @@ import type { Db, EventTables } from './database/tables.ts'
 import { type Dispatcher, startDispatcher } from './delivery/dispatcher.ts'
 import { endpointRoutes } from './endpoints/endpoints.routes.ts'
 import {
-  type AddressRules,
   type AuditEntry,
   COMMON_EVENTS,
   type EventCatalogue,

@@ -135,6 +135,7 @@ export { measureDisks } from './metrics/stores.ts'
 export {
   accessDenied,
   accessTokenRejected,
+  callerUnknown,
   type DefinedProblem,
   databaseUnavailable,
   defineProblem,
@@ -147,6 +148,7 @@ export {
   storageFull,
   validationFailed,
 } from './problems.ts'
+export { type AddressRules, faultOfUrl, forbiddenBy } from './runtime/address-rules.ts'
 export { type Clock, secondsAfter, systemClock } from './runtime/clock.ts'
 export { coalesce } from './runtime/coalesce.ts'
 export { generatedKey, makeDataFolder, withoutSavingKeys } from './runtime/data-folder.ts'
@@ -231,7 +233,7 @@ export {
   startErasure,
 } from './tokens/issuer/erased-users.ts'
 export { createIntrospection, type Introspection } from './tokens/issuer/introspection.ts'
-export { hashOpaqueToken, newOpaqueToken } from './tokens/opaque-token.ts'
+export { hashOpaqueToken, isSameSecret, newOpaqueToken } from './tokens/opaque-token.ts'
 export { createRemoteIssuer } from './tokens/remote-issuer.ts'
 export { openText, sealText } from './tokens/sealed-text.ts'
 export {
