@@ -16,7 +16,7 @@ import {
   startJob,
   Type,
 } from '@plinth/kit'
-import { countPending } from './database/deliveries.repository.ts'
+import { countPending, updatePlannedAhead } from './database/deliveries.repository.ts'
 import { countEndpoints } from './database/endpoints.repository.ts'
 import { deleteOldEvents } from './database/events.repository.ts'
 import type { Db, EventTables } from './database/tables.ts'
@@ -153,7 +153,11 @@ function startPruning(events: Events, { metrics }: Server): Job {
     everySeconds: PRUNE_EVERY_SECONDS,
     log: events.log,
     metrics,
-    run: (signal) => pruneEvents(events, signal),
+    run: async (signal) => {
+      // A node whose clock was ahead may have planned deliveries, and not have come back since.
+      await updatePlannedAhead(events.db, events.clock())
+      await pruneEvents(events, signal)
+    },
   })
 }
 
