@@ -75,12 +75,11 @@ function providerSettings(settings: Settings) {
     // Without a current secret the webhook is off, even if a previous one is set.
     webhookSecrets: secrets[0] ? secrets.flatMap((secret) => secret ?? []) : [],
     sandboxUrl: apiBase && sandboxUrl(settings, apiBase, secretKey),
-    providerCallMilliseconds: settings.integer('PROVIDER_TIMEOUT_MILLISECONDS', 10 * SECOND, {
+    providerMilliseconds: settings.integer('PROVIDER_TIMEOUT_MILLISECONDS', 10 * SECOND, {
       min: 1,
       max: 600 * SECOND,
     }),
     providerRetries: 2,
-    providerDeadlineMilliseconds: 25 * SECOND,
   }
 }
 
