@@ -44,6 +44,11 @@ export function loadConfig(env: Env = process.env) {
         min: 1,
         max: DAY_SECONDS,
       }),
+      // The provider redelivers for three days, and we retry a failed event for as long.
+      eventRetentionDays: settings.integer('PAYMENTS_EVENT_RETENTION_DAYS', 30, {
+        min: 7,
+        max: 36_500,
+      }),
       pollEverySeconds: settings.integer('PAYMENTS_POLL_EVERY_SECONDS', 60, {
         min: 1,
         max: DAY_SECONDS,

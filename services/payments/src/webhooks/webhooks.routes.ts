@@ -66,9 +66,14 @@ const ReceivedEventReply = Type.Object(
   {
     ...event,
     payload: Type.Unsafe<unknown>(
-      Type.Object(
-        {},
-        { additionalProperties: {}, description: 'As received, with secrets as ***' },
+      orNull(
+        Type.Object(
+          {},
+          {
+            additionalProperties: {},
+            description: 'As received, with secrets as ***; null for an old event',
+          },
+        ),
       ),
     ),
   },
