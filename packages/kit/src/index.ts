@@ -76,7 +76,7 @@ export {
   parseJsonBodies,
 } from './http/hooks/bodies.ts'
 export { countReplies } from './http/hooks/measure.ts'
-export { pageOf, pageQuery, pageReply, pageRequest, textIn } from './http/page.ts'
+export { pageOf, pageQuery, pageReply, pageRequest, pageSize, textIn } from './http/page.ts'
 export { handleProblems, renderProblem } from './http/problem-handler.ts'
 export { consoleRoutes } from './http/routes/console-pages.ts'
 export { challengeFile } from './http/routes/doctor-challenge.ts'

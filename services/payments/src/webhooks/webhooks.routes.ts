@@ -1,6 +1,7 @@
 import {
   forgetUnreadableType,
   isEncoded,
+  lookUpText,
   oneOf,
   orNull,
   pageQuery,
@@ -81,8 +82,8 @@ const ReceivedEventReply = Type.Object(
 )
 
 const EventQuery = pageQuery(EVENT_SORTS, {
-  status: Type.Optional(text),
-  type: Type.Optional(text),
+  status: Type.Optional(lookUpText()),
+  type: Type.Optional(lookUpText()),
 })
 
 /** What the provider posts: only the members that every event has. */
