@@ -1,9 +1,10 @@
-import { type Job, type Metrics, startJob } from '@plinth/kit'
+import { inTransaction, type Job, type Metrics, secondsAfter, startJob } from '@plinth/kit'
 import type { Payments } from '../payment/context.ts'
+import type { Db } from '../payment/database/tables.ts'
 import { retryDueEvents } from '../webhooks/events.ts'
 import { pollEvents } from '../webhooks/poll.ts'
 import { reconcileDue } from './reconcile.ts'
-import { clearOldEvents } from './retention.ts'
+import { deleteOldObservations, updateOldEvents } from './retention.repository.ts'
 
 type JobIntervals = { reconcileEverySeconds: number; pollEverySeconds: number }
 
@@ -51,5 +52,19 @@ export function wakerOf(job: () => Job, onFailure: (error: unknown) => void): ()
   return () => {
     asked = true
     if (!running) void run()
+  }
+}
+
+const DAY_SECONDS = 86_400
+
+/** Clears old events and observations in small batches, so that no request waits long for one. */
+async function clearOldEvents(
+  { db, clock, eventRetentionDays }: Payments,
+  signal: AbortSignal,
+): Promise<void> {
+  const until = secondsAfter(clock(), -eventRetentionDays * DAY_SECONDS)
+  for (const clear of [updateOldEvents, deleteOldObservations]) {
+    const next = () => inTransaction(db, (transaction: Db) => clear(transaction, until))
+    while (!signal.aborted && (await next()));
   }
 }

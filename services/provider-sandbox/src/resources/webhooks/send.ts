@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { IncomingMessage } from 'node:http'
+import type * as nodeHttp from 'node:http'
 import { forbiddenBy, guardAgent, http, https } from '@plinth/kit'
 import type { Sandbox } from '../../state/sandbox.ts'
 import type { Attempt } from './deliveries.repository.ts'
@@ -65,7 +65,7 @@ async function post(
     signal,
   })
   request.end(body)
-  const [reply] = (await once(request, 'response')) as [IncomingMessage]
+  const [reply] = (await once(request, 'response')) as [nodeHttp.IncomingMessage]
   return {
     status: reply.statusCode ?? 0,
     headers: Object.fromEntries(
@@ -78,7 +78,7 @@ async function post(
 const MOST_KEPT = 16_384
 
 /** Reads no further: a receiver may send more than there is memory for. */
-async function startOfBody(reply: IncomingMessage): Promise<string> {
+async function startOfBody(reply: nodeHttp.IncomingMessage): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   for await (const chunk of reply) {
