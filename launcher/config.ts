@@ -40,12 +40,18 @@ function addressOf(settings: Settings, prefix: string, port: number): string {
 
 /**
  * The services are also reachable at the address of the suite. So when SUITE_HOST is not loopback, each service
- * without a host of its own takes it over, and applies the same safety checks to its settings.
+ * without a host of its own takes it over, and applies the same safety checks to its settings. In production a service
+ * that is public only in part stays on this machine.
  */
 export function withSuiteHost(env: Env): Env {
-  const host = readSettings(env, (settings) => settings.optional('SUITE_HOST'))
+  const { host, production } = readSettings(env, (settings) => ({
+    host: settings.optional('SUITE_HOST'),
+    production: settings.production,
+  }))
   if (!host || isLoopback(host)) return env
-  return inherited(env, () => ({ HOST: host }))
+  return inherited(env, ({ publicPaths }) => ({
+    HOST: production && publicPaths ? undefined : host,
+  }))
 }
 
 /**

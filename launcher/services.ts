@@ -41,6 +41,8 @@ export type RunningService = {
   /** The address on this machine; `publicUrl` is the one for clients. */
   url: string
   publicUrl: string
+  /** The only paths of it that are served below the address of the suite; all if undefined. */
+  publicPaths: string[] | undefined
   /** Whether its console is below the address of the suite; false if it has a public URL of its own. */
   atSuite: boolean
   trustedIssuer: string | undefined
@@ -57,6 +59,8 @@ export type ServiceEntry = {
   port: number
   /** Its path below the address of the suite. */
   path: string
+  /** If present, only these paths of it are served below the address of the suite in production. */
+  publicPaths?: string[]
   consolePath: string
   /** Loads the service's code, so a process that runs one service never loads the others. */
   prepare(env: Env): Promise<PreparedService>
@@ -175,6 +179,8 @@ export const services: ServiceEntry[] = [
     portSetting: 'SANDBOX_PORT',
     port: 8085,
     path: '/sandbox',
+    // Where customers pay. Controls and the provider's API are for this machine.
+    publicPaths: ['/pay', '/sandbox/page.css', '/actuator/health'],
     consolePath: '/sandbox/',
     load: async () => {
       const { createProviderSandbox, sandboxData, loadConfig } = await import(
@@ -202,7 +208,7 @@ function undelivered<E>({ events }: { events: E }): E {
 }
 
 type Described = 'name' | 'title' | 'description' | 'version' | 'portSetting' | 'port' | 'path'
-type Description<C> = Pick<ServiceEntry, Described> & {
+type Description<C> = Pick<ServiceEntry, Described | 'publicPaths'> & {
   consolePath?: string
   load(): Promise<Code<C>>
 }

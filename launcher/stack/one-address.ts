@@ -66,7 +66,11 @@ export function mountServices(
   config: SuiteConfig,
   running: RunningService[],
 ): void {
-  const mounts = running.map(({ entry, server }) => ({ path: entry.path, server }))
+  const mounts = running.map(({ entry, server, publicPaths }) => ({
+    path: entry.path,
+    server,
+    only: publicPaths,
+  }))
   mountServers(landing, config, mounts)
   for (const { server, trustedIssuer } of running)
     server.suiteOf = (request) => {
@@ -87,9 +91,13 @@ function suiteLinks(hostPath: string | undefined, config: SuiteConfig, running: 
   return { home: `${hostPath ?? config.publicUrl}/`, consoles }
 }
 
-/** `suite` is the address of the suite, or undefined if the client did not use it. */
+/**
+ * `suite` is the address of the suite, or undefined if the client did not use it. A console that is not public is at
+ * its port.
+ */
 export function consoleUrlAt(suite: string | undefined, service: RunningService): string {
-  const { entry, publicUrl, atSuite } = service
+  const { entry, publicUrl, atSuite, publicPaths, url } = service
+  if (publicPaths) return url + entry.consolePath
   const base = suite !== undefined && atSuite ? suite + entry.path : publicUrl
   return base + entry.consolePath
 }

@@ -8,7 +8,8 @@ import { withSandboxKeys } from './sandbox-keys.ts'
 function planIn(t: TestContext) {
   const dataFolder = mkdtempSync(join(tmpdir(), 'plinth-keys-'))
   t.after(() => rmSync(dataFolder, { recursive: true }))
-  return { dataFolder, sandboxUrl: 'http://localhost:8085', paymentsUrl: 'http://localhost:8084' }
+  const urls = { sandboxUrl: 'http://localhost:8085', paymentsUrl: 'http://localhost:8084' }
+  return { dataFolder, ...urls, production: false }
 }
 
 test("payments and the sandbox get each other's address and keys", (t) => {
@@ -19,6 +20,14 @@ test("payments and the sandbox get each other's address and keys", (t) => {
   assert.equal(env.SANDBOX_WEBHOOK_URL, 'http://localhost:8084/api/provider/webhook')
   assert.match(env.SANDBOX_WEBHOOK_SECRET ?? '', /^whsec_/)
   assert.equal(env.PROVIDER_WEBHOOK_SECRET, env.SANDBOX_WEBHOOK_SECRET)
+})
+
+test('only in production is the sandbox restricted to the key of payments', (t) => {
+  const plan = planIn(t)
+  const production = withSandboxKeys({}, { ...plan, production: true })
+
+  assert.equal(production.SANDBOX_SECRET_KEY, production.PROVIDER_SECRET_KEY)
+  assert.equal(withSandboxKeys({}, plan).SANDBOX_SECRET_KEY, undefined)
 })
 
 test('the keys are the same after a restart', (t) => {

@@ -2,7 +2,12 @@ import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 import { type Env, generatedKey } from '@plinth/kit'
 
-type SandboxPlan = { dataFolder: string; sandboxUrl: string; paymentsUrl: string }
+type SandboxPlan = {
+  dataFolder: string
+  sandboxUrl: string
+  paymentsUrl: string
+  production: boolean
+}
 
 /**
  * Gives payments and the sandbox provider each other's address and keys, unless a provider is
@@ -14,12 +19,15 @@ export function withSandboxKeys(env: Env, plan: SandboxPlan): Env {
   const key = generatedKey(join(plan.dataFolder, 'sandbox.key'))
   const derive = (purpose: string) => createHmac('sha256', key).update(purpose).digest('hex')
   const webhookSecret = `whsec_${derive('webhook secret').slice(0, 32)}`
+  const secretKey = `sk_test_${derive('secret key').slice(0, 32)}`
   return {
     ...env,
-    PROVIDER_SECRET_KEY: `sk_test_${derive('secret key').slice(0, 32)}`,
+    PROVIDER_SECRET_KEY: secretKey,
     PROVIDER_WEBHOOK_SECRET: webhookSecret,
     PROVIDER_API_BASE: plan.sandboxUrl,
     SANDBOX_WEBHOOK_URL: `${plan.paymentsUrl}/api/provider/webhook`,
     SANDBOX_WEBHOOK_SECRET: webhookSecret,
+    // In development the sandbox accepts any key, for those who try it with a program of their own.
+    ...(plan.production && { SANDBOX_SECRET_KEY: secretKey }),
   }
 }

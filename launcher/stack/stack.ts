@@ -60,7 +60,7 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
   }
   try {
     // A service must not close its database before requests via the landing page have finished.
-    const running = await startAll(prepared, opened, closed)
+    const running = await startAll(config, prepared, opened, closed)
     const measured = running.map(({ entry, server }) => ({ name: entry.name, server }))
     const shown = isPrivate(config)
     const history =
@@ -110,6 +110,7 @@ type Opened = Map<Server, Prepared>
 type Closed = { landing?: Promise<void> | undefined; callers?: Promise<unknown> }
 
 async function startAll(
+  { production }: SuiteConfig,
   prepared: Prepared[],
   opened: Opened,
   closed: Closed,
@@ -134,7 +135,8 @@ async function startAll(
       const url = await inService(named, () => listen(server, address))
       const { config, trustedIssuer, conveniences } = service
       const { publicUrl } = config
-      return { entry, server, url, publicUrl, atSuite, trustedIssuer, conveniences }
+      const publicPaths = production ? entry.publicPaths : undefined
+      return { entry, server, url, publicUrl, publicPaths, atSuite, trustedIssuer, conveniences }
     }),
   )
 }

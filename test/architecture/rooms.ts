@@ -117,7 +117,7 @@ const INDEPENDENT: Record<string, [string, string][]> = {
  */
 const PUBLIC_FILES: Record<string, Record<string, RegExp>> = {
   payments: {
-    provider: /^(provider|objects|failures|problems|idempotency-keys|reserved-calls)\.ts$/,
+    provider: /^(provider|objects|failures|problems|operation-time|reserved-calls)\.ts$/,
     webhooks: /^(receive|events|poll|parked-events)\.ts$/,
     refunds: /^refunds\.ts$/,
     checkout: /^(checkout|customers)\.ts$/,

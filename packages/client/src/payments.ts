@@ -141,7 +141,7 @@ export type ProviderEvent = {
   sizeBytes: number
 }
 
-/** With the payload as received, secrets shown as ***. */
+/** With the payload as received, secrets shown as ***; null for an old event. */
 export type ReceivedProviderEvent = ProviderEvent & { payload: unknown }
 
 export type ProviderEventResult = {

@@ -2,8 +2,17 @@ import { useEffect, useRef } from 'preact/hooks'
 import { createApi } from '../shared/api/api.ts'
 import { useLoad } from '../shared/api/use-reply.ts'
 
-/** The controls need no credential: the sandbox listens on the loopback address. */
-export const api = createApi({ headers: () => ({}) })
+let controlToken = ''
+
+/** Where SANDBOX_CONTROL_TOKEN is set, the controls need it. It stays in the memory of this page. */
+export function setControlToken(token: string): void {
+  controlToken = token
+}
+
+export const api = createApi({
+  headers: (): Record<string, string> =>
+    controlToken === '' ? {} : { Authorization: `Bearer ${controlToken}` },
+})
 
 export const CONTROLS = '/sandbox/api'
 

@@ -1,7 +1,8 @@
+import { Form } from '../shared/components/form.tsx'
 import { Badge, Card, Page, Skeleton } from '../shared/components/page.tsx'
 import { Refusal } from '../shared/components/reply.tsx'
 import { Facts, Table } from '../shared/components/table.tsx'
-import { type Clock, type Faults, type Switches, useCurrent } from './api.ts'
+import { type Clock, type Faults, type Switches, setControlToken, useCurrent } from './api.ts'
 import { aheadText } from './clock-page.tsx'
 
 const METHODS = [
@@ -46,6 +47,13 @@ function StateCard() {
   return (
     <Card title="How it behaves now" about="Everything that differs from a healthy provider.">
       <Refusal reply={clock.refusal ?? faults.refusal ?? switches.refusal} />
+      {clock.refusal?.status === 401 && (
+        <TokenForm
+          onToken={() => {
+            for (const part of [clock, faults, switches]) part.reload()
+          }}
+        />
+      )}
       {clock.body && faults.body && switches.body ? (
         <Facts
           of={{
@@ -58,6 +66,23 @@ function StateCard() {
         !clock.refusal && <Skeleton />
       )}
     </Card>
+  )
+}
+
+function TokenForm({ onToken }: { onToken(): void }) {
+  return (
+    <Form
+      label="Token for the controls"
+      fields={[{ label: 'Token for the controls', name: 'token', type: 'password' }]}
+      action={{
+        run: ({ token = '' }) => {
+          setControlToken(token)
+          onToken()
+        },
+      }}
+      send="Use it"
+      beside
+    />
   )
 }
 

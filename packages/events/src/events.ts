@@ -1,4 +1,5 @@
 import {
+  type AddressRules,
   type Caller,
   type Clock,
   type Db as Connection,
@@ -38,13 +39,6 @@ type CatalogueEntry = {
   data: TSchema
   /** What a sample of this type has instead of the examples of a schema that several types share. */
   sample?: Record<string, unknown>
-}
-
-export type AddressRules = {
-  /** Allows only https and addresses on the internet. */
-  production: boolean
-  /** Additional networks that endpoints may be in. */
-  allowCidrs: string[]
 }
 
 export type EventActor = { actor: string; origin: { address: string; requestId: string | null } }

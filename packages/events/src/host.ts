@@ -1,4 +1,5 @@
 import {
+  type AddressRules,
   type Caller,
   type Clock,
   type Db as Connection,
@@ -15,14 +16,13 @@ import {
   startJob,
   Type,
 } from '@plinth/kit'
-import { countPending } from './database/deliveries.repository.ts'
+import { countPending, updatePlannedAhead } from './database/deliveries.repository.ts'
 import { countEndpoints } from './database/endpoints.repository.ts'
 import { deleteOldEvents } from './database/events.repository.ts'
 import type { Db, EventTables } from './database/tables.ts'
 import { type Dispatcher, startDispatcher } from './delivery/dispatcher.ts'
 import { endpointRoutes } from './endpoints/endpoints.routes.ts'
 import {
-  type AddressRules,
   type AuditEntry,
   COMMON_EVENTS,
   type EventCatalogue,
@@ -154,7 +154,11 @@ function startPruning(events: Events, { metrics }: Server): Job {
     everySeconds: PRUNE_EVERY_SECONDS,
     log: events.log,
     metrics,
-    run: (signal) => pruneEvents(events, signal),
+    run: async (signal) => {
+      // A node whose clock was ahead may have planned deliveries, and not have come back since.
+      await updatePlannedAhead(events.db, events.clock())
+      await pruneEvents(events, signal)
+    },
   })
 }
 

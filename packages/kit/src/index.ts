@@ -77,7 +77,7 @@ export {
   readInTurn,
 } from './http/hooks/bodies.ts'
 export { countReplies } from './http/hooks/measure.ts'
-export { pageOf, pageQuery, pageReply, pageRequest, textIn } from './http/page.ts'
+export { pageOf, pageQuery, pageReply, pageRequest, pageSize, textIn } from './http/page.ts'
 export { handleProblems, renderProblem } from './http/problem-handler.ts'
 export { consoleRoutes } from './http/routes/console-pages.ts'
 export { challengeFile } from './http/routes/doctor-challenge.ts'
@@ -138,6 +138,7 @@ export { measureDisks } from './metrics/stores.ts'
 export {
   accessDenied,
   accessTokenRejected,
+  callerUnknown,
   type DefinedProblem,
   databaseUnavailable,
   defineProblem,
@@ -152,6 +153,7 @@ export {
   storageReadOnly,
   validationFailed,
 } from './problems.ts'
+export { type AddressRules, faultOfUrl, forbiddenBy } from './runtime/address-rules.ts'
 export { type Clock, secondsAfter, systemClock } from './runtime/clock.ts'
 export { coalesce } from './runtime/coalesce.ts'
 export { generatedKey, makeDataFolder, withoutSavingKeys } from './runtime/data-folder.ts'
@@ -244,7 +246,7 @@ export {
   startErasure,
 } from './tokens/issuer/erased-users.ts'
 export { createIntrospection, type Introspection } from './tokens/issuer/introspection.ts'
-export { hashOpaqueToken, newOpaqueToken } from './tokens/opaque-token.ts'
+export { hashOpaqueToken, isSameSecret, newOpaqueToken } from './tokens/opaque-token.ts'
 export { createRemoteIssuer } from './tokens/remote-issuer.ts'
 export { openText, sealText } from './tokens/sealed-text.ts'
 export {

@@ -44,6 +44,11 @@ export function loadConfig(env: Env = process.env) {
         min: 1,
         max: DAY_SECONDS,
       }),
+      // The provider redelivers for three days, and we retry a failed event for as long.
+      eventRetentionDays: settings.integer('PAYMENTS_EVENT_RETENTION_DAYS', 30, {
+        min: 7,
+        max: 36_500,
+      }),
       pollEverySeconds: settings.integer('PAYMENTS_POLL_EVERY_SECONDS', 60, {
         min: 1,
         max: DAY_SECONDS,
@@ -75,12 +80,11 @@ function providerSettings(settings: Settings) {
     // Without a current secret the webhook is off, even if a previous one is set.
     webhookSecrets: secrets[0] ? secrets.flatMap((secret) => secret ?? []) : [],
     sandboxUrl: apiBase && sandboxUrl(settings, apiBase, secretKey),
-    providerCallMilliseconds: settings.integer('PROVIDER_TIMEOUT_MILLISECONDS', 10 * SECOND, {
+    providerMilliseconds: settings.integer('PROVIDER_TIMEOUT_MILLISECONDS', 10 * SECOND, {
       min: 1,
       max: 600 * SECOND,
     }),
     providerRetries: 2,
-    providerDeadlineMilliseconds: 25 * SECOND,
   }
 }
 

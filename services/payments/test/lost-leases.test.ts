@@ -10,7 +10,7 @@ type TestScope = { after(work: () => Promise<void> | void): void }
 /** A request for a new session at the provider, and the function that answers it. */
 type Call = { key: string; answer: (reply: Reply) => void }
 
-const PATIENT = { providerCallMilliseconds: 60_000, providerDeadlineMilliseconds: 60_000 }
+const PATIENT = { providerMilliseconds: 60_000 }
 const PATH = '/v1/checkout/sessions'
 const sessionOf = (id: string): Reply => ({ body: { id, url: `https://pay.example/${id}` } })
 const refusal = (status: number, type: string): Reply => ({

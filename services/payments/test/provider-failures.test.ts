@@ -30,7 +30,7 @@ for (const engine of engines)
     const start = async (t: { after(work: () => void): void }, milliseconds = 10_000) =>
       startLoop(t, {
         databaseUrl: await engine.freshUrl(t),
-        overrides: { providerRetries: 0, providerCallMilliseconds: milliseconds },
+        overrides: { providerRetries: 0, providerMilliseconds: milliseconds },
       })
     const patient = shared((scope) => start(scope))
     const hurried = shared((scope) => start(scope, 1000))

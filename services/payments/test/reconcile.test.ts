@@ -26,7 +26,7 @@ for (const engine of engines)
       const started = await startPayments(t, {
         env: providerEnv(provider),
         databaseUrl,
-        overrides: { providerRetries: 0, providerCallMilliseconds: callMilliseconds },
+        overrides: { providerRetries: 0, providerMilliseconds: callMilliseconds },
       })
       // The round that runs at the start is over once another one has run.
       await until(() => started.jobs.reconcile.runNow(), Boolean)

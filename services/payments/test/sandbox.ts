@@ -4,7 +4,13 @@ import type { Api, ApiReply } from '@plinth/kit/testing'
 
 export type Sandbox = ReturnType<typeof sandboxAt>
 
-type Fault = { kind: string; route?: string; times?: number | null; retryAfterSeconds?: number }
+type Fault = {
+  kind: string
+  route?: string
+  times?: number | null
+  delayMs?: number
+  retryAfterSeconds?: number
+}
 
 /** The sandbox's controls: what customers, banks and accidents do. */
 export function sandboxAt(api: Api, baseUrl: string) {

@@ -21,7 +21,7 @@ async function startWith(t: TestScope, databaseUrl: string) {
   const started = await startPayments(t, {
     env: providerEnv(provider),
     databaseUrl,
-    overrides: { providerRetries: 0, providerCallMilliseconds: 60_000 },
+    overrides: { providerRetries: 0, providerMilliseconds: 60_000 },
   })
   const { api, deliver } = started
   const payment = async (id: string) => (await api.get(`/api/payments/${id}`)).body

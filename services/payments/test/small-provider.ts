@@ -7,6 +7,9 @@ type TestScope = { after(work: () => Promise<void> | void): void }
 
 export type Reply = { status?: number; body: object }
 
+/** The connection breaks instead of a reply. */
+export const CUT: Reply = { body: {} }
+
 type Answer = (query: URLSearchParams, idempotencyKey: string) => Reply | Promise<Reply>
 
 export type Replies = Record<string, Reply | Answer>
@@ -26,8 +29,9 @@ export async function startSmallProvider(t: TestScope, replies: Replies) {
     asked.push(path)
     const reply = replies[path] ?? NO_SUCH_PATH
     const key = String(request.headers['idempotency-key'])
-    const { status = 200, body } =
-      typeof reply === 'function' ? await reply(searchParams, key) : reply
+    const given = typeof reply === 'function' ? await reply(searchParams, key) : reply
+    if (given === CUT) return request.socket.destroy()
+    const { status = 200, body } = given
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
   await once(server.listen(0, 'localhost'), 'listening')

@@ -16,7 +16,7 @@ export async function startWorld(t: Scope, databaseUrl: string) {
     clock,
     databaseUrl,
     env: providerEnv(sandbox),
-    overrides: { providerRetries: 0, providerCallMilliseconds: 5000 },
+    overrides: { providerRetries: 0, providerMilliseconds: 5000 },
   }
   const open = async () => {
     const endings: (() => Promise<void> | void)[] = []

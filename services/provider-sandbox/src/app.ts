@@ -16,6 +16,7 @@ import {
 import { apiRoutes } from './api/api.routes.ts'
 import { createHeldCalls } from './api/faults/held-calls.ts'
 import type { SandboxConfig } from './config.ts'
+import { guardControls } from './controls/access.ts'
 import { actionRoutes } from './controls/actions.routes.ts'
 import { deliveryRoutes } from './controls/deliveries.routes.ts'
 import { stateRoutes } from './controls/state.routes.ts'
@@ -78,6 +79,7 @@ export async function createProviderSandbox(
   await ensureConfiguredEndpoint(sandbox)
 
   refuseOtherSites(server, config.corsOrigins)
+  guardControls(server, config)
   acceptForms(server)
   actuatorRoutes(server, { ...ABOUT, healthy: database.ping })
   apiRoutes(server, sandbox, held)

@@ -1,4 +1,11 @@
-import { databaseUrl, type Env, readSettings, serviceSettings } from '@plinth/kit'
+import {
+  databaseUrl,
+  type Env,
+  networkList,
+  readSettings,
+  type Settings,
+  serviceSettings,
+} from '@plinth/kit'
 
 export type SandboxConfig = ReturnType<typeof loadConfig>
 
@@ -30,6 +37,7 @@ export function loadConfig(env: Env = process.env) {
       )
     return {
       ...service,
+      ...accessSettings(settings),
       databaseUrl: database,
       seed: settings.text('SANDBOX_SEED', 'plinth'),
       webhook: webhookUrl ? { url: webhookUrl, secret: webhookSecret ?? '' } : undefined,
@@ -42,4 +50,25 @@ export function loadConfig(env: Env = process.env) {
       }),
     }
   })
+}
+
+/** In production others may reach it, so each kind of caller needs a secret; payers need none. */
+function accessSettings(settings: Settings) {
+  const { production } = settings
+  const secretKey = settings.secret('SANDBOX_SECRET_KEY', { fewest: 20 })
+  if (production && secretKey === undefined)
+    settings.fault(
+      'SANDBOX_SECRET_KEY',
+      'Expected the only key that the sandbox accepts, which is then the PROVIDER_SECRET_KEY of payments.',
+      'sk_test_$(openssl rand -hex 16)',
+    )
+  return {
+    production,
+    /** The only key that its API accepts; any if it is undefined. */
+    secretKey,
+    /** What the controls need; without it they are closed in production and open elsewhere. */
+    controlToken: settings.secret('SANDBOX_CONTROL_TOKEN', { fewest: 20 }),
+    /** Where webhook endpoints may be in production. */
+    addresses: { production, allowCidrs: networkList(settings, 'WEBHOOK_ALLOW_CIDRS') },
+  }
 }

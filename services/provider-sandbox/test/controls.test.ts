@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import type { ApiReply } from '@plinth/kit/testing'
 import { orderOf, paidOrder } from './orders.ts'
 import { startReceiver } from './receiver.ts'
 import { startSandbox } from './start-sandbox.ts'
@@ -48,6 +49,33 @@ describe('the clock', () => {
 })
 
 describe('the books', () => {
+  test('are one snapshot: they balance while customers pay', async (t) => {
+    // In memory there is one connection, whose reads no write comes between.
+    const folder = mkdtempSync(join(tmpdir(), 'sandbox-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const { api, stripe } = await startSandbox(t, {
+      SANDBOX_DATABASE_URL: `sqlite:${folder}/sandbox.db`,
+    })
+    const sessions = await Promise.all(
+      Array.from({ length: 12 }, () => stripe.checkout.sessions.create(orderOf(1000))),
+    )
+
+    const books: ApiReply[] = []
+    let open = true
+    const reading = (async () => {
+      while (open)
+        books.push(...(await Promise.all([1, 2, 3].map(() => api.get('/sandbox/api/books')))))
+    })()
+    for (const { id } of sessions) await api.post(`/sandbox/api/sessions/${id}/pay`)
+    open = false
+    await reading
+
+    for (const { body } of books) {
+      const { kept = 0 } = Object.values<{ kept: number }>(body.totals)[0] ?? {}
+      assert.equal(kept, Object.values<number>(body.ledger)[0] ?? 0)
+    }
+  })
+
   test('count sessions by a metadata entry', async (t) => {
     const { stripe, api } = await startSandbox(t)
     const of = (order: string) => orderOf(1000, { metadata: { order } })

@@ -71,14 +71,18 @@ export const UserChangeBody = Type.Object(
   { title: 'UserChange' },
 )
 
+const DAY =
+  '\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|[12]\\d))'
+const TIME = 'T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,3})?Z'
+
 const moment = Type.String({
-  pattern: '^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?Z)?$',
+  pattern: `^${DAY}(${TIME})?$`,
   message: 'must be a date, or a time such as 2030-01-01T12:00:00Z',
   examples: ['2030-01-01T12:00:00Z'],
 })
 
 const day = Type.String({
-  pattern: '^\\d{4}-\\d\\d-\\d\\d$',
+  pattern: `^${DAY}$`,
   message: 'must be a date such as 2030-01-01',
   examples: ['2030-01-01'],
 })

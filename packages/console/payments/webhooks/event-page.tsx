@@ -76,6 +76,8 @@ function wordsOf({ duplicate }: { duplicate: boolean }): string {
 
 function PayloadCard({ event: { payload, sizeBytes } }: { event: ReceivedProviderEvent }) {
   const text = JSON.stringify(payload, null, 2)
+  if (payload === null)
+    return <Card title="Payload" about="It was removed, because the event is old." />
   return (
     <Card
       title="Payload"

@@ -171,6 +171,30 @@ const eventOf = prepared((db: Db, { serial }: { serial: number }) =>
   db.selectFrom('events').select(['id', 'body', 'traceparent']).where('serial', '=', serial),
 )
 
+/**
+ * Makes due whatever was planned by a clock that was ahead: deliveries without an attempt, which are due as soon as they
+ * exist, and those whose last attempt is later than now. Nodes' clocks may differ by as much as a lease allows for.
+ */
+export async function updatePlannedAhead(db: Db, now: Date): Promise<void> {
+  const at = now.toISOString()
+  await db
+    .updateTable('event_deliveries')
+    .set({ next_attempt_at: at })
+    .where('next_attempt_at', '>', at)
+    .where(({ or, eb, exists, selectFrom }) =>
+      or([
+        eb('attempts', '=', eb.ref('attempts_before')),
+        exists(
+          selectFrom('event_attempts')
+            .select('n')
+            .whereRef('delivery_id', '=', 'event_deliveries.id')
+            .where('at', '>', secondsAfter(now, LEASE_SECONDS).toISOString()),
+        ),
+      ]),
+    )
+    .execute()
+}
+
 /** Deliveries that are waiting or in flight. */
 export async function countPending(db: Db): Promise<number> {
   const { total } = await db

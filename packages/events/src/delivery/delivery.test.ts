@@ -450,9 +450,58 @@ for (const engine of bothEngines)
       )
     })
 
-    test('a delivery leased before the clock was set back by a day is still attempted', {
-      tags: ['property'],
-    }, async (t) => {
+    test('a delivery queued by a clock that was ahead is sent once the clock is right', async (t) => {
+      const { receiver, endpoint, publish, deliver, clock, api } = await start(t, engine)
+      const { id: endpointId } = await endpoint(receiver)
+      const change = (state: string) =>
+        api.patch(`/api/webhooks/endpoints/${endpointId}`, { state })
+      const right = clock()
+      clock.advance(2 * HOUR)
+      // Its events are queued, but not sent.
+      await change('paused')
+      const id = await publish(1)
+      await deliver()
+
+      clock.set(right)
+      await change('active')
+      await deliver()
+
+      assert.deepEqual(
+        receiver.delivered.map((one) => one.id),
+        [id],
+      )
+    })
+
+    test('an attempt planned by a clock that was ahead is made once the clock is right', async (t) => {
+      const { receiver, endpoint, publish, deliver, clock } = await start(t, engine)
+      receiver.answerWith(() => ({ status: 500 }))
+      await endpoint(receiver)
+      const right = clock()
+      clock.advance(2 * HOUR)
+      await publish(1)
+      await deliver()
+      assert.equal(receiver.delivered.length, 1)
+
+      clock.set(right)
+      await deliver()
+
+      assert.equal(receiver.delivered.length, 2)
+    })
+
+    test('a clock that is set back a little makes no planned attempt early', async (t) => {
+      const { receiver, endpoint, publish, deliver, clock } = await start(t, engine)
+      receiver.answerWith(() => ({ status: 500 }))
+      await endpoint(receiver)
+      await publish(1)
+      await deliver()
+
+      clock.advance(-2)
+      await deliver()
+
+      assert.equal(receiver.delivered.length, 1)
+    })
+
+    test('a delivery leased before the clock was set back by a day is still attempted', async (t) => {
       const { receiver, endpoint, publish, deliver, db, clock } = await start(t, engine)
       await endpoint(receiver)
       await deliver()

@@ -1,5 +1,5 @@
 import { coalesce, inTrace, type Metrics, type Tracer } from '@plinth/kit'
-import { listEndpointsDue } from '../database/deliveries.repository.ts'
+import { listEndpointsDue, updatePlannedAhead } from '../database/deliveries.repository.ts'
 import { placeEvents } from '../endpoints/fan-out.ts'
 import type { Events } from '../events.ts'
 import { openLanes } from './lanes.ts'
@@ -33,12 +33,14 @@ type Options = {
 export function startDispatcher(events: Events, options: Options): Dispatcher {
   const lanes = openLanes(events, options)
   let hasEndpoints = true
+  const wasSetBack = watchClock(events)
   const round = coalesce(async () => {
     if (lanes.stopped) return
     hasEndpoints = (await placeEvents(events)) ?? hasEndpoints
     options.onPlaced()
     // Without a master key the secrets cannot be opened, and nothing is sent unsigned.
     if (!events.masterKey) return
+    if (wasSetBack()) await updatePlannedAhead(events.db, events.clock())
     const due = await listEndpointsDue(events.db, events.clock())
     await Promise.all(due.map(lanes.fill))
   })
@@ -73,4 +75,17 @@ export function startDispatcher(events: Events, options: Options): Dispatcher {
     await round().catch(() => {})
   }
   return { wake, round, idle, stop }
+}
+
+const TOLERATED_MS = 1_000
+
+/** Whether the clock was set back since the last call. The first call cannot know, and says yes. */
+function watchClock({ clock }: Events): () => boolean {
+  let last = Number.POSITIVE_INFINITY
+  return () => {
+    const ahead = clock().getTime() - performance.now()
+    const isSetBack = ahead < last - TOLERATED_MS
+    last = ahead
+    return isSetBack
+  }
 }

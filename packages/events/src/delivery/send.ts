@@ -1,7 +1,12 @@
 import type * as nodeHttp from 'node:http'
-import { ForbiddenAddressError, guardAgent, http, https } from '@plinth/kit'
-import { forbiddenBy } from '../endpoints/address.ts'
-import type { AddressRules } from '../events.ts'
+import {
+  type AddressRules,
+  ForbiddenAddressError,
+  forbiddenBy,
+  guardAgent,
+  http,
+  https,
+} from '@plinth/kit'
 
 /** The outcome of one POST: either a status or an error. */
 export type Sent = {

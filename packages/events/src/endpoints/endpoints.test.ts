@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import { faultOfUrl, forbiddenBy } from '@plinth/kit'
 
 import { engines, startEvents, startReceiver } from '../../testing/index.ts'
 import { createSender } from '../delivery/send.ts'
-import { faultOfUrl, forbiddenBy } from './address.ts'
 
 const PATH = '/api/webhooks/endpoints'
 const PRODUCTION = { production: true, allowCidrs: [] }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { inTransaction, secondsAfter, validationFailed } from '@plinth/kit'
+import { faultOfUrl, inTransaction, secondsAfter, validationFailed } from '@plinth/kit'
 import {
   deleteEndpoint,
   type Endpoint,
@@ -20,7 +20,6 @@ import {
   tooManyEndpoints,
   urlNotAllowed,
 } from '../problems.ts'
-import { faultOfUrl } from './address.ts'
 import { placeEvents } from './fan-out.ts'
 import { newSecret, openSecret, sealSecret } from './secrets.ts'
 

@@ -33,20 +33,31 @@ export function textIn(query: unknown, name: string): string | undefined {
   return value || undefined
 }
 
+/** Without bounds, because none are enforced: the document says in words what a number beyond them means. */
+export function pageSize(largest = LARGEST_SIZE) {
+  const larger = `a larger number counts as ${largest}, anything else as ${DEFAULT_SIZE}`
+  return Type.Integer({
+    default: DEFAULT_SIZE,
+    examples: [DEFAULT_SIZE],
+    description: `From 1 to ${largest}; ${larger}`,
+  })
+}
+
 /** The parameters that `pageRequest` reads, for the API document. */
 export function pageQuery<T extends Record<string, TSchema>>(
   sortable: readonly string[],
   more?: T,
 ) {
   const sort = Type.String({
+    pattern: `^\\s*((${sortable.join('|')})\\s*(,[\\s\\S]*)?)?$`,
     examples: sortable.length > 0 ? [`${sortable[0]},asc`] : [],
     description: `property,asc or property,desc; one of ${sortable.join(', ')}`,
   })
   return Type.Object({
-    page: Type.Optional(Type.Integer({ minimum: 0, default: 0, examples: [0] })),
-    size: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: LARGEST_SIZE, default: DEFAULT_SIZE, examples: [20] }),
+    page: Type.Optional(
+      Type.Integer({ default: 0, examples: [0], description: 'From 0; anything else counts as 0' }),
     ),
+    size: Type.Optional(pageSize()),
     ...(sortable.length > 0 && { sort: Type.Optional(Type.Array(sort)) }),
     ...more,
   })

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** A secret that cannot be guessed: hand it out, keep only its hash. */
 export function newOpaqueToken(): string {
@@ -11,4 +11,10 @@ export function newOpaqueToken(): string {
  */
 export function hashOpaqueToken(token: string): string {
   return createHash('sha256').update(token).digest('base64url')
+}
+
+/** Digests have the same length, so the comparison does not reveal the length of the secret either. */
+export function isSameSecret(given: string, expected: string): boolean {
+  const digest = (text: string) => hash('sha256', text, 'buffer')
+  return timingSafeEqual(digest(given), digest(expected))
 }

@@ -18,6 +18,7 @@ import {
 import { lockPayment } from '../payment/record.ts'
 import { sessionStateOf } from '../payment/state.ts'
 import { certaintyOf } from '../provider/failures.ts'
+import { asOneOperation } from '../provider/operation-time.ts'
 import {
   mustExist,
   providerFailed,
@@ -47,7 +48,7 @@ export async function openCheckout(
   requireReturnUrl(payments, 'cancelUrl', request.cancelUrl)
   requireProvider(payments)
   const key = JSON.stringify(['checkout', request])
-  return payments.singleFlight(key, () => createOrReuse(payments, request))
+  return payments.singleFlight(key, () => asOneOperation(() => createOrReuse(payments, request)))
 }
 
 /** Text in which every parser finds the same host: the provider gets the text, not what was parsed here. */

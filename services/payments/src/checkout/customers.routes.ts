@@ -1,4 +1,13 @@
-import { emailText, orNull, pageRequest, type Server, Type, textIn } from '@plinth/kit'
+import {
+  emailText,
+  lookUpText,
+  orNull,
+  pageRequest,
+  pageSize,
+  type Server,
+  Type,
+  textIn,
+} from '@plinth/kit'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
 import {
   metadata,
@@ -44,9 +53,9 @@ const CustomersReply = Type.Object(
 const MOST_CUSTOMERS = 100
 
 const CustomersQuery = Type.Object({
-  email: Type.Optional(Type.String({ description: 'The whole address', maxLength: 254 })),
-  after: Type.Optional(Type.String({ description: 'The `next` of the previous page' })),
-  size: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_CUSTOMERS, default: 20 })),
+  email: Type.Optional(lookUpText({ description: 'The whole address' })),
+  after: Type.Optional(lookUpText({ description: 'The `next` of the previous page' })),
+  size: Type.Optional(pageSize(MOST_CUSTOMERS)),
 })
 
 const tags = ['Customers']

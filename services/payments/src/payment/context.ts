@@ -34,6 +34,8 @@ export type Payments = {
   leaseSeconds: number
   /** How long a request waits for another one that is working on the same payment. */
   lockWaitMilliseconds: number
+  /** After this, events lose their body. */
+  eventRetentionDays: number
   /** Identical requests in flight share one result. */
   singleFlight: SingleFlight
   /** Counts a payment that has reached a status. */

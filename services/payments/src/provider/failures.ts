@@ -22,6 +22,8 @@ export class ProviderFailure extends Problem {
   readonly isFinal: boolean
   /** The first request under the key has finished: if a look-up finds nothing now, it created nothing. */
   readonly isReplay: boolean
+  /** Without the provider's own error object the answer may be that of a proxy in between. */
+  readonly isUnexplained: boolean
   /** The key was used with other content: only a look-up shows what that request created. */
   readonly keyConflict: boolean
 
@@ -32,6 +34,7 @@ export class ProviderFailure extends Problem {
     this.isFinal = FINAL.some((kind) => kind.is(problem))
     this.didNothing = this.isFinal || tries === 0 || (isRefusal && tries === 1)
     this.isReplay = headersOf(problem.cause)['idempotent-replayed'] === 'true'
+    this.isUnexplained = problem.cause instanceof UnexplainedError
     this.keyConflict = keyReused.is(problem)
   }
 }
@@ -75,15 +78,32 @@ const TYPE_BY_STATUS: Record<number, string> = {
 }
 
 /** A failure without the provider's own error object: only the status shows its kind. */
-export function unexplainedFailure({ statusCode, headers }: ReplyHead): Error & ClientError {
-  const error = new Error(`The provider answered ${statusCode} without saying why.`)
-  const type = TYPE_BY_STATUS[statusCode] ?? 'StripeAPIError'
-  return Object.assign(error, { type, statusCode, headers })
+export class UnexplainedError extends Error {
+  readonly type: string
+  readonly statusCode: number
+  readonly headers: Record<string, string>
+
+  constructor({ statusCode, headers }: ReplyHead) {
+    super(`The provider answered ${statusCode} without saying why.`)
+    this.type = TYPE_BY_STATUS[statusCode] ?? 'StripeAPIError'
+    this.statusCode = statusCode
+    this.headers = headers
+  }
 }
 
 /** The only place where a failure of the provider becomes one of our problems. */
 export function translateFailure(cause: unknown, tries: number): ProviderFailure {
-  return new ProviderFailure(cause instanceof Problem ? cause : problemOf(cause), tries)
+  const failure = new ProviderFailure(cause instanceof Problem ? cause : problemOf(cause), tries)
+  return tries > 1 ? afterLostTry(failure) : failure
+}
+
+/**
+ * An earlier request under the key may have had its effect. If so the provider repeats its reply; so a refusal that is
+ * not the provider's own says nothing about it.
+ */
+export function afterLostTry<E>(error: E): E | ProviderFailure {
+  const { isFinal, isUnexplained } = certaintyOf(error)
+  return isFinal && isUnexplained ? new ProviderFailure(providerFailed({ cause: error }), 2) : error
 }
 
 function problemOf(cause: unknown): Problem {

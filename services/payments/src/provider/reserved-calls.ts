@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Clock, failPoint, secondsAfter } from '@plinth/kit'
-import { certaintyOf } from './failures.ts'
+import { afterLostTry, certaintyOf } from './failures.ts'
 import { missingIsInconsistent, mustExist } from './problems.ts'
 
 /**
@@ -73,7 +73,8 @@ async function sendAgain<R extends Reservation, T>(
 ): Promise<T | undefined> {
   try {
     return await callAndRecord(operation, reserved)
-  } catch (error) {
+  } catch (refusal) {
+    const error = afterLostTry(refusal)
     const { isFinal, isReplay, keyConflict } = certaintyOf(error)
     if (isFinal && !keyConflict) return undefined
     const isOver = isReplay || keyConflict

@@ -5,9 +5,8 @@ import { createStripeCall } from './stripe-client.ts'
 
 const OPTIONS = {
   secretKey: 'sk_test_x',
-  providerCallMilliseconds: 1000,
+  providerMilliseconds: 1000,
   providerRetries: 0,
-  providerDeadlineMilliseconds: 1000,
 }
 
 test('a client that failed to load is loaded again by the next call', async () => {

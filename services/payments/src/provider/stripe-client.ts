@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Metrics, Problem, traceHeaders, withSpan } from '@plinth/kit'
 import type Stripe from 'stripe'
-import { type ReplyHead, translateFailure, unexplainedFailure } from './failures.ts'
+import { type ReplyHead, translateFailure, UnexplainedError } from './failures.ts'
+import { startTiming } from './operation-time.ts'
 import { providerFailed, providerUnavailable } from './problems.ts'
 import type { PaymentProvider } from './provider.ts'
 
@@ -9,12 +10,12 @@ export type StripeOptions = {
   secretKey: string
   /** Another server with the same API; undefined means Stripe itself. */
   apiBase?: string
-  providerCallMilliseconds: number
+  /** For one operation: all its calls, with their retries. */
+  providerMilliseconds: number
   providerRetries: number
-  providerDeadlineMilliseconds: number
 }
 
-/** Runs one call. Fails with one of our Problems, at the latest when the deadline passes. */
+/** Runs one call. Fails with one of our Problems, at the latest when the time of its operation is used up. */
 export type StripeCall = <T>(send: (stripe: Stripe) => Promise<T>) => Promise<T>
 
 /** The client retries by itself; `tries` counts the tries that may have reached the provider. */
@@ -35,16 +36,18 @@ export function createStripeCall(options: StripeOptions, load = loadClient): Str
     const stripe = await opened()
     const call: Call = { tries: 0, isOver: false }
     const deadline = new AbortController()
+    const timed = startTiming(options.providerMilliseconds)
     try {
       return await Promise.race([
         current.run(call, () => send(stripe).then(usable)),
-        expiry(options.providerDeadlineMilliseconds, deadline.signal),
+        expiry(timed.leftMilliseconds, deadline.signal),
       ])
     } catch (error) {
       throw translateFailure(error, call.tries)
     } finally {
       call.isOver = true
       deadline.abort()
+      timed.stop()
     }
   }
 }
@@ -52,7 +55,7 @@ export function createStripeCall(options: StripeOptions, load = loadClient): Str
 /** The client treats any JSON without an `error` as success, whatever the status. */
 function usable<T>(reply: T): T {
   const { id, data, lastResponse } = reply as Partial<UsableReply>
-  if (lastResponse && lastResponse.statusCode >= 400) throw unexplainedFailure(lastResponse)
+  if (lastResponse && lastResponse.statusCode >= 400) throw new UnexplainedError(lastResponse)
   if (typeof id !== 'string' && !Array.isArray(data)) throw providerFailed()
   return reply
 }
@@ -72,7 +75,7 @@ async function loadClient(options: StripeOptions): Promise<Stripe> {
   const { path, ...address } = addressOf(options.apiBase)
   return new Client(options.secretKey, {
     ...address,
-    timeout: options.providerCallMilliseconds,
+    timeout: options.providerMilliseconds,
     maxNetworkRetries: options.providerRetries,
     telemetry: false,
     httpClient: countingTries(Client.createNodeHttpClient(), path),

@@ -1,12 +1,22 @@
-import { type Job, type Metrics, startJob } from '@plinth/kit'
+import { inTransaction, type Job, type Metrics, secondsAfter, startJob } from '@plinth/kit'
 import type { Payments } from '../payment/context.ts'
+import type { Db } from '../payment/database/tables.ts'
 import { retryDueEvents } from '../webhooks/events.ts'
 import { pollEvents } from '../webhooks/poll.ts'
 import { reconcileDue } from './reconcile.ts'
+import { deleteOldObservations, updateOldEvents } from './retention.repository.ts'
 
 type JobIntervals = { reconcileEverySeconds: number; pollEverySeconds: number }
 
-export type Jobs = { reconcile: Job; retry: Job; poll: Job; stop(): Promise<void> }
+const CLEAR_EVERY_SECONDS = 3_600
+
+export type Jobs = {
+  reconcile: Job
+  retry: Job
+  poll: Job
+  retention: Job
+  stop(): Promise<void>
+}
 
 /** Starts the background jobs. Each runs on one node at a time. */
 export function startJobs(payments: Payments, intervals: JobIntervals, metrics: Metrics): Jobs {
@@ -20,10 +30,11 @@ export function startJobs(payments: Payments, intervals: JobIntervals, metrics: 
   const reconcile = start('reconcile', reconcileEverySeconds, reconcileDue)
   const retry = start('event-retry', reconcileEverySeconds, retryDueEvents)
   const poll = start('event-poll', pollEverySeconds, pollEvents)
+  const retention = start('event-retention', CLEAR_EVERY_SECONDS, clearOldEvents)
   const stop = async () => {
-    await Promise.all([reconcile, retry, poll].map((job) => job.stop()))
+    await Promise.all([reconcile, retry, poll, retention].map((job) => job.stop()))
   }
-  return { reconcile, retry, poll, stop }
+  return { reconcile, retry, poll, retention, stop }
 }
 
 /** Returns a function that runs the job now, or once more after the current run; never twice at a time. */
@@ -41,5 +52,19 @@ export function wakerOf(job: () => Job, onFailure: (error: unknown) => void): ()
   return () => {
     asked = true
     if (!running) void run()
+  }
+}
+
+const DAY_SECONDS = 86_400
+
+/** Clears old events and observations in small batches, so that no request waits long for one. */
+async function clearOldEvents(
+  { db, clock, eventRetentionDays }: Payments,
+  signal: AbortSignal,
+): Promise<void> {
+  const until = secondsAfter(clock(), -eventRetentionDays * DAY_SECONDS)
+  for (const clear of [updateOldEvents, deleteOldObservations]) {
+    const next = () => inTransaction(db, (transaction: Db) => clear(transaction, until))
+    while (!signal.aborted && (await next()));
   }
 }

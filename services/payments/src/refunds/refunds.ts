@@ -31,6 +31,7 @@ import {
 } from '../payment/record.ts'
 import { refundableAmount } from '../payment/state.ts'
 import { certaintyOf } from '../provider/failures.ts'
+import { asOneOperation } from '../provider/operation-time.ts'
 import { missingIsInconsistent, mustExist } from '../provider/problems.ts'
 import type { Refund } from '../provider/provider.ts'
 import { type Operation, resolveReserved, sendReserved } from '../provider/reserved-calls.ts'
@@ -48,7 +49,9 @@ export async function refundPayment(
   const { currency } = await requirePayment(payments.db, paymentId)
   const key = JSON.stringify(['refund', paymentId, request])
   const refund = await payments.singleFlight(key, () =>
-    withPaymentLock(payments, paymentId, () => makeRefund(payments, paymentId, request, requester)),
+    withPaymentLock(payments, paymentId, () =>
+      asOneOperation(() => makeRefund(payments, paymentId, request, requester)),
+    ),
   )
   return refundReply({ ...refund, currency: refund.currency || currency }, paymentId)
 }

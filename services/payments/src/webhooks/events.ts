@@ -3,7 +3,7 @@ import type { Payments } from '../payment/context.ts'
 import { eventMissing } from '../payment/problems.ts'
 import { isName, isObject, readEvent } from '../provider/objects.ts'
 import { findEvent, type InboxEvent, listEvents, listEventsToRetry } from './events.repository.ts'
-import { type Acknowledgement, receiveEvent } from './receive.ts'
+import { type Acknowledgement, acknowledge, receiveEvent } from './receive.ts'
 
 export { countEventsToRetry, EVENT_SORTS } from './events.repository.ts'
 
@@ -20,10 +20,14 @@ function eventReply({ body, ...event }: InboxEvent) {
   return { ...event, sizeBytes: Buffer.byteLength(body) }
 }
 
+/** An old event has lost its body. */
+const isCleared = ({ body }: InboxEvent) => body === ''
+
 /** The event with its payload as received, except for masked secrets. */
 export async function readInboxEvent({ db }: Payments, id: string) {
   const event = await requireEvent(db, id)
-  return { ...eventReply(event), payload: withoutSecrets(JSON.parse(event.body)) }
+  const payload = isCleared(event) ? null : withoutSecrets(JSON.parse(event.body))
+  return { ...eventReply(event), payload }
 }
 
 const SECRET = /secret|password|token|api_?key/i
@@ -58,7 +62,8 @@ export async function retryDueEvents(payments: Payments, signal: AbortSignal): P
 
 /** Retries an event at an operator's request, even a DEAD one. */
 export async function retryEvent(payments: Payments, id: string): Promise<Acknowledgement> {
-  return redeliver(payments, await requireEvent(payments.db, id))
+  const event = await requireEvent(payments.db, id)
+  return isCleared(event) ? acknowledge(event, true) : redeliver(payments, event)
 }
 
 async function redeliver(payments: Payments, { body, source }: InboxEvent) {

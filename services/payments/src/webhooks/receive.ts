@@ -101,7 +101,7 @@ async function claimAndApply(
   return acknowledge(claim, !claimed)
 }
 
-function acknowledge(event: InboxEvent, duplicate: boolean): Acknowledgement {
+export function acknowledge(event: InboxEvent, duplicate: boolean): Acknowledgement {
   const status = event.status === 'IGNORED' ? 'IGNORED' : 'PROCESSED'
   return { eventId: event.id, eventType: event.type, status, duplicate }
 }

@@ -1,6 +1,7 @@
 import {
   forgetUnreadableType,
   isEncoded,
+  lookUpText,
   oneOf,
   orNull,
   pageQuery,
@@ -67,9 +68,14 @@ const ReceivedEventReply = Type.Object(
   {
     ...event,
     payload: Type.Unsafe<unknown>(
-      Type.Object(
-        {},
-        { additionalProperties: {}, description: 'As received, with secrets as ***' },
+      orNull(
+        Type.Object(
+          {},
+          {
+            additionalProperties: {},
+            description: 'As received, with secrets as ***; null for an old event',
+          },
+        ),
       ),
     ),
   },
@@ -77,8 +83,8 @@ const ReceivedEventReply = Type.Object(
 )
 
 const EventQuery = pageQuery(EVENT_SORTS, {
-  status: Type.Optional(text),
-  type: Type.Optional(text),
+  status: Type.Optional(lookUpText()),
+  type: Type.Optional(lookUpText()),
 })
 
 /** What the provider posts: only the members that every event has. */

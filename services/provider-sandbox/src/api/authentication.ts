@@ -1,7 +1,12 @@
+import { isSameSecret } from '@plinth/kit'
+import type { SandboxConfig } from '../config.ts'
 import { ProviderError } from '../protocol/errors.ts'
 
-/** Any key is accepted except a live one. */
-export function authenticate(authorization: string | undefined): void {
+/** Any key is accepted except a live one, unless one is configured. */
+export function authenticate(
+  authorization: string | undefined,
+  { secretKey }: Pick<SandboxConfig, 'secretKey'>,
+): void {
   const key = keyOf(authorization ?? '')
   if (!key)
     throw unauthorized(
@@ -11,6 +16,8 @@ export function authenticate(authorization: string | undefined): void {
     throw unauthorized(
       `Invalid API Key provided: ${masked(key)}. This is a sandbox, it refuses live keys.`,
     )
+  if (secretKey !== undefined && !isSameSecret(key, secretKey))
+    throw unauthorized(`Invalid API Key provided: ${masked(key)}`)
 }
 
 function keyOf(authorization: string): string | undefined {

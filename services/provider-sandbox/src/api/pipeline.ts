@@ -45,7 +45,7 @@ export async function answerCall(api: Api, call: IncomingCall, operation?: Opera
   const { sandbox, held } = api
   const struck: Struck = { fault: undefined, held, hungUp: call.hungUp }
   const answer = await refusalsAnswered(call, async () => {
-    if (operation) authenticate(call.authorization)
+    if (operation) authenticate(call.authorization, sandbox.config)
     await runTimers(sandbox)
     struck.fault = await drawFault(sandbox, call.route)
     return strikeOutside(struck, async () => {

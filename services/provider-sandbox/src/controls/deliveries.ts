@@ -1,10 +1,10 @@
-import { notFound } from '@plinth/kit'
+import { notFound, validationFailed } from '@plinth/kit'
 import {
   type Delivery,
   listAttempts,
   listDeliveries,
 } from '../resources/webhooks/deliveries.repository.ts'
-import { insertEndpoint } from '../resources/webhooks/endpoints.ts'
+import { faultOfEndpoint, insertEndpoint } from '../resources/webhooks/endpoints.ts'
 import { queueDeliveries, recordEvent } from '../resources/webhooks/events.ts'
 import type { Event, ProviderObject } from '../state/objects/kinds.ts'
 import {
@@ -26,6 +26,8 @@ type GivenEndpoint = {
 /** Unlike the API, which generates a secret, this takes the caller's. */
 export async function addEndpoint(sandbox: Sandbox, given: GivenEndpoint) {
   const { url, enabledEvents, ...secrets } = given
+  const fault = await faultOfEndpoint(sandbox, url)
+  if (fault) throw validationFailed([`url: ${fault}`])
   const { id } = await insertEndpoint(sandbox, { url, enabled_events: enabledEvents }, secrets)
   return describeEndpoint(sandbox, id)
 }

@@ -6,6 +6,7 @@ import {
   fileReplies,
   type Guard,
   IdPath,
+  lookUpText,
   type PageRequest,
   pageQuery,
   pageRequest,
@@ -45,7 +46,7 @@ const FilesReply = Type.Unsafe<unknown>(Type.Array(FileReply))
 
 const FilesQuery = pageQuery([], {
   ownerId: Type.Optional(
-    Type.String({ description: 'For administrators: the files of one owner', examples: ['2'] }),
+    lookUpText({ description: 'For administrators: the files of one owner', examples: ['2'] }),
   ),
 })
 

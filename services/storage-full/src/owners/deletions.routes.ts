@@ -2,6 +2,7 @@ import { originOf } from '@plinth/accounts'
 import {
   type Guard,
   IdPath,
+  lookUpText,
   noContent,
   oneOf,
   pageQuery,
@@ -35,7 +36,7 @@ const DeletionQuery = Type.Object({ restorable: Type.Optional(oneOf('true', 'fal
 
 const RestorableQuery = pageQuery([], {
   ownerId: Type.Optional(
-    Type.String({ description: 'For administrators: the files of one owner', examples: ['2'] }),
+    lookUpText({ description: 'For administrators: the files of one owner', examples: ['2'] }),
   ),
 })
 

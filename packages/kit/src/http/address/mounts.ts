@@ -10,7 +10,12 @@ import {
   removeBasePath,
 } from './base-path.ts'
 
-export type Mount = { path: string; server: Server }
+export type Mount = {
+  path: string
+  server: Server
+  /** Only these paths of the server, and those below them; all if undefined. */
+  only?: string[] | undefined
+}
 
 type Mounted = Placed & { hostPath?: string }
 
@@ -38,7 +43,7 @@ export function mountServers(server: Server, address: AddressOptions, mounts: Mo
 function mountedAt(target: string, mounts: Mount[], request: Mounted): Mount | undefined {
   for (const mount of mounts) {
     const url = targetAt(target, mount)
-    if (url === undefined) continue
+    if (url === undefined || mount.only?.every((path) => !isAtOrBelow(url, path))) continue
     request.hostPath = request.basePath ?? ''
     request.basePath = request.hostPath + mount.path
     request.target = url

@@ -1,5 +1,6 @@
 import {
   type Guard,
+  lookUpText,
   nameInAudit,
   onDenial,
   oneOf,
@@ -56,7 +57,7 @@ const PaymentReply = Type.Object(payment, { title: 'Payment' })
 
 const ListedPayment = Type.Object({ ...payment, anomalies: Anomalies }, { title: 'ListedPayment' })
 
-const PaymentQuery = pageQuery(PAYMENT_SORTS, { businessReference: Type.Optional(text) })
+const PaymentQuery = pageQuery(PAYMENT_SORTS, { businessReference: Type.Optional(lookUpText()) })
 
 const TimelineReply = Type.Object(
   {

@@ -1,11 +1,19 @@
+import { inTransaction } from '@plinth/kit'
 import type { CheckoutSession } from '../../state/objects/kinds.ts'
 import type { PaymentIntent, Refund } from '../../state/objects/money.ts'
 import { listObjects } from '../../state/objects/objects.repository.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import { sumLedger } from './ledger.ts'
 
-/** Where the money is: per payment, per currency, and by the ledger as a cross-check. */
-export async function readBooks(sandbox: Sandbox) {
+/**
+ * Where the money is: per payment, per currency, and by the ledger as a cross-check. All of it is read in one
+ * transaction: between two reads a payment could be captured, and the books would not balance.
+ */
+export function readBooks(sandbox: Sandbox) {
+  return inTransaction(sandbox.db, (db) => booksOf({ ...sandbox, db }))
+}
+
+async function booksOf(sandbox: Sandbox) {
   const intentOf = (object: { payment_intent: string | null }) => object.payment_intent
   const charges = Map.groupBy(await listObjects(sandbox.db, 'charge'), intentOf)
   const refunds = Map.groupBy(await listObjects(sandbox.db, 'refund'), intentOf)

@@ -12,13 +12,14 @@ import {
   recordAttempt,
   updateFailed,
 } from './deliveries.repository.ts'
+import type { Sender } from './send.ts'
 
 /** Sends a delivery once and records what was sent and what came back. */
 export async function deliver(
   sandbox: Sandbox,
   delivery: DueDelivery,
   { signWith }: Switches,
-  stopped: AbortSignal,
+  { sender, stopped }: { sender: Sender; stopped: AbortSignal },
 ): Promise<void> {
   const { db, trueClock } = sandbox
   const endpoint = await findWithHidden(db, 'webhook_endpoint', delivery.endpointId)
@@ -30,7 +31,7 @@ export async function deliver(
   if (session?.hidden.traceparent) request.headers.traceparent = session.hidden.traceparent
   const timeout = AbortSignal.timeout(sandbox.config.deliveryTimeoutSeconds * 1000)
   const signal = AbortSignal.any([stopped, timeout])
-  const reply = await send(endpoint.object.url, request, signal)
+  const reply = await sender.send(endpoint.object.url, request, signal)
   if (stopped.aborted) return
   const at = sandbox.clock().toISOString()
   await record(sandbox, delivery, event, { at, request, ...reply })
@@ -56,39 +57,6 @@ function composeRequest(event: Event, secrets: string[], now: Date): Attempt['re
     'stripe-signature': signature,
   }
   return { headers, body }
-}
-
-const MOST_KEPT = 16_384
-
-/** A failure to connect is a result to record, not an exception. */
-async function send(
-  url: string,
-  request: Attempt['request'],
-  signal: AbortSignal,
-): Promise<Pick<Attempt, 'response' | 'error' | 'milliseconds'>> {
-  const started = performance.now()
-  const milliseconds = () => Math.round(performance.now() - started)
-  try {
-    const reply = await fetch(url, { method: 'POST', redirect: 'manual', signal, ...request })
-    const body = await startOfBody(reply)
-    const response = { status: reply.status, headers: Object.fromEntries(reply.headers), body }
-    return { response, error: null, milliseconds: milliseconds() }
-  } catch (error) {
-    const { message, cause } = error as Error
-    const reason = cause instanceof Error ? cause.message : message
-    return { response: null, error: reason, milliseconds: milliseconds() }
-  }
-}
-
-/** Reads no further: a receiver may send more than there is memory for. */
-async function startOfBody({ body }: Response): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const chunk of body ?? []) {
-    text += decoder.decode(chunk, { stream: true })
-    if (text.length >= MOST_KEPT) break
-  }
-  return text.slice(0, MOST_KEPT)
 }
 
 async function record(sandbox: Sandbox, delivery: Delivery, event: Event, attempt: Attempt) {

@@ -2,6 +2,7 @@ import type { Sandbox } from '../../state/sandbox.ts'
 import { readSwitches, type Switches } from '../../state/switches.ts'
 import { deliver } from './deliver.ts'
 import { type DueDelivery, listDueDeliveries } from './deliveries.repository.ts'
+import { createSender } from './send.ts'
 
 export type Deliverer = {
   /** To be called when something may be due. */
@@ -20,15 +21,17 @@ const MOST_TAKEN = 200
  */
 export function startDeliverer(sandbox: Sandbox): Deliverer {
   const stopped = new AbortController()
+  const sender = createSender(sandbox)
   const taken = new Set<number>()
   const queues = createQueues(MOST_AT_ONCE)
   let listing: Promise<unknown> = Promise.resolve()
   let more = false
   let planned = false
 
+  const outgoing = { sender, stopped: stopped.signal }
   const send = async (delivery: DueDelivery, switches: Switches) => {
     try {
-      if (!stopped.signal.aborted) await deliver(sandbox, delivery, switches, stopped.signal)
+      if (!stopped.signal.aborted) await deliver(sandbox, delivery, switches, outgoing)
     } finally {
       taken.delete(delivery.id)
     }
@@ -74,6 +77,7 @@ export function startDeliverer(sandbox: Sandbox): Deliverer {
     stopped.abort()
     await listing
     await queues.drain().catch(() => {})
+    sender.close()
   }
   return { wake, flush, stop }
 }

@@ -1,3 +1,5 @@
+import { faultOfUrl } from '@plinth/kit'
+import { parameterInvalid } from '../../protocol/errors.ts'
 import { type Operation, pageable, readPage, requireObject } from '../../protocol/operations.ts'
 import * as read from '../../protocol/parameters.ts'
 import type { WebhookEndpoint } from '../../state/objects/kinds.ts'
@@ -27,9 +29,25 @@ export const createEndpoint: Operation = async (sandbox, { form }) => {
     enabled_events: read.required(fields.enabled_events),
     api_version: read.text(),
   })
+  await requireAllowed(sandbox, given.url)
   const secret = newSecret(sandbox, await newId(sandbox, 'we_secret'))
   const endpoint = await insertEndpoint(sandbox, given, { secret })
   return { ...endpoint, secret }
+}
+
+async function requireAllowed(sandbox: Sandbox, url: string | undefined): Promise<void> {
+  const fault = url === undefined ? undefined : await faultOfEndpoint(sandbox, url)
+  if (fault) throw parameterInvalid('url', `Invalid URL: it ${fault}`, 'url_invalid')
+}
+
+/** The reason why an endpoint may not have this URL. In development it may have any. */
+export async function faultOfEndpoint(sandbox: Sandbox, url: string): Promise<string | undefined> {
+  return isTrusted(sandbox, url) ? undefined : faultOfUrl(url, sandbox.config.addresses)
+}
+
+/** Whoever started the sandbox chose the endpoint of the settings, which may be on this machine. */
+export function isTrusted({ config }: Sandbox, url: string): boolean {
+  return !config.production || url === config.webhook?.url
 }
 
 type NewEndpoint = Pick<WebhookEndpoint, 'url'> & {
@@ -69,6 +87,7 @@ function newSecret(sandbox: Sandbox, name: string): string {
 export const updateEndpoint: Operation = async (sandbox, { id, form }) => {
   const given = read.parameters(form, { ...fields, disabled: read.flag() })
   const endpoint = await requireObject(sandbox, 'webhook_endpoint', id)
+  await requireAllowed(sandbox, given.url)
   const updated: WebhookEndpoint = {
     ...endpoint,
     description: given.description === undefined ? endpoint.description : given.description,

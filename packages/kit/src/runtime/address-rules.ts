@@ -1,7 +1,14 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { networkMatcher } from '@plinth/kit'
-import type { AddressRules } from '../events.ts'
+import { networkMatcher } from './networks.ts'
+
+/** Where this service may send requests to addresses that its callers choose. */
+export type AddressRules = {
+  /** Allows only https and addresses on the internet. */
+  production: boolean
+  /** Additional networks that endpoints may be in. */
+  allowCidrs: string[]
+}
 
 /** Not on the internet, according to the special-purpose address registries (RFC 6890). */
 const SPECIAL_V4 = [
@@ -50,7 +57,7 @@ export function forbiddenBy({
 
 const LONGEST_URL = 2048
 
-/** The reason why events may not be sent to a URL. Checked when the URL is set, and again by `send`. */
+/** The reason why nothing may be sent to a URL. Checked when it is set; `guardAgent` checks each connection. */
 export async function faultOfUrl(text: string, rules: AddressRules): Promise<string | undefined> {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || text.length > LONGEST_URL)
