@@ -119,8 +119,13 @@ async function verify(storage: Storage, { verifyFiles }: Code, given: Given): Pr
 
 async function sweep(storage: Storage, code: Code): Promise<Outcome> {
   await code.finishDeletions(storage)
-  const removed = await code.sweep(storage)
-  return { text: `Removed ${counted(removed, 'object')} without a file.`, json: { removed } }
+  const { removed, left } = await code.sweep(storage)
+  const refused = left === 0 ? '' : ` ${counted(left, 'object')} could not be removed.`
+  return {
+    text: `Removed ${counted(removed, 'object')} without a file.${refused}`,
+    json: { removed, left },
+    code: left === 0 ? EXIT.done : EXIT.failed,
+  }
 }
 
 /** Does the move itself, or watches it if a running service is already doing it. */

@@ -23,13 +23,23 @@ const bytesLE = (value: number, length: number) => {
 
 const zeros = (megabytes: number) => deflateSync(Buffer.alloc(megabytes * 2 ** 20))
 
-function png(width: number, height: number, ...chunks: [type: string, content: Buffer][]): Bomb {
-  const chunk = ([type, content]: [string, Buffer]) => {
+type Chunk = [type: string, content: Buffer]
+
+const RGB_OF_8_BITS = [8, 2]
+const RGBA_OF_16_BITS = [16, 6]
+
+function png(width: number, height: number, ...chunks: Chunk[]): Bomb {
+  return pngOf(RGB_OF_8_BITS, width, height, ...chunks)
+}
+
+/** `pixel`: the bits of a channel, and the type of colour. */
+function pngOf(pixel: number[], width: number, height: number, ...chunks: Chunk[]): Bomb {
+  const chunk = ([type, content]: Chunk) => {
     const checked = Buffer.concat([Buffer.from(type), content])
     return Buffer.concat([bytesBE(content.length), checked, bytesBE(crc32(checked))])
   }
-  const header = Buffer.concat([bytesBE(width), bytesBE(height), Buffer.from([8, 2, 0, 0, 0])])
-  const parts = [['IHDR', header], ...chunks, ['IEND', Buffer.alloc(0)]] as [string, Buffer][]
+  const header = Buffer.concat([bytesBE(width), bytesBE(height), Buffer.from([...pixel, 0, 0, 0])])
+  const parts = [['IHDR', header], ...chunks, ['IEND', Buffer.alloc(0)]] as Chunk[]
   const bytes = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), ...parts.map(chunk)])
   return { name: 'x.png', type: 'image/png', bytes }
 }
@@ -37,7 +47,7 @@ function png(width: number, height: number, ...chunks: [type: string, content: B
 /** A PNG with many copies of a comment. */
 function commented(copies: number, packed: Buffer): Bomb {
   const comment = Buffer.concat([Buffer.from('x\0\0'), packed])
-  const comments = Array.from({ length: copies }, (): [string, Buffer] => ['zTXt', comment])
+  const comments = Array.from({ length: copies }, (): Chunk => ['zTXt', comment])
   return png(10, 10, ...comments, ['IDAT', deflateSync(Buffer.alloc(310))])
 }
 
@@ -117,6 +127,12 @@ function pdfStream(id: number, entries: string, content: Buffer): Buffer {
 export const impossible: Record<string, Bomb> = {
   'a PNG of 2³¹ pixels a side': png(2 ** 31 - 1, 2 ** 31 - 1, ['IDAT', zeros(1)]),
   'a PNG of 30,000 pixels a side': png(30_000, 30_000, ['IDAT', zeros(1)]),
+  'a PNG of 384 KB with 16 bits in each of four channels, 65,000 pixels wide': pngOf(
+    RGBA_OF_16_BITS,
+    65_000,
+    760,
+    ['IDAT', deflateSync(Buffer.alloc((8 * 65_000 + 1) * 760))],
+  ),
   'a JPEG of 65,500 pixels a side': jpeg(65_500, 65_500),
   'a GIF of 43 bytes that wants two copies of 50 megapixels': gif(65_535, 762, {
     count: 1,

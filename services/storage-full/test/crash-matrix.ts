@@ -266,7 +266,7 @@ async function recover(env: Record<string, string>) {
     }
     await finishDeletions(storage)
     await continueMove(storage, new AbortController().signal)
-    const swept = (await sweep(storage)) + (await sweep(storage))
+    const swept = (await sweep(storage)).removed + (await sweep(storage)).removed
 
     const findings = await Array.fromAsync(verifyFiles(storage))
     assert.deepEqual(new Set(findings), new Set(['sound']))

@@ -98,9 +98,10 @@ for (const engine of engines)
         return true
       })
 
-      const removed = [await sweep(storage, stopping.signal), await sweep(storage)]
+      const stopped = await sweep(storage, stopping.signal)
+      const next = await sweep(storage)
 
-      assert.deepEqual(removed, [1, 2])
+      assert.deepEqual([stopped.removed, next.removed], [1, 2])
     })
   })
 

@@ -62,7 +62,7 @@ for (const engine of engines)
       const removed = []
       for (const seconds of [0, 86_399, 1]) {
         clock.advance(seconds)
-        removed.push(await sweep(storage))
+        removed.push((await sweep(storage)).removed)
       }
 
       assert.deepEqual(removed, [0, 0, 1])

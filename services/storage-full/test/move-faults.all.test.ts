@@ -85,7 +85,7 @@ for (const engine of engines)
       const removed: number[] = []
       gate.onAnswer(async ({ method }) => {
         if (method !== 'GET' || removed.length > 0) return
-        for (let count = 0; count < 3; count++) removed.push(await sweep(storage))
+        for (let count = 0; count < 3; count++) removed.push((await sweep(storage)).removed)
       })
 
       const move = await moveAll(service, 'OBJECT')

@@ -9,12 +9,13 @@ import {
   ListObjectsV2Command,
   S3Client,
 } from '@aws-sdk/client-s3'
-import { sampleFiles } from '@plinth/kit/testing'
+import { type ApiReply, sampleFiles } from '@plinth/kit/testing'
 import sharp from 'sharp'
 import { type S3Server, type S3Settings, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { activateObject, engines, sharedStorage, startStorage, upload } from './start-storage.ts'
 
-const IMPATIENT = { STORAGE_FULL_OBJECT_TIMEOUT_SECONDS: '4' }
+const NAMED_MS = 4_000
+const IMPATIENT = { STORAGE_FULL_OBJECT_TIMEOUT_SECONDS: `${NAMED_MS / 1000}` }
 
 const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
@@ -95,6 +96,28 @@ for (const engine of engines)
       assert.equal(listed.status, 200)
       assert.equal(refused.status, 503)
       assert.deepEqual((await api.get('/file/list', { token: user })).body, [])
+    })
+
+    test('and hangs: no request waits longer than the named time, however often it is tried', async () => {
+      const { api, user, admin } = await newcomer()
+      const { body: file } = await upload(api, user)
+      s3.pause()
+      const timed = async (asking: Promise<ApiReply>) => {
+        const begun = performance.now()
+        const { status } = await asking
+        return { status, inTime: performance.now() - begun < 1.5 * NAMED_MS }
+      }
+
+      const replies = await Promise.all([
+        timed(api.get(`/file/download/${file.id}`, { token: user })),
+        timed(api.get(`/file/thumbnail/${file.id}`, { token: user })),
+        timed(api.delete(`/file/${file.id}`, { token: user })),
+        timed(api.get('/api/storage/status', { token: admin })),
+      ])
+      s3.resume()
+
+      const refused = { status: 503, inTime: true }
+      assert.deepEqual(replies, [refused, refused, refused, { status: 200, inTime: true }])
     })
 
     test('and has lost its bucket: a file cannot be deleted, and stays in the list', async (t) => {

@@ -1,22 +1,38 @@
 import assert from 'node:assert/strict'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
+import { Writable } from 'node:stream'
+import { after, describe, type TestContext, test } from 'node:test'
 import { createLogger } from '@plinth/kit'
 import { testClock } from '@plinth/kit/testing'
+import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { openStorage, storageFullData } from '../src/app.ts'
-import { loadConfig } from '../src/config.ts'
+import { loadConfig, type StorageFullConfig } from '../src/config.ts'
 import { sweep } from '../src/upkeep/sweep.ts'
-import { engines, startStorage, storageEnv, temporaryFolder, upload } from './start-storage.ts'
+import {
+  activateObject,
+  engines,
+  startStorage,
+  storageEnv,
+  temporaryFolder,
+  upload,
+} from './start-storage.ts'
+import { startGate } from './store-gate.ts'
+
+const noS3 = await s3Missing()
+const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 
 for (const engine of engines)
   describe(`objects without a file, on ${engine.name}`, engine.options, () => {
     test('are never removed when they are seen for the first time', async (t) => {
       const { storage } = await withOrphan(t, engine, 'unfinished.png')
 
-      const removed = [await sweep(storage), await sweep(storage), await sweep(storage)]
+      const swept = [await sweep(storage), await sweep(storage), await sweep(storage)]
 
-      assert.deepEqual(removed, [0, 1, 0])
+      assert.deepEqual(
+        swept.map(({ removed }) => removed),
+        [0, 1, 0],
+      )
     })
 
     test('are not removed while a backup is reading: its database may still name them', async (t) => {
@@ -27,7 +43,45 @@ for (const engine of engines)
       const during = [await sweep(storage), await sweep(storage), await sweep(storage)]
       await files.close()
 
-      assert.deepEqual([...during, await sweep(storage)], [0, 0, 0, 1])
+      const removed = [...during, await sweep(storage)].map(({ removed }) => removed)
+      assert.deepEqual(removed, [0, 0, 0, 1])
+    })
+
+    test('that cannot be removed do not keep the others, and are reported', {
+      skip: noS3,
+    }, async (t) => {
+      const gate = await startGate(t, s3.settings)
+      const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
+      const service = await startStorage(t, {
+        STORAGE_FULL_DATABASE_URL,
+        STORAGE_FULL_ORPHAN_AGE_SECONDS: '0',
+      })
+      await activateObject(service, gate.settings)
+      for (let count = 0; count < 3; count++) await upload(service.api, service.user)
+      const { storage, logged } = await reopen(t, service.config)
+      await storage.db.deleteFrom('files').execute()
+      await sweep(storage)
+      let locked: string | undefined
+      gate.let(({ method, key }) => {
+        if (method === 'DELETE') locked ??= key
+        return method !== 'DELETE' || key !== locked
+      })
+
+      const swept = [await sweep(storage), await sweep(storage)]
+      gate.let(() => true)
+
+      assert.deepEqual(swept, [
+        { removed: 2, left: 1 },
+        { removed: 0, left: 1 },
+      ])
+      const reports = logged().filter(
+        ({ msg }) => msg === 'objects without a file could not be removed',
+      )
+      assert.deepEqual(
+        reports.map(({ left, key }) => ({ left, key })),
+        Array(2).fill({ left: 1, key: locked }),
+      )
+      assert.deepEqual(await sweep(storage), { removed: 1, left: 0 })
     })
 
     test('may disappear during a backup; the object of a file may not', async (t) => {
@@ -65,10 +119,27 @@ test('in production an object without a file is kept for at least an hour', () =
 async function withOrphan(t: TestContext, engine: (typeof engines)[number], name: string) {
   const env = storageEnv(await temporaryFolder(t), await engine.freshUrl(t))
   const config = loadConfig({ ...env, STORAGE_FULL_ORPHAN_AGE_SECONDS: '0' })
-  const log = createLogger('sweeper', 'silent')
-  const { storage, database } = await openStorage(config, { clock: testClock(), log })
-  t.after(() => database.close())
+  const { storage } = await reopen(t, config)
   const [prefix = ''] = await readdir(join(config.root, 'files'))
   await writeFile(join(config.root, 'files', prefix, name), 'x')
   return { storage, config }
+}
+
+/** The data of a service without the service, and what the sweep logs. */
+async function reopen(t: TestContext, config: StorageFullConfig) {
+  const lines: string[] = []
+  const written = new Writable({
+    write(line, _encoding, done) {
+      lines.push(String(line))
+      done()
+    },
+  })
+  const log = createLogger('sweeper', 'warn', written)
+  const { storage, database } = await openStorage(config, { clock: testClock(), log })
+  t.after(async () => {
+    storage.providers.close()
+    await database.close()
+  })
+  const logged = () => lines.map((line) => JSON.parse(line))
+  return { storage, logged }
 }

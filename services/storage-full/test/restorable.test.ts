@@ -308,7 +308,7 @@ for (const engine of engines)
       await deleteRestorably(service, file.id)
       const upkeep = async () => {
         await finishDeletions(storage)
-        return (await sweep(storage)) + (await sweep(storage))
+        return (await sweep(storage)).removed + (await sweep(storage)).removed
       }
 
       clock.advance(10 * MINUTES - 1)

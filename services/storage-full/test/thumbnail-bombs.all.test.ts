@@ -4,12 +4,13 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { type SpawnedService, sampleFiles, spawnService } from '@plinth/kit/testing'
+import { shareOfCores } from '../src/thumbnails/thumbnails.ts'
 import { type Bomb, impossible, possible } from './bombs.ts'
 import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
-/** Files are drawn on all cores but one at the same time. */
-const MOST_MEGABYTES = 150 + 200 * Math.max(1, availableParallelism() - 1)
+const { pagesAtOnce, picturesAtOnce } = shareOfCores(availableParallelism())
+const MOST_MEGABYTES = 150 + 200 * (pagesAtOnce + picturesAtOnce)
 
 const harmless = {
   png: { name: 'x.png', type: 'image/png', bytes: sampleFiles.png },

@@ -8,8 +8,11 @@ import { armFailPoint } from '@plinth/kit'
 import { sampleFiles } from '@plinth/kit/testing'
 import sharp from 'sharp'
 import { until } from '../../../test/until.ts'
+import { shareOfCores } from '../src/thumbnails/thumbnails.ts'
 import { slowPdf } from './bombs.ts'
 import { engines, sharedStorage, upload } from './start-storage.ts'
+
+const pdf = { name: 'x.pdf', type: 'application/pdf', bytes: sampleFiles.pdf }
 
 type Colour = { r: number; g: number; b: number }
 
@@ -252,13 +255,13 @@ for (const engine of engines)
       assert.deepEqual(second.bytes, first.bytes)
     })
 
-    test('slow files of one user do not make another user wait for all of them', async () => {
+    test('slow PDFs of one user do not make another user wait for all of them', async () => {
       const { api, user: patient, config } = await newcomer()
       const { user: attacker } = await newcomer()
-      const drawnAtOnce = Math.max(1, availableParallelism() - 1)
-      const picture = await upload(api, patient)
+      const { pagesAtOnce } = shareOfCores(availableParallelism())
+      const page = await upload(api, patient, pdf)
       const slow = await Promise.all(
-        Array.from({ length: 2 * drawnAtOnce + 3 }, () => upload(api, attacker, slowPdf(3))),
+        Array.from({ length: 2 * pagesAtOnce + 3 }, () => upload(api, attacker, slowPdf(3))),
       )
       const show = (token: string, id: number) => api.get(`/file/thumbnail/${id}`, { token })
       let finished = 0
@@ -271,13 +274,37 @@ for (const engine of engines)
         (names) => names.length >= 4,
       )
 
-      const reply = await show(patient, picture.body.id)
+      const reply = await show(patient, page.body.id)
       const before = finished
       await Promise.all(waits)
 
       assert.equal(reply.headers.get('content-type'), 'image/jpeg')
       // The ones being drawn when it was requested, and the ones being drawn when it had been fetched.
-      assert.ok(before <= 2 * drawnAtOnce, `${before} were drawn first`)
+      assert.ok(before <= 2 * pagesAtOnce, `${before} were drawn first`)
+    })
+
+    test('six accounts with one slow PDF each do not keep the picture of another user waiting', async () => {
+      const { api, user: patient, config } = await newcomer()
+      const { pagesAtOnce } = shareOfCores(availableParallelism())
+      const picture = await upload(api, patient)
+      let finished = 0
+      const waits = Array.from({ length: 5 + pagesAtOnce }, async () => {
+        const { user: attacker } = await newcomer()
+        const { body } = await upload(api, attacker, slowPdf(10))
+        await api.get(`/file/thumbnail/${body.id}`, { token: attacker })
+        finished += 1
+      })
+      await until(
+        () => readdir(config.spoolFolder),
+        (names) => names.length >= 5 + pagesAtOnce,
+      )
+
+      const reply = await api.get(`/file/thumbnail/${picture.body.id}`, { token: patient })
+      const before = finished
+      await Promise.all(waits)
+
+      assert.equal(reply.headers.get('content-type'), 'image/jpeg')
+      assert.ok(before <= pagesAtOnce, `${before} PDFs were drawn first`)
     })
 
     test('makes it once, however many requests arrive at the same time', async () => {

@@ -19,6 +19,20 @@ describe('a fair queue', () => {
     assert.equal(queue.size, 0)
   })
 
+  test('gives the first turn after that of a client to another one, even if that one came later', () => {
+    const queue = createFairQueue<string>(10)
+    queue.push('a', 'a1')
+    const first = queue.shift()
+
+    queue.push('a', 'a2')
+    queue.push('b', 'b1')
+    const second = queue.shift()
+    queue.push('c', 'c1')
+
+    // Others who arrive later do not keep a client waiting for ever.
+    assert.deepEqual([first, second, ...drain(queue)], ['a1', 'b1', 'a2', 'c1'])
+  })
+
   test('drops the last entry of the longest lane when full, so that others are still served', () => {
     const queue = createFairQueue<string>(3)
     for (const entry of ['a1', 'a2', 'a3']) queue.push('a', entry)

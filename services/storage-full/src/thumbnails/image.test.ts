@@ -39,6 +39,18 @@ test('a picture that is decoded whole has a lower limit than one decoded line by
   assert.equal(await drawn(await picture(5000, 4000).jpeg({ progressive: true }).toBuffer()), true)
 })
 
+test('the limit counts channels and their depth, not only pixels', async (t) => {
+  const wide = (channels: 3 | 4) =>
+    sharp({ create: { width: 40_000, height: 600, channels, background: '#a33' } })
+  const drawn = async (bytes: Buffer) =>
+    Buffer.isBuffer(await jpegFromImage(await fileWith(t, bytes)))
+
+  assert.equal(await drawn(await wide(3).png().toBuffer()), true)
+  assert.equal(await drawn(await wide(4).png().toBuffer()), true)
+  assert.equal(await drawn(await wide(3).toColourspace('rgb16').png().toBuffer()), false)
+  assert.equal(await drawn(await wide(4).toColourspace('rgb16').png().toBuffer()), false)
+})
+
 test('a picture that cannot be opened is undecided', async () => {
   assert.equal(await jpegFromImage('no-such-file.png'), 'undecided')
 })

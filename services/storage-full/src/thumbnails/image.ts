@@ -13,6 +13,8 @@ const LARGEST_SIDE = 256
 const LARGEST_INPUT_PIXELS = 50_000_000
 const LARGEST_HELD_BYTES = 150_000_000
 const LINES_HELD = 512
+/** Measured: the lines as decoded, and half as many again on their way through the resizer. */
+const COPIES_OF_LINES = 1.5
 const TIME_LIMIT_SECONDS = 5
 const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif'].flatMap((name) => [
   `VipsForeignLoad${name}File`,
@@ -57,7 +59,13 @@ export async function jpegFromImage(path: string): Promise<Drawn> {
 /** The peak memory of the decoder, which holds some lines of every picture, and all lines of some. */
 function bytesHeld(header: Metadata): number {
   const { width, height } = header
-  return 4 * width * Math.min(height, LINES_HELD) + bytesPerHeldPixel(header) * width * height
+  const lines = COPIES_OF_LINES * bytesPerPixel(header) * width * Math.min(height, LINES_HELD)
+  return lines + bytesPerHeldPixel(header) * width * height
+}
+
+/** A depth that is not listed here has at most as many bytes as a double. */
+function bytesPerPixel({ channels, depth }: Metadata): number {
+  return channels * ({ uchar: 1, char: 1, ushort: 2, short: 2 }[depth as string] ?? 8)
 }
 
 /** Measured. GIF and WebP are held whole, as are interlaced and progressive pictures. */

@@ -8,7 +8,7 @@ import { type Storage, type StoredFile, thumbnailKey } from '../files/storage.ts
 import { asStorageFault } from '../locations/problems.ts'
 import { type Drawn, jpegFromImage, jpegFromPixels } from './image.ts'
 import { firstPageOf } from './pdf-page.ts'
-import { createWorkQueue } from './queue.ts'
+import { createWorkQueue, type WorkQueue } from './queue.ts'
 
 const IMAGES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif'])
 const PDF = 'application/pdf'
@@ -23,11 +23,27 @@ export type Thumbnails = {
   of(file: StoredFile, user: string): Promise<Buffer | undefined>
 }
 
-/** Draws on all cores but one, which is left for requests. */
+/** Draws on all cores but one, which is left for requests, if there are three or more. */
+export function shareOfCores(cores: number) {
+  const pagesAtOnce = Math.max(1, Math.floor((cores - 1) / 2))
+  return { pagesAtOnce, picturesAtOnce: Math.max(1, cores - 1 - pagesAtOnce) }
+}
+
+type Lane = { fetching: WorkQueue; drawing: WorkQueue }
+
+/** Two queues, so that a store that hangs delays fetching but not drawing. */
+function createLane(drawnAtOnce: number): Lane {
+  return {
+    fetching: createWorkQueue(FETCHED_AT_ONCE, { perUser: FETCHED_PER_USER }),
+    drawing: createWorkQueue(drawnAtOnce),
+  }
+}
+
 export function createThumbnails(storage: Storage): Thumbnails {
-  // Two queues, so that a store that hangs delays fetching but not drawing.
-  const fetching = createWorkQueue(FETCHED_AT_ONCE, { perUser: FETCHED_PER_USER })
-  const drawing = createWorkQueue(Math.max(1, availableParallelism() - 1))
+  const { pagesAtOnce, picturesAtOnce } = shareOfCores(availableParallelism())
+  // A page of a PDF can take seconds and a picture rarely does, so pages never keep pictures waiting.
+  const [pages, pictures] = [createLane(pagesAtOnce), createLane(picturesAtOnce)]
+  const laneOf = ({ contentType }: StoredFile) => (contentType === PDF ? pages : pictures)
   const inFlight = new Map<number, Promise<Buffer | undefined>>()
 
   const make = async (file: StoredFile, user: string): Promise<Buffer | undefined> => {
@@ -36,7 +52,7 @@ export function createThumbnails(storage: Storage): Thumbnails {
     await using original = await spoolBytes(bytes, storage.spoolFolder, options)
     failPoint('thumbnail:read')
     if (original.sha256 !== file.checksumSha256) return damaged(storage, file)
-    const jpeg = await drawing(user, () => jpegOf(original.path, file.contentType))
+    const jpeg = await laneOf(file).drawing(user, () => jpegOf(original.path, file.contentType))
     if (jpeg === 'undecided') return undefined
     if (jpeg) await keepIfPossible(storage, file, jpeg)
     else await updateThumbnail(storage.db, file, 'impossible')
@@ -46,7 +62,8 @@ export function createThumbnails(storage: Storage): Thumbnails {
   const makeOnce = (file: StoredFile, user: string): Promise<Buffer | undefined> => {
     const known = inFlight.get(file.id)
     if (known) return known
-    const making = fetching(user, () => make(file, user))
+    const making = laneOf(file)
+      .fetching(user, () => make(file, user))
       .catch((error) => unlessFull(storage, file, error))
       .finally(() => inFlight.delete(file.id))
     inFlight.set(file.id, making)

@@ -9,6 +9,7 @@ import {
   type StoredFile,
 } from '../files/storage.ts'
 import { listLocations } from '../locations/locations.ts'
+import { isStoreRefusal } from '../locations/problems.ts'
 import type { Location } from '../locations/providers/provider.ts'
 import { expireRestorable, finishDeletion } from '../owners/deletions.ts'
 import { findRunningMove } from './moves.repository.ts'
@@ -49,38 +50,80 @@ export async function* everyFile({ db }: Storage, filter: FileFilter): AsyncGene
   }
 }
 
-/** Removes expired links, old spools and orphaned objects. Returns the number of objects removed. */
-export async function sweep(storage: Storage, signal?: AbortSignal): Promise<number> {
+/** `left`: orphaned objects that the store refused to remove. The next sweep tries again. */
+export type Swept = { removed: number; left: number }
+
+/** Removes expired links, old spools and orphaned objects. */
+export async function sweep(storage: Storage, signal?: AbortSignal): Promise<Swept> {
   await deleteExpiredLinks(storage.db, storage.clock())
   // Every machine that shares the root has a spool folder beside ours.
   await sweepOldSpools(dirname(storage.spoolFolder))
-  let removed = 0
+  const swept = { removed: 0, left: 0 }
   for (const location of await listLocations(storage.db)) {
     if (signal?.aborted) break
-    try {
-      for await (const keys of keysAt(storage, location))
-        removed += await sweepKeys(storage, location, keys, signal)
-    } catch (error) {
-      storage.log.warn({ err: error, location: location.id }, 'a location could not be swept')
-    }
+    const { removed, refused } = await sweepLocation(storage, location, signal)
+    const [first] = refused
+    if (first)
+      storage.log.warn(
+        { err: first.error, location: location.id, key: first.key, left: refused.length },
+        'objects without a file could not be removed',
+      )
+    swept.removed += removed
+    swept.left += refused.length
   }
-  return removed
+  return swept
+}
+
+/** `refused`: the objects that could not be removed. */
+type SweptLocation = { removed: number; refused: { key: string; error: unknown }[] }
+
+async function sweepLocation(
+  storage: Storage,
+  location: Location,
+  signal?: AbortSignal,
+): Promise<SweptLocation> {
+  const swept: SweptLocation = { removed: 0, refused: [] }
+  try {
+    for await (const keys of keysAt(storage, location))
+      for (const key of await overdueOrphans(storage, location, keys)) {
+        if (signal?.aborted) return swept
+        await removeOrphan(storage, location, key).then(
+          () => {
+            swept.removed += 1
+          },
+          (error) => {
+            if (!isStoreRefusal(error)) throw error
+            swept.refused.push({ key, error })
+          },
+        )
+      }
+  } catch (error) {
+    storage.log.warn({ err: error, location: location.id }, 'a location could not be swept')
+  }
+  return swept
+}
+
+async function removeOrphan(
+  { db, providers }: Storage,
+  location: Location,
+  key: string,
+): Promise<void> {
+  await providers.at(location).remove(key)
+  await deleteOrphans(db, location.id, [key])
 }
 
 /**
- * An object may have no file because its upload is in flight. It is removed only after it was seen
- * without a file twice, a safe time apart by our own clock, whatever the clock of the store says.
- * While a backup is reading none is removed: a file moved since the backup began is still at its old
- * place in the database of the backup. Nor is any at the target of a running move, which may take hours
+ * Those of `keys` that may be removed. An object may have no file because its upload is in flight. It is
+ * removed only after it was seen without a file twice, a safe time apart by our own clock, whatever the clock of
+ * the store says. While a backup is reading none is removed: a file moved since the backup began is still at its
+ * old place in the database of the backup. Nor is any at the target of a running move, which may take hours
  * to read back the copy of a large file.
  */
-async function sweepKeys(
-  { db, clock, providers, limits }: Storage,
+async function overdueOrphans(
+  { db, clock, limits }: Storage,
   location: Location,
   keys: string[],
-  signal?: AbortSignal,
-): Promise<number> {
-  if (signal?.aborted) return 0
+): Promise<string[]> {
   const now = clock()
   // Queried before the files: a move that has ended by now gets no more of them.
   const isTarget = (await findRunningMove(db))?.targetLocationId === location.id
@@ -92,15 +135,8 @@ async function sweepKeys(
   const overdue = await findOverdueOrphans(db, location.id, [...orphans], before)
   await insertOrphans(db, location.id, [...orphans], now)
   if (isTarget || overdue.length === 0 || (await isLeaseHeld(db, HELD_FOR_BACKUP, HOLD_SECONDS)))
-    return 0
-  let removed = 0
-  for (const key of overdue) {
-    if (signal?.aborted) break
-    await providers.at(location).remove(key)
-    await deleteOrphans(db, location.id, [key])
-    removed += 1
-  }
-  return removed
+    return []
+  return overdue
 }
 
 export async function* keysAt(

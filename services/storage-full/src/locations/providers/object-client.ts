@@ -4,7 +4,14 @@ import type { ObjectSettings, StoreAccess } from './provider.ts'
 
 type Sdk = typeof import('@aws-sdk/client-s3')
 
-export type ObjectClient = { sdk: Sdk; s3: S3Client }
+export type ObjectClient = {
+  sdk: Sdk
+  s3: S3Client
+  /** Calls the store; the time limit covers every attempt and the pauses between them. */
+  ask<T>(call: (options: CallOptions) => Promise<T>, limitMs?: number): Promise<T>
+}
+
+type CallOptions = { abortSignal: AbortSignal }
 
 // With the SDK's default of 50 sockets, 50 slow readers would keep everyone else waiting.
 const AGENT = { keepAlive: true, maxSockets: 1000 }
@@ -44,7 +51,22 @@ export async function openObjectClient(
     },
   })
   traceCalls(s3)
-  return { sdk, s3 }
+  return { sdk, s3, ask: (call, limitMs = timeouts.answerMs) => inTime(limitMs, call) }
+}
+
+/** Does not wait for the SDK to notice: it may be pausing before its second attempt. */
+async function inTime<T>(limitMs: number, call: (options: CallOptions) => Promise<T>): Promise<T> {
+  const ended = new AbortController()
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    reject(Object.assign(new Error('No answer in time'), { name: 'TimeoutError' }))
+    ended.abort()
+  }, limitMs)
+  try {
+    return await Promise.race([call({ abortSignal: ended.signal }), late])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** One span per call to the store. The trace headers are not signed, because a proxy may change them. */

@@ -103,13 +103,16 @@ async function allowedWithoutKey(
   { settings, access, prefix, client }: ObjectTarget,
   provider: StorageProvider,
 ): Promise<BucketState['othersMay']> {
-  const { s3, sdk } = await openObjectClient(settings, access, { signed: false })
+  const { s3, sdk, ask } = await openObjectClient(settings, access, { signed: false })
   const Bucket = settings.bucket
   const Key = `${prefix ?? 'probe'}/probe-${randomUUID()}.txt`
-  await client.s3.send(new sdk.PutObjectCommand({ Bucket, Key, Body: 'probe' }))
+  const put = new sdk.PutObjectCommand({ Bucket, Key, Body: 'probe' })
+  const list = new sdk.ListObjectsV2Command({ Bucket, MaxKeys: 1 })
+  const head = new sdk.HeadObjectCommand({ Bucket, Key })
+  await client.ask((options) => client.s3.send(put, options))
   try {
-    const listed = await works(s3.send(new sdk.ListObjectsV2Command({ Bucket, MaxKeys: 1 })))
-    const read = await works(s3.send(new sdk.HeadObjectCommand({ Bucket, Key })))
+    const listed = await works(ask((options) => s3.send(list, options)))
+    const read = await works(ask((options) => s3.send(head, options)))
     return [...(listed ? (['list'] as const) : []), ...(read ? (['read'] as const) : [])]
   } finally {
     s3.destroy()
@@ -125,15 +128,17 @@ async function works(call: Promise<unknown>): Promise<boolean> {
 }
 
 /** Many stores do not support versions, and the key may not be allowed to query them. */
-async function versionsOf({ client: { sdk, s3 }, settings }: ObjectTarget) {
+async function versionsOf({ client: { sdk, s3, ask }, settings }: ObjectTarget) {
   const Bucket = settings.bucket
+  const versioning = new sdk.GetBucketVersioningCommand({ Bucket })
+  const lifecycle = new sdk.GetBucketLifecycleConfigurationCommand({ Bucket })
   try {
-    const { Status } = await s3.send(new sdk.GetBucketVersioningCommand({ Bucket }))
+    const { Status } = await ask((options) => s3.send(versioning, options))
     if (Status !== 'Enabled') return 'none'
   } catch {
     return 'not told by the store'
   }
-  const asked = s3.send(new sdk.GetBucketLifecycleConfigurationCommand({ Bucket }))
+  const asked = ask((options) => s3.send(lifecycle, options))
   const { Rules = [] } = await asked.catch(() => ({ Rules: [] }))
   const removed = Rules.some(
     (rule) => rule.NoncurrentVersionExpiration && rule.Status === 'Enabled',
@@ -191,8 +196,9 @@ async function tryBucket(target: ObjectTarget): Promise<string> {
   return 'The bucket is there.'
 }
 
-async function listOne({ client: { sdk, s3 }, settings }: ObjectTarget): Promise<void> {
-  await s3.send(new sdk.ListObjectsV2Command({ Bucket: settings.bucket, MaxKeys: 1 }))
+async function listOne({ client: { sdk, s3, ask }, settings }: ObjectTarget): Promise<void> {
+  const command = new sdk.ListObjectsV2Command({ Bucket: settings.bucket, MaxKeys: 1 })
+  await ask((options) => s3.send(command, options))
 }
 
 /** By the error code of S3-style stores. Replies from anything else get the same general advice. */

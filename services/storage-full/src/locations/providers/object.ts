@@ -46,34 +46,39 @@ export function createObjectProvider(
     })
     return client
   }
-  const requireBucket = async (requestTimeout: number) => {
-    const { sdk, s3 } = await store()
-    await orUnavailable(s3.send(new sdk.HeadBucketCommand({ Bucket }), { requestTimeout }))
-  }
   const provider: StorageProvider = {
     prepare: async () => {}, // The owner of the store creates the bucket.
     put: async (Key, source) => putObject(await store(), { Bucket, Key }, source, answerMs),
     open: async (Key, range) =>
       orAbsent(openObject(await store(), { Bucket, Key, answerMs, range })),
     async sizeOf(Key) {
-      const { sdk, s3 } = await store()
-      const head = await orAbsent(s3.send(new sdk.HeadObjectCommand({ Bucket, Key })))
-      if (head) return head.ContentLength ?? 0
-      // The reply to HEAD has no body, so it does not say whether the object or its bucket is missing.
-      await requireBucket(answerMs)
-      return undefined
+      const { sdk, s3, ask } = await store()
+      const sizeInTime = ask(async (options) => {
+        const head = await orAbsent(s3.send(new sdk.HeadObjectCommand({ Bucket, Key }), options))
+        if (head) return head.ContentLength ?? 0
+        // The reply to HEAD has no body, so it does not say whether the object or its bucket is missing.
+        await s3.send(new sdk.HeadBucketCommand({ Bucket }), options)
+        return undefined
+      })
+      return orUnavailable(sizeInTime)
     },
     async requireRemovable(Key) {
       await provider.sizeOf(Key)
     },
     async remove(Key) {
-      const { sdk, s3 } = await store()
-      await orAbsent(s3.send(new sdk.DeleteObjectCommand({ Bucket, Key })))
+      const { sdk, s3, ask } = await store()
+      const command = new sdk.DeleteObjectCommand({ Bucket, Key })
+      await orAbsent(ask((options) => s3.send(command, options)))
     },
     async *list(prefix) {
       yield* listObjects(await store(), Bucket, prefix)
     },
-    check: () => requireBucket(Math.min(CHECK_MS, answerMs)),
+    async check() {
+      const { sdk, s3, ask } = await store()
+      const command = new sdk.HeadBucketCommand({ Bucket })
+      const limitMs = Math.min(CHECK_MS, answerMs)
+      await orUnavailable(ask((options) => s3.send(command, options), limitMs))
+    },
     // A store that is down must not take every node out of service at once.
     requireWritable: async () => {},
     async probe() {
@@ -94,7 +99,8 @@ type Target = { Bucket: string; Key: string }
 /**
  * One `PutObject` with a known length: nothing is visible in the store until the last byte has
  * arrived and matched the checksum. It is retried once, from the start, after a broken connection or
- * an answer that asks for it; the SDK itself never retries a stream.
+ * an answer that asks for it; the SDK itself never retries a stream. Both attempts share the time for which
+ * the store may stay silent.
  */
 async function putObject(
   client: ObjectClient,
@@ -102,7 +108,8 @@ async function putObject(
   source: SourceFile,
   answerMs: number,
 ): Promise<void> {
-  const send = () => sendFile(client, target, source, answerMs)
+  const silence = { leftMs: answerMs }
+  const send = () => sendFile(client, target, source, silence)
   await orUnavailable(
     send().catch(async (error) => {
       if (isBusy(error)) await setTimeout(randomInt(BUSY_MS))
@@ -122,10 +129,10 @@ async function sendFile(
   { sdk, s3 }: ObjectClient,
   target: Target,
   { content, contentType, checksumSha256 }: SourceFile,
-  answerMs: number,
+  silence: { leftMs: number },
 ): Promise<void> {
   const body = await content.read()
-  const progress = abortOnStall(body, content.sizeBytes, answerMs)
+  const progress = abortOnStall(body, content.sizeBytes, silence.leftMs)
   const command = new sdk.PutObjectCommand({
     ...target,
     Body: body,
@@ -139,7 +146,7 @@ async function sendFile(
   } catch (error) {
     throw body.errored ?? error // If reading the disk failed, that is why the call was aborted.
   } finally {
-    progress.stop()
+    silence.leftMs -= progress.stop()
     body.destroy()
   }
 }
@@ -147,17 +154,19 @@ async function sendFile(
 type Opening = Target & { answerMs: number; range: ByteRange | undefined }
 
 async function openObject(
-  { sdk, s3 }: ObjectClient,
+  { sdk, s3, ask }: ObjectClient,
   { answerMs, range, ...target }: Opening,
 ): Promise<Readable> {
+  const askedAt = performance.now()
   const Range = range && `bytes=${range.start}-${range.end}`
-  const reply = await s3.send(new sdk.GetObjectCommand({ ...target, Range }))
+  const command = new sdk.GetObjectCommand({ ...target, Range })
+  const reply = await ask((options) => s3.send(command, options))
   const body = reply.Body as unknown as ObjectBody
   if (range && !isRange(range, reply)) {
     body.destroy()
     throw Object.assign(new Error('The store returned a different range'), { code: 'WrongRange' })
   }
-  return endOnStall(body, answerMs)
+  return endOnStall(body, answerMs, askedAt)
 }
 
 /** A store that ignores `Range` sends the whole object and no `Content-Range`. */
@@ -168,7 +177,7 @@ function isRange({ start, end }: ByteRange, reply: GetObjectCommandOutput): bool
 }
 
 async function* listObjects(
-  { sdk, s3 }: ObjectClient,
+  { sdk, s3, ask }: ObjectClient,
   Bucket: string,
   prefix: string,
 ): AsyncIterable<string> {
@@ -176,7 +185,7 @@ async function* listObjects(
   let ContinuationToken: string | undefined
   do {
     const command = new sdk.ListObjectsV2Command({ ...query, ContinuationToken })
-    const page = await orUnavailable(s3.send(command))
+    const page = await orUnavailable(ask((options) => s3.send(command, options)))
     for (const { Key } of page.Contents ?? []) if (Key) yield Key
     ContinuationToken = page.NextContinuationToken
   } while (ContinuationToken)
@@ -197,7 +206,7 @@ function orUnavailable<T>(work: Promise<T>): Promise<T> {
 
 /** The SDK's errors contain the host, the signed request and sometimes the access key, so none is kept. */
 function asStoreFault(error: unknown): unknown {
-  if (!isStoreFault(error)) return error
+  if (storageUnavailable.is(error) || !isStoreFault(error)) return error
   const status = httpStatus(error)
   const answer = status === undefined ? '' : ` (HTTP ${status})`
   const cause = new Error(`The object store answered ${faultCode(error)}${answer}`)
