@@ -147,12 +147,19 @@ export {
   storageFull,
   validationFailed,
 } from './problems.ts'
+export {
+  clientNetwork,
+  clientNetworks,
+  networkShares,
+  widestNetwork,
+} from './runtime/client-networks.ts'
 export { type Clock, secondsAfter, systemClock } from './runtime/clock.ts'
 export { coalesce } from './runtime/coalesce.ts'
 export { generatedKey, makeDataFolder, withoutSavingKeys } from './runtime/data-folder.ts'
 export { armFailPoint, failPoint } from './runtime/fail-point.ts'
 export { createFairQueue } from './runtime/fair-queue.ts'
 export { createLogger, type Logger } from './runtime/logging.ts'
+export { createNetworkQueue } from './runtime/network-queue.ts'
 export {
   ForbiddenAddressError,
   guardAgent,

@@ -1,6 +1,7 @@
 import {
   type Accounts,
   attemptOf,
+  countFrom,
   countWithin,
   deletionPending,
   findUserByEmail,
@@ -89,12 +90,9 @@ export async function askForMail(
   origin: Origin,
 ): Promise<void> {
   requireMail(outbox)
-  const attempt = attemptOf('mail request', '', origin)
-  const requests = outbox.settings.limited ? await countWithin(accounts, attempt, HOUR) : undefined
-  if (requests && requests.failures > REQUESTS_AN_HOUR) {
-    await recordThrottle(accounts, attempt, { event: EVENTS[kind] }, origin)
-    return
-  }
+  const allowance = { kind: 'mail request', limit: REQUESTS_AN_HOUR, seconds: HOUR }
+  const refusal = { event: EVENTS[kind] }
+  if (outbox.settings.limited && (await countFrom(accounts, allowance, refusal, origin))) return
   const lifetimeSeconds = LIFETIME_SECONDS[kind]
   await queueMail(outbox, db, { kind, to: normalName(to), ...asked, lifetimeSeconds }, origin)
 }
