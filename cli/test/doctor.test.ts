@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, createServer as createListener } from 'node:net'
 import { join } from 'node:path'

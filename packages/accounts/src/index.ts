@@ -19,7 +19,9 @@ export {
 } from './audit/audit.ts'
 export {
   attemptOf,
+  countFrom,
   countWithin,
+  isKnownNetwork,
   recordRefusal,
   recordThrottle,
   throttled,
@@ -47,7 +49,6 @@ export {
   updateSecondFactor,
 } from './database/users.repository.ts'
 export { keyRules, mountAccounts } from './host.ts'
-export { clientNetwork } from './passwords/passwords.ts'
 export { passwordQueueFull } from './passwords/pool.ts'
 export {
   deletionPending,

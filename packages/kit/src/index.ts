@@ -153,7 +153,16 @@ export {
   storageReadOnly,
   validationFailed,
 } from './problems.ts'
+
 export { type AddressRules, faultOfUrl, forbiddenBy } from './runtime/address-rules.ts'
+
+export {
+  clientNetwork,
+  clientNetworks,
+  networkShares,
+  widestNetwork,
+} from './runtime/client-networks.ts'
+
 export { type Clock, secondsAfter, systemClock } from './runtime/clock.ts'
 export { coalesce } from './runtime/coalesce.ts'
 export { generatedKey, makeDataFolder, withoutSavingKeys } from './runtime/data-folder.ts'
@@ -161,6 +170,7 @@ export { enterDataFolder } from './runtime/enter-data-folder.ts'
 export { armFailPoint, failPoint } from './runtime/fail-point.ts'
 export { createFairQueue } from './runtime/fair-queue.ts'
 export { createLogger, type Logger } from './runtime/logging.ts'
+export { createNetworkQueue } from './runtime/network-queue.ts'
 export {
   ForbiddenAddressError,
   guardAgent,

@@ -89,63 +89,65 @@ async function codeOf(baseUrl: string, operation: string, token: string): Promis
 }
 
 for (const engine of engines)
-  describe(`a session of an administrator, stolen an hour ago, on ${engine.name}`, {
-    skip: engine.skip,
-  }, () => {
-    test('wins no account, key, role or secret on any route of administrators', async (t) => {
-      const { api, baseUrl, token: user, clock } = await startWithAlice(t, { engine, env })
-      const admin = await adminToken(api)
-      const operations = bearerOperations((await api.get('/openapi.json')).body)
-      clock.advance(600)
+  describe(
+    `a session of an administrator, stolen an hour ago, on ${engine.name}`,
+    engine.options,
+    () => {
+      test('wins no account, key, role or secret on any route of administrators', async (t) => {
+        const { api, baseUrl, token: user, clock } = await startWithAlice(t, { engine, env })
+        const admin = await adminToken(api)
+        const operations = bearerOperations((await api.get('/openapi.json')).body)
+        clock.advance(600)
 
-      const found: Record<string, boolean> = {}
-      for (const operation of operations) {
-        if ((await codeOf(baseUrl, operation, user)) !== 'ACCESS_DENIED') continue
-        const code = await codeOf(baseUrl, operation, admin)
-        found[operation] = code === 'REAUTHENTICATION_REQUIRED'
-      }
+        const found: Record<string, boolean> = {}
+        for (const operation of operations) {
+          if ((await codeOf(baseUrl, operation, user)) !== 'ACCESS_DENIED') continue
+          const code = await codeOf(baseUrl, operation, admin)
+          found[operation] = code === 'REAUTHENTICATION_REQUIRED'
+        }
 
-      assert.deepEqual(found, ASKS)
-    })
-
-    test('promotes no accomplice until it proves again who it is', async (t) => {
-      const { api, clock, userId } = await startWithAlice(t, { engine, env })
-      const token = await adminToken(api)
-      const promote = () =>
-        api.request('PATCH', `/api/users/${userId}`, {
-          token,
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ roles: ['ROLE_ADMIN'], reason: 'asked for' }),
-        })
-      clock.advance(600)
-
-      const refused = await promote()
-      const proof = { password: 'password123123' }
-      const proved = await api.post('/api/auth/reauthenticate', proof, { token })
-      const accepted = await promote()
-
-      assert.deepEqual([refused.status, refused.body.code], [403, 'REAUTHENTICATION_REQUIRED'])
-      assert.equal(proved.status, 204)
-      assert.equal(accepted.status, 200)
-    })
-
-    test('is not what a service key needs: the key proves itself', async (t) => {
-      const { api, clock, userId } = await startWithAlice(t, { engine, env })
-      const admin = await adminToken(api)
-      const body = { name: 'directory', scopes: ['users:write', 'webhooks:write'] }
-      const { body: key } = await api.post('/api/service-keys', body, { token: admin })
-      clock.advance(600)
-
-      const disabled = await api.request('PATCH', `/api/users/${userId}`, {
-        token: key.secret,
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ enabled: false, reason: 'has left' }),
+        assert.deepEqual(found, ASKS)
       })
-      const endpoint = { url: 'http://127.0.0.1:9/hook', types: ['user.registered'] }
-      const made = await api.post('/api/webhooks/endpoints', endpoint, { token: key.secret })
 
-      assert.equal(disabled.status, 200)
-      assert.equal(made.status, 201)
-      assert.equal((await api.post('/api/auth/login', ALICE)).status, 401)
-    })
-  })
+      test('promotes no accomplice until it proves again who it is', async (t) => {
+        const { api, clock, userId } = await startWithAlice(t, { engine, env })
+        const token = await adminToken(api)
+        const promote = () =>
+          api.request('PATCH', `/api/users/${userId}`, {
+            token,
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ roles: ['ROLE_ADMIN'], reason: 'asked for' }),
+          })
+        clock.advance(600)
+
+        const refused = await promote()
+        const proof = { password: 'password123123' }
+        const proved = await api.post('/api/auth/reauthenticate', proof, { token })
+        const accepted = await promote()
+
+        assert.deepEqual([refused.status, refused.body.code], [403, 'REAUTHENTICATION_REQUIRED'])
+        assert.equal(proved.status, 204)
+        assert.equal(accepted.status, 200)
+      })
+
+      test('is not what a service key needs: the key proves itself', async (t) => {
+        const { api, clock, userId } = await startWithAlice(t, { engine, env })
+        const admin = await adminToken(api)
+        const body = { name: 'directory', scopes: ['users:write', 'webhooks:write'] }
+        const { body: key } = await api.post('/api/service-keys', body, { token: admin })
+        clock.advance(600)
+
+        const disabled = await api.request('PATCH', `/api/users/${userId}`, {
+          token: key.secret,
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ enabled: false, reason: 'has left' }),
+        })
+        const endpoint = { url: 'http://127.0.0.1:9/hook', types: ['user.registered'] }
+        const made = await api.post('/api/webhooks/endpoints', endpoint, { token: key.secret })
+
+        assert.equal(disabled.status, 200)
+        assert.equal(made.status, 201)
+        assert.equal((await api.post('/api/auth/login', ALICE)).status, 401)
+      })
+    },
+  )

@@ -48,7 +48,7 @@ async function start(t: TestScope, databaseUrl: string) {
 }
 
 for (const engine of engines)
-  describe(`A proxy in front of the provider, on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`A proxy in front of the provider, on ${engine.name}`, engine.options, () => {
     test('whose 400 follows a lost reply has not refused the refund, which was made', async (t) => {
       const { made, passing, paid, refund } = await start(t, await engine.freshUrl(t))
       const id = await paid()

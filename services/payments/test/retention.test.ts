@@ -25,7 +25,7 @@ const other = (number: number) => ({
 })
 
 for (const engine of engines)
-  describe(`Old events on ${engine.name}`, { skip: engine.skip }, () => {
+  describe(`Old events on ${engine.name}`, engine.options, () => {
     test('lose their payload after 30 days, and the timeline still says why the payment is what it is', async (t) => {
       const { paid, refund, timeline, sandbox, inbox, forget, api } = await start(t, engine)
       const { paymentId } = await paid()

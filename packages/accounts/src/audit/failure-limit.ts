@@ -1,4 +1,13 @@
-import { type Db, hashOpaqueToken, inTransaction, type Problem, secondsAfter } from '@plinth/kit'
+import {
+  clientNetwork,
+  type Db,
+  hashOpaqueToken,
+  inTransaction,
+  networkShares,
+  type Problem,
+  secondsAfter,
+  widestNetwork,
+} from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
 import {
   addFailedAttempt,
@@ -11,7 +20,6 @@ import {
 } from '../database/failed-attempts.repository.ts'
 import { listSessionAddresses } from '../database/sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
-import { clientNetwork } from '../passwords/passwords.ts'
 import { tooManyFailures } from '../problems.ts'
 import { type Origin, recordEvent, type SecurityEvent } from './audit.ts'
 
@@ -23,7 +31,11 @@ import { type Origin, recordEvent, type SecurityEvent } from './audit.ts'
 export type Attempt = string
 
 export function attemptOf(kind: string, username: string, origin: Origin): Attempt {
-  return hashOpaqueToken([kind, username, clientNetwork(origin.address)].join('\n'))
+  return attemptFrom(kind, username, clientNetwork(origin.address))
+}
+
+function attemptFrom(kind: string, username: string, network: string): Attempt {
+  return hashOpaqueToken([kind, username, network].join('\n'))
 }
 
 export function findFailures(accounts: Accounts, attempt: Attempt) {
@@ -65,8 +77,8 @@ export function throttled(accounts: Accounts, { endsAt }: FailedAttempts): Probl
 export type Refusal = Omit<SecurityEvent, 'result'>
 
 /**
- * Records a refusal. Refusals are cheap to provoke and must not fill the disk: per event, name and network,
- * the first ones in a window get a row each, the next one a row that says THROTTLED, and the rest cost one
+ * Records a refusal. Refusals are cheap to provoke and must not fill the disk: per event, name and widest
+ * network (an attacker has many /64s), the first ones in a window get a row each, the next one a row that says THROTTLED, and the rest cost one
  * query each and leave no row. Pass an empty name where the count must not reveal which names exist.
  */
 export function recordRefusal(
@@ -75,7 +87,7 @@ export function recordRefusal(
   origin: Origin,
   name = [refusal.actor, refusal.subject].join('\n'),
 ): Promise<FailedAttempts> {
-  const attempt = attemptOf(`refused ${refusal.event}`, name, origin)
+  const attempt = attemptFrom(`refused ${refusal.event}`, name, widestNetwork(origin.address))
   return recordFirst(accounts, { refusal, attempt, rows: accounts.settings.failures.limit }, origin)
 }
 
@@ -120,7 +132,7 @@ export async function recordFailure(
   throw throttled(accounts, exceeded)
 }
 
-type Total = { attempt: Attempt; limit: number }
+type Total = { attempt: Attempt; limit: number; network?: string }
 
 /** A login and the totals it counts towards; `admitted` when it may pass although a total is reached. */
 export type Guess = { totals: Total[]; admitted: boolean }
@@ -131,12 +143,20 @@ const SLOT_SECONDS = 30
 export function totalsOf({ settings }: Accounts, username: string, origin: Origin): Total[] {
   const { perNetwork, perAccount } = settings.failedLogins
   return [
-    { attempt: attemptOf('login from', '', origin), limit: perNetwork },
+    ...totalsFrom('login from', perNetwork, origin),
     { attempt: hashOpaqueToken(['login as', username].join('\n')), limit: perAccount },
   ]
 }
 
-type Login = { userId: number | undefined; totals: Total[]; reached: Total[] }
+/** One for each network that the client is in, narrowest first. */
+function totalsFrom(kind: string, limit: number, { address }: Origin): Total[] {
+  return networkShares(address, limit).map((share) => ({
+    ...share,
+    attempt: attemptFrom(kind, '', share.network),
+  }))
+}
+
+type Login = { isKnown: boolean; totals: Total[]; reached: Total[] }
 
 /**
  * Failures are also counted per network and per name, against many names tried from one network and one
@@ -146,12 +166,12 @@ type Login = { userId: number | undefined; totals: Total[]; reached: Total[] }
  */
 export async function admitGuess(
   accounts: Accounts,
-  { userId = 0, totals, reached }: Login,
+  { isKnown, totals, reached }: Login,
   refusal: Refusal,
   origin: Origin,
 ): Promise<Guess> {
   if (reached.length === 0) return { totals, admitted: false }
-  if (await isKnownNetwork(accounts, userId, origin)) return { totals, admitted: true }
+  if (isKnown) return { totals, admitted: true }
   for (const { attempt } of reached) {
     const taken = await takeSlot(accounts, `slot ${attempt}`)
     if (!taken) continue
@@ -178,9 +198,14 @@ export async function reachedTotals(accounts: Accounts, totals: Total[]): Promis
   )
 }
 
-async function isKnownNetwork(accounts: Accounts, userId: number, origin: Origin) {
+/** Whether the user has a session in the network of the client, which a stranger elsewhere cannot have. */
+export async function isKnownNetwork(
+  accounts: Pick<Accounts, 'clock' | 'db'>,
+  { id = 0 }: { id?: number },
+  origin: Pick<Origin, 'address'>,
+): Promise<boolean> {
   const network = clientNetwork(origin.address)
-  const addresses = await listSessionAddresses(accounts.db, userId, accounts.clock())
+  const addresses = await listSessionAddresses(accounts.db, id, accounts.clock())
   return addresses.some((address) => clientNetwork(address) === network)
 }
 
@@ -197,7 +222,9 @@ async function takeSlot(accounts: Accounts, slot: Attempt): Promise<FailedAttemp
 /** Returns the first limit that the failure exceeds, unless it was admitted. */
 async function countGuess(accounts: Accounts, { totals, admitted }: Guess) {
   let beyond: (FailedAttempts & { attempt: Attempt }) | undefined
-  for (const { attempt, limit } of totals) {
+  for (const { attempt, limit, network } of totals) {
+    // What a network does beyond its limit does not use up the limit of the networks around it.
+    if (network && beyond) continue
     const { failures } = await countFailure(accounts, attempt)
     const endsAt = secondsAfter(accounts.clock(), SLOT_SECONDS)
     if (failures > limit && !admitted) beyond ??= { attempt, failures, endsAt }
@@ -221,19 +248,33 @@ async function recordFirst(
   })
 }
 
-type Allowance = { attempt: Attempt; limit: number; seconds: number }
+type Allowance = { kind: string; limit: number; seconds: number }
 
 /** Counts an attempt, and throws 429 once there are more than allowed. */
 export async function admitWithin(
   accounts: Accounts,
-  { attempt, limit, seconds }: Allowance,
+  allowance: Allowance,
   refusal: Refusal,
   origin: Origin,
 ): Promise<void> {
-  const counted = await countWithin(accounts, attempt, seconds)
-  if (counted.failures <= limit) return
-  await recordThrottle(accounts, attempt, refusal, origin)
-  throw throttled(accounts, counted)
+  const beyond = await countFrom(accounts, allowance, refusal, origin)
+  if (beyond) throw throttled(accounts, beyond)
+}
+
+/** Counts an attempt in each network of the client. Records and returns the first limit that it exceeds. */
+export async function countFrom(
+  accounts: Accounts,
+  { kind, limit, seconds }: Allowance,
+  refusal: Refusal,
+  origin: Origin,
+): Promise<FailedAttempts | undefined> {
+  for (const { attempt, limit: most } of totalsFrom(kind, limit, origin)) {
+    const counted = await countWithin(accounts, attempt, seconds)
+    if (counted.failures <= most) continue
+    await recordThrottle(accounts, attempt, refusal, origin)
+    return counted
+  }
+  return undefined
 }
 
 /** Counts in a window of the given length; the first attempt in it returns 1. */

@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { withSpan } from '@plinth/kit'
 import { costOf, DEFAULT_COST, decoyHash, type HashCost, type HashTask, isAtLeast } from './phc.ts'
-import { createPasswordPool, type PoolOptions } from './pool.ts'
+import { type Client, createPasswordPool, type PoolOptions } from './pool.ts'
 
 export type PasswordOptions = Partial<PoolOptions> & { cost?: HashCost }
 
@@ -24,27 +23,35 @@ const DEFAULTS: PoolOptions = {
 // Twice the longest password, in UTF-16 units; nothing longer can match.
 const LONGEST_CHECKED = 2048
 
-/** `address` is the client's: the pool is fair between networks. */
+/**
+ * `address` is the client's: the pool is fair between networks. `isKnown` says that the user has a session there,
+ * which an attacker elsewhere cannot have.
+ */
 export function createPasswords(options: PasswordOptions = {}) {
   const cost = options.cost ?? DEFAULT_COST
   const pool = createPasswordPool({ ...DEFAULTS, ...options })
-  const run = (task: HashTask, address: string) =>
-    withSpan(`password ${task.kind}`, {}, () => pool.run(task, clientNetwork(address)))
+  const run = (task: HashTask, client: Client) =>
+    withSpan(`password ${task.kind}`, {}, () => pool.run(task, client))
   const decoy = decoyHash(cost, randomBytes)
 
   return {
-    async hash(password: string, address: string): Promise<string> {
+    async hash(password: string, address: string, { isKnown = false } = {}): Promise<string> {
       const task = { kind: 'hash', password, cost } as const
-      return String(await run(task, address))
+      return String(await run(task, { address, isKnown }))
     },
 
     /** Does the same work whether or not there is a hash to compare with. */
-    async verify(hash: string | undefined, password: string, address: string): Promise<boolean> {
+    async verify(
+      hash: string | undefined,
+      password: string,
+      address: string,
+      { isKnown = false } = {},
+    ): Promise<boolean> {
       const usable =
         hash !== undefined && costOf(hash) !== undefined && password.length <= LONGEST_CHECKED
       const text = password.slice(0, LONGEST_CHECKED)
       const task = { kind: 'verify', password: text, hash: usable ? hash : decoy } as const
-      return (await run(task, address)) === true && usable
+      return (await run(task, { address, isKnown })) === true && usable
     },
 
     /** Whether a hash is cheaper than the current cost. */
@@ -99,24 +106,4 @@ function linesOf(text: string): ReadonlySet<string> {
 /** The form in which passwords are compared with a list: encodings and capitals do not count. */
 function plain(password: string): string {
   return password.normalize('NFKC').toLowerCase()
-}
-
-/**
- * What counts as one client: an IPv4 address, or an IPv6 /64, since whoever has one address of a /64 has
- * all of them.
- */
-export function clientNetwork(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped) return mapped
-  return isIPv6(address) ? expand(address).slice(0, 4).join(':') : address
-}
-
-function expand(address: string): string[] {
-  const [head = '', tail] = address.split('%')[0]?.split('::') ?? []
-  const before = head === '' ? [] : head.split(':')
-  const after = tail ? tail.split(':') : []
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
-  return [...before, ...Array<string>(zeros).fill('0'), ...after].map((group) =>
-    group.toLowerCase().replace(/^0+(?=.)/, ''),
-  )
 }

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { createFairQueue, defineProblem } from '@plinth/kit'
+import { createNetworkQueue, defineProblem } from '@plinth/kit'
 import type { HashTask } from './phc.ts'
 
 export const passwordQueueFull = defineProblem(
@@ -21,6 +21,31 @@ type Job = {
   reject(error: unknown): void
 }
 
+/** Where a task comes from, and whether its user has a session there. */
+export type Client = { address: string; isKnown: boolean }
+
+// When both are waiting, every fourth turn is for networks without a session: they wait longer, but not for ever.
+const TURNS_OF_UNKNOWN = 4
+
+/** Fair between networks; those where the user has a session come first. */
+function createQueue(limit: number) {
+  const known = createNetworkQueue<Job>(limit)
+  const unknown = createNetworkQueue<Job>(limit)
+  const queueOf = ({ isKnown }: Client) => (isKnown ? known : unknown)
+  let turn = 0
+  return {
+    get size() {
+      return known.size + unknown.size
+    },
+    push: (client: Client, job: Job) => queueOf(client).push(client.address, job),
+    remove: (client: Client, job: Job) => queueOf(client).remove(client.address, job),
+    shift(): Job | undefined {
+      turn = (turn + 1) % TURNS_OF_UNKNOWN
+      return turn === 0 ? (unknown.shift() ?? known.shift()) : (known.shift() ?? unknown.shift())
+    },
+  }
+}
+
 // A thread has its next task queued when it finishes one, so that it never waits for the event loop.
 const TASKS_PER_WORKER = 2
 
@@ -30,7 +55,7 @@ const TASKS_PER_WORKER = 2
  * cannot start in time is refused.
  */
 export function createPasswordPool(options: PoolOptions) {
-  const queue = createFairQueue<Job>(options.queueLimit)
+  const queue = createQueue(options.queueLimit)
   const workers = new Set<HashWorker>()
   let closed = false
 
@@ -65,8 +90,7 @@ export function createPasswordPool(options: PoolOptions) {
   }
 
   return {
-    /** Tasks of the same `client` share a lane of the queue. */
-    run(task: HashTask, client: string): Promise<HashOutcome> {
+    run(task: HashTask, client: Client): Promise<HashOutcome> {
       const { promise, resolve, reject } = Promise.withResolvers<HashOutcome>()
       const giveUp = () => {
         queue.remove(client, job)

@@ -7,6 +7,7 @@ import {
   findFailures,
   forgetFailures,
   type Guess,
+  isKnownNetwork,
   isRefusedNow,
   isThrottledNow,
   reachedTotals,
@@ -41,15 +42,19 @@ export async function logIn(
   ])
   const refusal = { event: 'LOGIN', subject: user?.username }
   await refuseWhenThrottled(accounts, { attempt, failed }, refusal, origin)
-  const login = { userId: user?.id, totals, reached }
+  // Looked up only when it matters: when a limit is reached, or others are waiting.
+  const matters = reached.length > 0 || accounts.passwords.waiting() > 0
+  const isKnown = matters && (await isKnownNetwork(accounts, { ...user }, origin))
+  const login = { isKnown, totals, reached }
   const guess = await admitGuess(accounts, login, refusal, origin)
 
   const { password } = credentials
-  const matches = await accounts.passwords.verify(user?.passwordHash, password, origin.address)
+  const hash = user?.passwordHash
+  const matches = await accounts.passwords.verify(hash, password, origin.address, { isKnown })
   if (user && matches) await turnAway(accounts, { user, attempt, guess }, origin)
   const pair =
     user?.enabled && matches
-      ? await openPasswordSession(accounts, { user, password, attempt, guess }, origin)
+      ? await openPasswordSession(accounts, { user, password, attempt, guess, isKnown }, origin)
       : undefined
   if (pair) return pair
   // The password was right, but meanwhile the stored hash has changed (rehashed by another login, or a new
@@ -64,7 +69,7 @@ export async function logIn(
 /** A rate-limited caller must not learn that the password was right. */
 async function turnAway(
   accounts: Accounts,
-  { user, attempt, guess }: Omit<Proven, 'password'>,
+  { user, attempt, guess }: Omit<Proven, 'password' | 'isKnown'>,
   origin: Origin,
 ): Promise<void> {
   if (!accounts.turnAway || !(user.passwordExpired || user.deletion)) return
@@ -75,12 +80,14 @@ async function turnAway(
   if (!limited.includes(true)) await accounts.turnAway.run(accounts, user, ['pwd'], origin)
 }
 
-type Proven = { user: User; password: string; attempt: Attempt; guess: Guess }
+type Proven = { user: User; password: string; attempt: Attempt; guess: Guess; isKnown: boolean }
 
 async function openPasswordSession(accounts: Accounts, proven: Proven, origin: Origin) {
-  const { user, password, attempt, guess } = proven
-  const outdated = accounts.passwords.isOutdated(user.passwordHash)
-  const newHash = outdated ? await accounts.passwords.hash(password, origin.address) : undefined
+  const { user, password, attempt, guess, isKnown } = proven
+  const { passwords } = accounts
+  const newHash = passwords.isOutdated(user.passwordHash)
+    ? await passwords.hash(password, origin.address, { isKnown })
+    : undefined
   return openSession(
     accounts,
     {

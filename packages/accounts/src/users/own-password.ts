@@ -43,7 +43,7 @@ export async function changeOwnPassword(
     throw validationFailed(['newPassword: must not be the current password'])
   const proof = { password: currentPassword, field: 'currentPassword', event: 'PASSWORD_CHANGED' }
   await withOwnPassword(accounts, caller, proof, origin, {
-    prepare: () => accounts.passwords.hash(newPassword, origin.address),
+    prepare: () => accounts.passwords.hash(newPassword, origin.address, SIGNED_IN),
     async work(db, user, newHash) {
       await updatePasswordHash(db, user.id, newHash)
       await revokeSessions(db, user.id, { except: Number(caller.sessionId) })
@@ -61,6 +61,9 @@ function isSame(newPassword: string, currentPassword: string): boolean {
   if (currentPassword.length > LONGEST_COMPARED) return false
   return newPassword.normalize('NFKC') === currentPassword.normalize('NFKC')
 }
+
+/** The caller's session is proof enough that the network is known. */
+const SIGNED_IN = { isKnown: true }
 
 type PasswordProof = { password: string; field: string; event: string }
 
@@ -87,8 +90,9 @@ export async function withOwnPassword<P, R>(
   const failed = await findFailures(accounts, attempt)
   await refuseWhenThrottled(accounts, { attempt, failed }, refused.event, origin)
   const { passwords } = accounts
-  const known = await passwords.verify(user.passwordHash, proof.password, origin.address)
-  if (!known) throw await rejectPassword(accounts, caller, refused, origin)
+  const { passwordHash } = user
+  const isRight = await passwords.verify(passwordHash, proof.password, origin.address, SIGNED_IN)
+  if (!isRight) throw await rejectPassword(accounts, caller, refused, origin)
   const prepared = await work.prepare()
   const done = await inTransaction(accounts.db, async (db) => {
     const now = await lockUser(db, user.id)

@@ -9,7 +9,7 @@ import {
 } from '@plinth/kit'
 import type { Accounts, Hold } from '../accounts.ts'
 import { type By, type Origin, recordEvent } from '../audit/audit.ts'
-import { admitWithin, attemptOf, recordRefusal } from '../audit/failure-limit.ts'
+import { admitWithin, recordRefusal } from '../audit/failure-limit.ts'
 import { normalName } from '../database/names.ts'
 import {
   countUsers,
@@ -61,7 +61,7 @@ export async function registerSelf(
   origin: Origin,
 ): Promise<User | undefined> {
   const limit = accounts.settings.registration.perHour
-  const allowance = { attempt: attemptOf('register', '', origin), limit, seconds: HOUR_SECONDS }
+  const allowance = { kind: 'register', limit, seconds: HOUR_SECONDS }
   if (limit > 0) await admitWithin(accounts, allowance, { event: 'REGISTER' }, origin)
   const { confirmation } = accounts
   if (!confirmation?.isOn) return registerUser(accounts, registration, origin)

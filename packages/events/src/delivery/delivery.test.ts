@@ -526,7 +526,7 @@ const [postgres] = bothEngines.filter(({ name }) => name === 'postgres')
 const COUNT = propertyRuns(10_000)
 
 describe('two nodes', { skip: postgres?.skip }, () => {
-  test(`deliver each of ${COUNT} events exactly once`, async (t) => {
+  test(`deliver each of ${COUNT} events exactly once`, { tags: ['property'] }, async (t) => {
     if (!postgres) return
     const { url, masterKey, clock, receiver, endpoint, publish, deliver } = await start(t, postgres)
     const other = await startEvents(t, { url, clock, masterKey })

@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream'
+import { Readable, type Writable } from 'node:stream'
 import {
   bareReply,
   emptyBody,
@@ -23,7 +23,7 @@ import {
 } from '../problems.ts'
 import { readEvent, readEvents, recordForward, recoverEndpoint, replayEvent } from './history.ts'
 import { detailReply, eventId, eventReply, ForwardBody } from './schemas.ts'
-import type { Streams } from './stream.ts'
+import type { Reader, Streams } from './stream.ts'
 
 const EventParams = Type.Object({ id: eventId })
 
@@ -130,11 +130,8 @@ any more.`,
       problems: [tooManyStreams],
     },
     handler: (request, reply) => {
-      const left = new AbortController()
-      if (reply.raw.destroyed) left.abort()
-      reply.raw.once('close', () => left.abort())
       const after = request.headers['last-event-id'] ?? request.query.after
-      const reader = { gone: left.signal, mayRead: () => passes(guards.read, request) }
+      const reader = readerOf(request, reply.raw, guards.read)
       const stream = streams.open({ ...filterOf(request.query), after }, reader)
       return reply.headers(STREAM_HEADERS).send(Readable.from(stream))
     },
@@ -208,6 +205,18 @@ function forwardRoutes(server: Server, events: Events, { read }: EventGuards): v
     },
     handler: ({ params, body }) => recordForward(events, params.id, body),
   })
+}
+
+function readerOf(request: Request, response: Writable, guard: Guard): Reader {
+  const left = new AbortController()
+  if (response.destroyed) left.abort()
+  response.once('close', () => left.abort())
+  return {
+    caller: request.caller.userId,
+    gone: left.signal,
+    mayRead: () => passes(guard, request),
+    disconnect: () => void response.destroy(),
+  }
 }
 
 /** A guard that itself fails, for example without its database, says nothing about the caller. */

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import {
   accessTokenRejected,
+  anyone,
+  type Guard,
   guarding,
   inTransaction,
   kitMigrations,
@@ -594,8 +596,9 @@ describe('the stream of events', () => {
 
   test('sends a comment every 15 seconds, and ends when the reader loses access', async (t) => {
     let refusal: Error | undefined
-    const read = guarding({ schemes: {}, problems: [accessTokenRejected] }, async () => {
+    const read = guarding({ schemes: {}, problems: [accessTokenRejected] }, async (request) => {
       if (refusal) throw refusal
+      await anyone(request)
     })
     const { baseUrl, clock } = await startEvents(t, { guards: { read } })
     const response = await fetch(`${baseUrl}/api/events/stream`)
@@ -639,6 +642,44 @@ describe('the stream of events', () => {
     const messages = await read(`${baseUrl}/api/events/stream?after=evt_long_gone`, 3)
 
     assert.deepEqual([messages[1]?.event, messages[2]?.id], ['gap', only])
+  })
+
+  test('is open to others while one caller takes every stream there is', async (t) => {
+    const read: Guard = async (request) => {
+      const userId = String(request.headers['x-caller'])
+      request.caller = { userId, username: userId, roles: [], sessionId: '' }
+    }
+    const { baseUrl } = await startEvents(t, { guards: { read } })
+    const end = new AbortController()
+    t.after(() => end.abort())
+    const open = (caller: string) =>
+      fetch(`${baseUrl}/api/events/stream`, {
+        headers: { 'x-caller': caller },
+        signal: end.signal,
+      })
+    const greedy = await Promise.all(Array.from({ length: 100 }, () => open('greedy')))
+    let ended = 0
+    const countEnd = () => {
+      ended += 1
+    }
+    for (const response of greedy) void response.text().then(countEnd, countEnd)
+    const more = await open('greedy')
+
+    const others = [await open('ada'), await open('bob'), await open('ada')]
+    const again = await open('greedy')
+
+    assert.ok(greedy.every(({ status }) => status === 200))
+    assert.equal(more.status, 503)
+    assert.match(await more.text(), /TOO_MANY_STREAMS/)
+    assert.deepEqual(
+      others.map(({ status }) => status),
+      [200, 200, 200],
+    )
+    assert.equal(again.status, 503)
+    await until(
+      () => ended,
+      (count) => count === 3,
+    )
   })
 
   test('ends when the service stops', async (t) => {

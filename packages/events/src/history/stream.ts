@@ -21,35 +21,52 @@ export type Streams = {
 
 type StreamStart = EventFilter & { after?: string }
 
-/** `mayRead` is checked every 15 seconds: a key may be revoked, a user signed out. */
-type Reader = { gone: AbortSignal; mayRead(): Promise<boolean> }
+export type Reader = {
+  caller: string
+  gone: AbortSignal
+  /** Checked every 15 seconds: a key may be revoked, a user signed out. */
+  mayRead(): Promise<boolean>
+  /** Ends the connection, whether or not the reader is reading. */
+  disconnect(): void
+}
 
 export function openStreams(events: Events): Streams {
   const closing = new AbortController()
   let news = Promise.withResolvers<void>()
-  let open = 0
+  /** In the order in which they were opened. */
+  const open = new Set<Reader>()
   const notify = () => {
     news.resolve()
     news = Promise.withResolvers<void>()
   }
 
   return {
-    open: (start, { gone, mayRead }) => {
-      if (open >= MOST_STREAMS) throw tooManyStreams()
+    open: (start, reader) => {
+      if (open.size >= MOST_STREAMS) makeRoom(open, reader)
+      const { gone, mayRead } = reader
       const end = AbortSignal.any([gone, closing.signal])
       // Not counted in the generator: it never starts if the reader leaves before the first read.
       if (!gone.aborted) {
-        open += 1
-        gone.addEventListener('abort', () => {
-          open -= 1
-        })
+        open.add(reader)
+        gone.addEventListener('abort', () => open.delete(reader))
       }
       return eventsFrom(events, start, { end, mayRead, news: () => news.promise })
     },
     notify,
-    isRead: () => open > 0,
+    isRead: () => open.size > 0,
     close: () => closing.abort(),
   }
+}
+
+/** Ends the newest stream of the caller with the most, unless this one would then have as many. */
+function makeRoom(open: Set<Reader>, { caller }: Reader): void {
+  const byCaller = Map.groupBy(open, (reader) => reader.caller)
+  const most = [...byCaller.values()].reduce((a, b) => (b.length > a.length ? b : a), [])
+  const newest = most.at(-1)
+  const own = byCaller.get(caller)?.length ?? 0
+  if (!newest || own + 1 >= most.length) throw tooManyStreams()
+  open.delete(newest)
+  newest.disconnect()
 }
 
 type StreamContext = Pick<Reader, 'mayRead'> & { end: AbortSignal; news: () => Promise<void> }

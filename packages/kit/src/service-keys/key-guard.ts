@@ -1,6 +1,7 @@
 import { type Caller, type Guard, guarding, type Request } from '../http/framework.ts'
 import { type Access, eitherAccess } from '../http/routes/operations.ts'
 import { accessDenied, callerUnknown } from '../problems.ts'
+import { clientNetwork } from '../runtime/client-networks.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { networkMatcher } from '../runtime/networks.ts'
 import { hashOpaqueToken } from '../tokens/opaque-token.ts'
@@ -47,7 +48,7 @@ export function serviceKeyGuard(
   const recordedUses = new Map<number, number>()
 
   const authenticate = async (request: Request, text: string): Promise<KeyCaller> => {
-    const key = await limited(request.ip, () => acceptedKey(request, text))
+    const key = await limited(clientNetwork(request.ip), () => acceptedKey(request, text))
     if (!isFromServer(request, allowedOrigins)) throw keyInBrowser()
     await recordUse(key, request.ip, keys.clock())
     return callerOf(key)
@@ -63,9 +64,9 @@ export function serviceKeyGuard(
     throw keyRejected()
   }
 
-  /** Records one refusal a minute for each key and address; an unknown key is not recorded. */
+  /** Records one refusal a minute for each key and network; an unknown key is not recorded. */
   const recordRefusal = async ({ ip, id }: Request, key: ServiceKey, now: Date) => {
-    if (refusals.add(`${ip} ${key.id}`, now) > 1) return
+    if (refusals.add(`${clientNetwork(ip)} ${key.id}`, now) > 1) return
     await keys.record(keys.db, {
       event: 'SERVICE_KEY_REFUSED',
       actor: null,
@@ -152,20 +153,22 @@ function callerOf(key: ServiceKey): KeyCaller {
   return { userId, username, roles: [], sessionId: '', keyId, scopes, allowedCidrs }
 }
 
-/** The attempts of one address: how many are open, how many are being decided, and the waiting ones. */
+/** The attempts of one network: how many are open, how many are being decided, and the waiting ones. */
 type Attempts = { open: number; running: number; waiting: (() => void)[] }
 
 /**
- * Refuses an address after `MAX_FAILURES` bad keys in a window. An attempt counts as a failure until
- * it is decided, or many concurrent ones would all pass; those beyond the limit wait for a decision.
+ * Refuses a network after `MAX_FAILURES` bad keys in a window: an IPv4 address or an IPv6 /64. No wider one,
+ * because good keys are refused as well, and at a hosting provider the neighbours in a /48 are strangers. An
+ * attempt counts as a failure until it is decided, or many concurrent ones would all pass; those beyond the limit
+ * wait for a decision.
  */
 function limitFailures(clock: Clock) {
   const failures = countsByWindow()
-  const byAddress = new Map<string, Attempts>()
+  const byNetwork = new Map<string, Attempts>()
 
-  const begin = async (address: string, attempts: Attempts) => {
+  const begin = async (network: string, attempts: Attempts) => {
     while (true) {
-      const { count, secondsLeft } = failures.of(address, clock())
+      const { count, secondsLeft } = failures.of(network, clock())
       if (count >= MAX_FAILURES)
         throw tooManyKeyFailures({ headers: { 'retry-after': String(secondsLeft) } })
       if (count + attempts.running < MAX_FAILURES) return
@@ -174,7 +177,7 @@ function limitFailures(clock: Clock) {
   }
 
   const decide = async <T>(
-    address: string,
+    network: string,
     attempts: Attempts,
     look: () => Promise<T>,
   ): Promise<T> => {
@@ -182,24 +185,24 @@ function limitFailures(clock: Clock) {
     try {
       return await look()
     } catch (error) {
-      if (keyRejected.is(error)) failures.add(address, clock())
+      if (keyRejected.is(error)) failures.add(network, clock())
       throw error
     } finally {
       attempts.running--
     }
   }
 
-  return async <T>(address: string, look: () => Promise<T>): Promise<T> => {
-    const attempts = byAddress.get(address) ?? { open: 0, running: 0, waiting: [] }
-    byAddress.set(address, attempts)
+  return async <T>(network: string, look: () => Promise<T>): Promise<T> => {
+    const attempts = byNetwork.get(network) ?? { open: 0, running: 0, waiting: [] }
+    byNetwork.set(network, attempts)
     attempts.open++
     try {
-      await begin(address, attempts)
-      return await decide(address, attempts, look)
+      await begin(network, attempts)
+      return await decide(network, attempts, look)
     } finally {
       attempts.open--
       attempts.waiting.shift()?.()
-      if (attempts.open === 0) byAddress.delete(address)
+      if (attempts.open === 0) byNetwork.delete(network)
     }
   }
 }

@@ -212,6 +212,18 @@ for (const engine of engines)
       assert.equal((await api.request('GET', '/read', { token: secret })).status, 200)
     })
 
+    test('the addresses of one /64 share those failures', async (t) => {
+      const { api } = await start(t, engine)
+      const statusFrom = async (address: string) => {
+        const headers = { 'x-forwarded-for': address }
+        return (await api.request('GET', '/read', { token: newKeyText('live'), headers })).status
+      }
+      for (let n = 0; n < 30; n++) assert.equal(await statusFrom(`2001:db8:1:1::${n}`), 401)
+
+      assert.equal(await statusFrom('2001:db8:1:1::ffff'), 429)
+      assert.equal(await statusFrom('2001:db8:1:2::1'), 401)
+    })
+
     test('of 100 concurrent bad keys 30 are looked up, of 100 good ones all', async (t) => {
       const { api, clock } = await start(t, engine)
       const { secret } = await createKey(api)
@@ -381,7 +393,7 @@ async function start(t: TestContext, engine: TestEngine, node?: Node) {
   const log = createLogger('test', 'silent')
   const url = node?.url ?? (await engine.freshUrl(t))
   const { db, close } = await openDatabase<ServiceKeyTables>(url, serviceKeyMigrations)
-  const server = createServer({ log, clock })
+  const server = createServer({ log, clock, trustedProxies: ['loopback'] })
   server.onClose(close)
   const events: KeyEvent[] = []
   const record = async (_db: unknown, event: KeyEvent) => void events.push(event)

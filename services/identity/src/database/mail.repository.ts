@@ -27,12 +27,19 @@ export async function insertMail(db: Db<IdentityTables>, mail: Mail): Promise<vo
   await db.insertInto('mail_outbox').values(toRow<MailRow>(mail)).execute()
 }
 
-type Claim = { now: Date; leaseUntil: Date; most: number; longestRetrySeconds: number }
+type Claim = {
+  now: Date
+  leaseUntil: Date
+  most: number
+  longestRetrySeconds: number
+  /** Kinds that wait until no other mail is due. */
+  lastKinds: string[]
+}
 
 /** Claims the next mails to send until `leaseUntil`; only one of several nodes gets each mail. */
 export async function claimMails(
   db: Db<IdentityTables>,
-  { now, leaseUntil, most, longestRetrySeconds }: Claim,
+  { now, leaseUntil, most, longestRetrySeconds, lastKinds }: Claim,
 ): Promise<Mail[]> {
   const isDue = dueAt(now, longestRetrySeconds)
   const due = await db
@@ -40,6 +47,7 @@ export async function claimMails(
     .select('id')
     .where('state', '=', 'queued')
     .where(isDue)
+    .orderBy(({ eb }) => eb.case().when('kind', 'in', lastKinds).then(1).else(0).end())
     .orderBy('next_attempt_at')
     .limit(most)
     .execute()

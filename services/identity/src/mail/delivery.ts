@@ -45,6 +45,8 @@ const LEASE_SECONDS = 120
 const PREPARE_AGAIN_SECONDS = 5
 const RETRY_MINUTES = [1, 5, 15, 60]
 const LONGEST_RETRY_SECONDS = Math.max(...RETRY_MINUTES) * 60
+/** Anyone can cause any number of these: resets and notices must not wait for them. */
+const OF_REGISTRATIONS: MailKind[] = ['already-registered', 'verify-email']
 const RETENTION_DAYS = 30
 const DAY_SECONDS = 86_400
 
@@ -136,6 +138,7 @@ function claimDue({ db, clock }: Outbox): Promise<Mail[]> {
     leaseUntil: secondsAfter(now, LEASE_SECONDS),
     most: CONCURRENCY,
     longestRetrySeconds: LONGEST_RETRY_SECONDS,
+    lastKinds: OF_REGISTRATIONS,
   })
 }
 

@@ -1,5 +1,5 @@
-import { clientNetwork, findUserById } from '@plinth/accounts'
-import { type Db, hashOpaqueToken, inTransaction, secondsAfter } from '@plinth/kit'
+import { findUserById } from '@plinth/accounts'
+import { clientNetwork, type Db, hashOpaqueToken, inTransaction, secondsAfter } from '@plinth/kit'
 import {
   deleteOldBrowsers,
   listBrowsers,

@@ -1,9 +1,11 @@
 import {
   type Accounts,
   attemptOf,
+  countFrom,
   countWithin,
   deletionPending,
   findUserByEmail,
+  isKnownNetwork,
   lockUser,
   normalName,
   type Origin,
@@ -89,12 +91,9 @@ export async function askForMail(
   origin: Origin,
 ): Promise<void> {
   requireMail(outbox)
-  const attempt = attemptOf('mail request', '', origin)
-  const requests = outbox.settings.limited ? await countWithin(accounts, attempt, HOUR) : undefined
-  if (requests && requests.failures > REQUESTS_AN_HOUR) {
-    await recordThrottle(accounts, attempt, { event: EVENTS[kind] }, origin)
-    return
-  }
+  const allowance = { kind: 'mail request', limit: REQUESTS_AN_HOUR, seconds: HOUR }
+  const refusal = { event: EVENTS[kind] }
+  if (outbox.settings.limited && (await countFrom(accounts, allowance, refusal, origin))) return
   const lifetimeSeconds = LIFETIME_SECONDS[kind]
   await queueMail(outbox, db, { kind, to: normalName(to), ...asked, lifetimeSeconds }, origin)
 }
@@ -109,15 +108,17 @@ type MailRequest = {
   kind: keyof typeof EVENTS
   to: string
   /** The owner of the address, if there is one. */
-  user: Pick<User, 'username'> | undefined
+  user: Pick<User, 'id' | 'username'> | undefined
   /** Whether a mail would be sent; otherwise it is only counted. */
   isDue: boolean
   origin: Origin
 }
 
 /**
- * Whether one more mail of this kind may be sent. Unknown addresses are counted like known ones. Beyond a limit no
- * mail is sent, and the audit gets one row per window: an attack must not flood it.
+ * Whether one more mail of this kind may be sent. Unknown addresses are counted like known ones. Each kind has its
+ * own limits, so that registrations cannot stop resets, and so have requests from a network where the user has a
+ * session: strangers cannot use those up. Beyond a limit no mail is sent, and the audit gets one row per window: an
+ * attack must not flood it.
  */
 export async function mayMail(
   recovery: Recovery,
@@ -126,23 +127,25 @@ export async function mayMail(
 ): Promise<boolean> {
   if (!recovery.outbox.settings.limited) return isDue
   const inside = within(recovery.accounts, db)
+  const isKnown = await isKnownNetwork(inside, { ...user }, origin)
+  const purpose = isKnown ? `${kind} where signed in` : kind
   const address = hashOpaqueToken(withoutTag(to))
   for (const { seconds, most } of MAILS_PER_ADDRESS) {
-    const mails = await countWithin(inside, `mail ${kind} ${seconds} ${address}`, seconds)
+    const mails = await countWithin(inside, `mail ${purpose} ${seconds} ${address}`, seconds)
     if (mails.failures <= most) continue
     const attempt = attemptOf(`mail ${kind}`, user?.username ?? '', origin)
     const refusal = { event: EVENTS[kind], ...(user && { subject: user.username }) }
     await recordThrottle(inside, attempt, refusal, origin)
     return false
   }
-  return isDue && isWithinTotal(recovery, inside, origin)
+  return isDue && isWithinTotal(recovery, inside, purpose, origin)
 }
 
 /** Counts only mails that would be sent, so that requests for made-up addresses cannot use up the limit. */
-async function isWithinTotal({ log }: Recovery, inside: Accounts, origin: Origin) {
-  const { failures } = await countWithin(inside, 'mail of everybody', HOUR)
+async function isWithinTotal({ log }: Recovery, inside: Accounts, purpose: string, origin: Origin) {
+  const { failures } = await countWithin(inside, `mail of everybody ${purpose}`, HOUR)
   if (failures === MAILS_AN_HOUR + 1) {
-    log.error(`more than ${MAILS_AN_HOUR} mails in an hour: none until it is over`)
+    log.error(`more than ${MAILS_AN_HOUR} mails in an hour (${purpose}): none until it is over`)
     await recordEvent(inside, { event: 'MAIL_LIMIT_REACHED', result: 'THROTTLED' }, origin)
   }
   return failures <= MAILS_AN_HOUR

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -90,6 +91,18 @@ describe('connections', () => {
     await closed(second)
     await until(async () => isAnswered(await open()))
     first.destroy()
+  })
+
+  test('of a /48 are limited, however many of its addresses are used, and leave room for others', async (t) => {
+    const { arrive } = await start(t, { maxConnectionsPerAddress: 2 })
+    const isOpen = (address: string) => !arrive(address).destroyed
+
+    const sameNetwork = [1, 2, 3].map((n) => isOpen(`2001:db8:bad:1::${n}`))
+    const sameSite = Array.from({ length: 20 }, (_, n) => isOpen(`2001:db8:bad:${n + 2}00::1`))
+
+    assert.deepEqual(sameNetwork, [true, true, false])
+    assert.equal(sameSite.filter((open) => open).length, 6)
+    assert.equal(isOpen('2001:db8:900d::1'), true)
   })
 
   test('of the whole process are limited, those of a trusted proxy included', async (t) => {
@@ -257,6 +270,13 @@ async function start(t: TestContext, options: Partial<ServerOptions> = {}) {
     await once(socket, 'connect')
     return socket
   }
+  /** As if a client had connected from this address. */
+  const arrive = (remoteAddress: string) => {
+    const connection = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() })
+    t.after(() => connection.destroy())
+    server.server.emit('connection', Object.assign(connection, { remoteAddress }))
+    return connection
+  }
   const ask = async (request: string) => {
     const socket = await open()
     socket.end(request)
@@ -271,5 +291,5 @@ async function start(t: TestContext, options: Partial<ServerOptions> = {}) {
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
     return Promise.race([once(socket, 'data').then(() => true), ended])
   }
-  return { api, ask, status, open, isAnswered }
+  return { api, ask, status, open, arrive, isAnswered }
 }

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { hostAmbiguous, hostMissing, misdirected } from '../../problems.ts'
+import { networkShares } from '../../runtime/client-networks.ts'
 import { hostName, isLoopback, networkMatcher } from '../../runtime/networks.ts'
 import type { AddressOptions } from '../address/base-path.ts'
 import type { Request, Server } from '../framework.ts'
@@ -65,7 +66,10 @@ export type ConnectionLimits = {
   trustedProxies?: string[]
 }
 
-/** Connections beyond these are closed at once. Trusted proxies, with many clients each, have no limit per address. */
+/**
+ * Connections beyond these are closed at once. The limit per address is one per network, too: who has one IPv6
+ * address has many. Trusted proxies, with many clients each, have no limit per address.
+ */
 export function limitConnections(
   server: Server,
   {
@@ -79,18 +83,21 @@ export function limitConnections(
   let total = 0
   server.server.prependListener('connection', (socket: Socket) => {
     const address = socket.remoteAddress ?? ''
-    const count = open.get(address) ?? 0
-    if (total >= maxConnections || (count >= maxConnectionsPerAddress && !isTrusted(address))) {
+    const shares = isTrusted(address) ? [] : networkShares(address, maxConnectionsPerAddress)
+    const isFull = shares.some(({ network, limit }) => (open.get(network) ?? 0) >= limit)
+    if (total >= maxConnections || isFull) {
       socket.destroy()
       return
     }
     total += 1
-    open.set(address, count + 1)
+    for (const { network } of shares) open.set(network, (open.get(network) ?? 0) + 1)
     socket.once('close', () => {
       total -= 1
-      const left = (open.get(address) ?? 1) - 1
-      if (left > 0) open.set(address, left)
-      else open.delete(address)
+      for (const { network } of shares) {
+        const left = (open.get(network) ?? 1) - 1
+        if (left > 0) open.set(network, left)
+        else open.delete(network)
+      }
     })
   })
 }
