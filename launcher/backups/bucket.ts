@@ -85,12 +85,13 @@ async function upload(
   { prefix, ...settings }: BucketConfig,
   Key: string,
 ): Promise<number> {
-  const { sdk, s3 } = await openObjectClient(settings, ACCESS)
+  const client = await openObjectClient(settings, ACCESS)
+  const { sdk, s3 } = client
   const target = { Bucket: settings.bucket, Key }
   const handle = await open(file)
   try {
     const { size, mtimeMs } = await handle.stat()
-    await abortOld({ sdk, s3 }, target.Bucket, prefix, mtimeMs - DAY_MS)
+    await abortOld(client, target.Bucket, prefix, mtimeMs - DAY_MS)
     const { UploadId } = await s3.send(new sdk.CreateMultipartUploadCommand(target))
     const Parts: { PartNumber: number; ETag: string | undefined }[] = []
     const partBytes = Math.max(PART_BYTES, Math.ceil(size / MOST_PARTS))
