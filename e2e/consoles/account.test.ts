@@ -192,7 +192,7 @@ describe('the account pages', { skip }, () => {
   }
 
   test('a reset that removes the second factor of an unconfirmed address says so', async (t) => {
-    const user = await register('unconfirmed')
+    const user = await register('neverconfirmed')
     await enrolElsewhere(user)
     await post('/api/auth/password-reset', { email: user.email })
     const { link } = await mailTo(user.email, 'password-reset')

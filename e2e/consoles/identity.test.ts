@@ -613,7 +613,8 @@ describe('the identity console', { skip }, () => {
 
     await goTo(page, 'mail')
     await page.getByText('A second factor was added').first().click()
-    await page.getByText('From now on every sign-in needs a code').waitFor()
+    const mail = page.locator('main').getByText('From now on every sign-in needs a code')
+    await mail.waitFor()
     await page.locator('iframe[title^="A second factor was added"]').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
   })

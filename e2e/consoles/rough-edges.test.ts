@@ -6,6 +6,7 @@ import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
+import { accessibilityFaults } from './accessibility.ts'
 import { authenticatorCode } from './authenticator-code.ts'
 import { samplePng } from './sample-files.ts'
 import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
@@ -63,6 +64,23 @@ describe('where the pages were rough', { skip }, () => {
     await page.locator('img').waitFor()
 
     assert.deepEqual(reported, [])
+  })
+
+  test('a link that was revoked tells its recipient what to do', async (t) => {
+    const storage = storageClient(suite.urlOf('storage-full'))
+    await storage.logIn('user', PASSWORD)
+    const { name, mimeType, buffer } = samplePng('revoked.png')
+    const file = await storage.upload(new Blob([new Uint8Array(buffer)], { type: mimeType }), name)
+    const { url } = await storage.createLink(file.id, 60)
+    const [link] = await storage.links(file.id)
+    await storage.revokeLink(file.id, link?.id ?? 0)
+
+    const page = await openConsole(t, browser, url, { viewport: LAPTOP })
+
+    await page.getByRole('heading', { name: 'This link no longer works' }).waitFor()
+    await page.getByText('Ask the person who sent it for a new one.').waitFor()
+    assert.equal(await page.evaluate('getComputedStyle(document.body).maxWidth'), '480px')
+    assert.deepEqual(await accessibilityFaults(page), [])
   })
 
   test('the appearance is remembered over a reload, and on the next page', async (t) => {

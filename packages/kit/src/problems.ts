@@ -13,6 +13,8 @@ type ProblemKind = {
   sends?: string[]
   /** JSON Schemas of the members that `extra` may have. */
   members?: Record<string, object>
+  /** Shown by a browser that opens the address; programs get the problem document. */
+  page?: { title: string; text: string }
 }
 
 /** A failure that is reported to the caller. Anything else that is thrown is a bug and becomes a 500. */
@@ -20,6 +22,7 @@ export class Problem extends Error {
   readonly code: string
   readonly status: number
   readonly title: string | undefined
+  readonly page: ProblemKind['page']
   readonly extra: Record<string, unknown>
   readonly headers: Record<string, string>
 
@@ -29,6 +32,7 @@ export class Problem extends Error {
     this.code = code
     this.status = status
     this.title = options.title
+    this.page = options.page
     this.extra = options.extra ?? {}
     this.headers = options.headers ?? {}
   }
@@ -55,6 +59,7 @@ export function defineProblem(
     new Problem(code, status, detail, {
       ...options,
       title: kind.title,
+      page: kind.page,
       headers: { ...kind.headers, ...options.headers },
     })
   const is = (error: unknown): error is Problem => error instanceof Problem && error.code === code

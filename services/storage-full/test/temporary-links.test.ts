@@ -139,6 +139,31 @@ for (const engine of engines)
       assert.equal(await statusOf(token), 404)
     })
 
+    test('a browser gets a page for a link that no longer works, and a program the problem', async (t) => {
+      const { api, clock, link } = await start(t)
+      const { token } = await link(60)
+      const path = `/file/presigned/${token}`
+      const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+      assert.equal((await api.get(path, { headers })).status, 200)
+      clock.advance(61)
+
+      const page = await api.get(path, { headers })
+      const problem = await api.get(path)
+      const picture = await api.get(path, { headers: { accept: 'image/avif,image/*,*/*;q=0.8' } })
+
+      assert.equal(page.status, 404)
+      assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
+      assert.match(page.body, /<h1>This link no longer works<\/h1>/)
+      assert.match(
+        page.headers.get('content-security-policy') ?? '',
+        /^default-src 'none'; style-src/,
+      )
+      for (const { status, body } of [problem, picture])
+        assert.deepEqual([status, body.code], [404, 'LINK_NOT_FOUND'])
+      for (const reply of [page, problem, picture])
+        assert.equal(reply.headers.get('vary'), 'accept')
+    })
+
     test('a link that could not be stored is 404, not a token that never works', async (t) => {
       const service = await start(t)
       const { api, user, file } = service

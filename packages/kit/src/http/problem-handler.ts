@@ -19,7 +19,8 @@ import { http } from '../runtime/networks.ts'
 import { requestedPath } from './address/base-path.ts'
 import type { Reply, Request, Server } from './framework.ts'
 import { drainAfterAnswer, drainBeforeClosing } from './hooks/drain.ts'
-import { type ReplyHeaders, requestId } from './hooks/replies.ts'
+import { addVary, type ReplyHeaders, requestId, wantsPage } from './hooks/replies.ts'
+import { PROBLEM_PAGE_HEADERS, renderProblemPage } from './problem-page.ts'
 import { describeFaults, type SchemaFault } from './schema.ts'
 
 export type ProblemRenderer = (problem: Problem, request: Request) => { type: string; body: string }
@@ -63,7 +64,10 @@ export function answerProblem(
   const problem = toProblem(error, request)
   request.refusal = problem.code
   if (problem.status >= 500 && !hasLeft(problem, reply)) logFailure(problem, request)
-  const { type, body } = render(problem, request)
+  if (problem.page) addVary(reply, 'accept')
+  const isPage = problem.page && wantsPage(request)
+  const { type, body } = isPage ? renderProblemPage(problem.page) : render(problem, request)
+  if (isPage) reply.headers(PROBLEM_PAGE_HEADERS)
   return reply
     .code(problem.status)
     .headers(withMetadata(problem, request.server.resourceMetadata))

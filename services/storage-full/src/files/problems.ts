@@ -56,3 +56,12 @@ export const linkNotFound = defineProblem(
   'The link does not exist or has expired.',
   { title: 'Link not found' },
 )
+
+/** For its recipient, who may be somebody with a browser. */
+export const openedLinkNotFound = defineProblem(linkNotFound.code, 404, linkNotFound.detail, {
+  ...linkNotFound.kind,
+  page: {
+    title: 'This link no longer works',
+    text: 'It has expired, was withdrawn, or is not complete. Ask the person who sent it for a new one.',
+  },
+})

@@ -60,6 +60,11 @@ export function addVary(reply: Reply, header: string): void {
   reply.header('vary', named === undefined ? header : `${named}, ${header}`)
 }
 
+/** Browsers list HTML in `Accept` when they open a URL; programs accept anything, or JSON. */
+export function wantsPage({ headers: { accept = '' } }: Request): boolean {
+  return accept.includes('text/html')
+}
+
 /**
  * A route that declares one success, such as 204, answers with that status, and its handler only returns the body.
  * Handlers of routes that declare several set it themselves.

@@ -1,6 +1,6 @@
 import { basePathOf } from '../address/base-path.ts'
 import type { Server } from '../framework.ts'
-import { addVary } from '../hooks/replies.ts'
+import { addVary, wantsPage } from '../hooks/replies.ts'
 import { Type } from '../schema.ts'
 import { bareReply, replyWith } from './operations.ts'
 
@@ -27,7 +27,7 @@ export function indexRoute(server: Server, { name, version, consolePath = '/api-
     },
     handler: (request, reply) => {
       addVary(reply, 'accept')
-      if (wantsPage(request.headers.accept) && isServed(server, paths.console))
+      if (wantsPage(request) && isServed(server, paths.console))
         return reply.redirect(`${basePathOf(request)}${paths.console}/`, 302)
       const base = server.baseUrlOf(request)
       const served = Object.entries(paths).filter(([, path]) => isServed(server, path))
@@ -35,11 +35,6 @@ export function indexRoute(server: Server, { name, version, consolePath = '/api-
       return { name, version, links }
     },
   })
-}
-
-/** Browsers list HTML in `Accept` when they open a URL; programs accept anything, or JSON. */
-function wantsPage(accept = ''): boolean {
-  return accept.includes('text/html')
 }
 
 function isServed(server: Server, url: string): boolean {

@@ -14,7 +14,13 @@ import {
   timestamp,
 } from '@plinth/kit'
 import { representationOf } from '../bytes.ts'
-import { fileNotFound, fileOfAnotherUser, linkNotFound, READ_PROBLEMS } from '../problems.ts'
+import {
+  fileNotFound,
+  fileOfAnotherUser,
+  linkNotFound,
+  openedLinkNotFound,
+  READ_PROBLEMS,
+} from '../problems.ts'
 import type { Storage } from '../storage.ts'
 import {
   createLink,
@@ -86,7 +92,7 @@ export function linkRoutes(server: Server, storage: Storage, guards: LinkGuards)
       tags,
       params: TokenPath,
       response: fileReplies(),
-      problems: [linkNotFound, storageFull, issuerUnavailable, ...READ_PROBLEMS],
+      problems: [openedLinkNotFound, storageFull, issuerUnavailable, ...READ_PROBLEMS],
     },
     handler: async (request, reply) => {
       const counted = request.method === 'GET'

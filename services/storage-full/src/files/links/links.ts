@@ -8,7 +8,7 @@ import {
 import { insertLinkEvent } from '../events.ts'
 import { findFile } from '../files.repository.ts'
 import { isOwnerEnabled, requireFile } from '../files.ts'
-import { fileNotFound, linkNotFound } from '../problems.ts'
+import { fileNotFound, linkNotFound, openedLinkNotFound } from '../problems.ts'
 import type { Storage, StoredFile } from '../storage.ts'
 import {
   deleteLink,
@@ -60,7 +60,7 @@ export async function fileBehindLink(
   const now = clock()
   const fileId = await findLinkedFileId(db, tokenHash, now)
   const file = fileId === undefined ? undefined : await findFile(db, fileId)
-  if (file?.state !== 'stored' || !(await isOwnerEnabled(storage, file))) throw linkNotFound()
+  if (file?.state !== 'stored' || !(await isOwnerEnabled(storage, file))) throw openedLinkNotFound()
   if (counted) await countOpening(storage, tokenHash, now)
   return file
 }
@@ -68,7 +68,7 @@ export async function fileBehindLink(
 async function countOpening({ db }: Storage, tokenHash: string, now: Date): Promise<void> {
   await inTransaction(db, async (transaction) => {
     const opened = await updateOpened(transaction, tokenHash, now)
-    if (!opened) throw linkNotFound()
+    if (!opened) throw openedLinkNotFound()
     await insertLinkEvent(transaction, 'link.used', opened, now)
   })
 }

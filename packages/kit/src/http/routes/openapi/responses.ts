@@ -166,7 +166,11 @@ function problemDetails(problems: DefinedProblem[], components: Components): Jso
   const examples = Object.fromEntries(
     problems.map((problem) => [problem.code, { value: exampleProblem(problem) }]),
   )
-  return { 'application/problem+json': { schema, examples } }
+  const hasPage = problems.some(({ kind }) => kind.page)
+  return {
+    'application/problem+json': { schema, examples },
+    ...(hasPage && { 'text/html': { schema: { type: 'string' } } }),
+  }
 }
 
 function exampleProblem({ code, status, detail, kind }: DefinedProblem): Json {
