@@ -64,8 +64,11 @@ export type Given = {
   progress: Progress
 }
 
-/** What goes to stdout: `json` with `--json`, otherwise `text`. Without an outcome the process keeps running. */
-export type Outcome = { text: string; json: unknown; code?: number }
+/**
+ * What goes to stdout: `json` with `--json`, otherwise `text`. What people capture, such as a key, is the whole
+ * `text`, and what is said about it is the `note`, which goes to stderr. Without an outcome the process keeps running.
+ */
+export type Outcome = { text: string; note?: string; json: unknown; code?: number }
 
 /** The usage line of a command, such as `plinth user create <username> <email> [--admin]`. */
 export function usageOf({ name, operands = [], options = {} }: Command): string {

@@ -25,7 +25,7 @@ export async function runPlinth(args: string[]): Promise<void> {
   process.exit(answer.code)
 }
 
-type Answer = { code: number; stdout?: string; stderr?: string }
+type Answer = { code: number; stdout?: string; stderr?: string | undefined }
 
 /** The output of a command, or undefined if it keeps running. */
 export async function answerOf(args: string[], env: Env): Promise<Answer | undefined> {
@@ -36,8 +36,9 @@ export async function answerOf(args: string[], env: Env): Promise<Answer | undef
     const { command, operands, values } = asked
     const outcome = await command.run(givenOf(operands, values, { env, progress }))
     if (outcome === undefined) return undefined
-    const stdout = values.json ? JSON.stringify(outcome.json, null, 2) : outcome.text
-    return { code: outcome.code ?? EXIT.done, stdout }
+    const code = outcome.code ?? EXIT.done
+    if (values.json) return { code, stdout: JSON.stringify(outcome.json, null, 2) }
+    return { code, stdout: outcome.text, stderr: outcome.note }
   } catch (error) {
     return refusalOf(error)
   } finally {

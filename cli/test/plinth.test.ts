@@ -80,6 +80,21 @@ describe('plinth', () => {
     assert.match(stderr, /--scope once or more: payments:read, payments:write, /)
   })
 
+  test('keys create, keys rotate and user create print only the secret, so that a script can keep it', async (t) => {
+    const cwd = temporaryFolder(t)
+    const create = ['keys', 'create', 'shop', '--service', 'payments', '--scope', 'payments:read']
+    const rotate = ['keys', 'rotate', '1', '--service', 'payments']
+
+    const key = await plinthHere(create, { cwd })
+    const next = await plinthHere(rotate, { cwd })
+    const user = await plinthHere(['user', 'create', 'ada', 'ada@localhost'], { cwd })
+
+    for (const { stdout } of [key, next]) assert.match(stdout, /^plk_test_\w+\n$/)
+    assert.match(key.stderr, /^Key 1, shop: payments:read\. It will not be shown again\.$/m)
+    assert.match(user.stdout, /^\S{12,}\n$/)
+    assert.match(user.stderr, /^Created ada \(ROLE_USER\)\. This is the first password\.$/m)
+  })
+
   test('version --json is one JSON value with the version of each service', async () => {
     const { code, stdout } = await plinth(['--json', 'version'])
 

@@ -160,8 +160,8 @@ export async function openService(service: string | undefined, env: Env): Promis
 }
 
 function issued({ key, secret }: Issued): Outcome {
-  const about = `Key ${key.id}, ${key.name}: ${key.scopes.join(', ')}. It will not be shown again.`
-  return { text: `${secret}\n${about}`, json: { ...shownOf(key), secret } }
+  const note = `Key ${key.id}, ${key.name}: ${key.scopes.join(', ')}. It will not be shown again.`
+  return { text: secret, note, json: { ...shownOf(key), secret } }
 }
 
 function shownOf({ id, start, name, scopes, createdAt, expiresAt, revokedAt }: Issued['key']) {

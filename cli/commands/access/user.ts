@@ -43,7 +43,7 @@ export const userCommands: Command[] = [
       const { password, ...account } = made
       const about = `Created ${made.username} (${made.roles.join(', ')}).`
       return given === undefined
-        ? { text: `${about} First password: ${password}`, json: made }
+        ? { text: password, note: `${about} This is the first password.`, json: made }
         : { text: about, json: account }
     },
   ),
@@ -70,7 +70,7 @@ export const userCommands: Command[] = [
       const done = await users.resetPassword(name, { password: given, keepPasskeys })
       const { username, password } = done
       return given === undefined
-        ? { text: `New password of ${username}: ${password}`, json: done }
+        ? { text: password, note: `This is the new password of ${username}.`, json: done }
         : { text: `Set the password of ${username}.`, json: { username } }
     },
   ),

@@ -34,14 +34,13 @@ function commandLine(databaseUrl: string, settings: Env = {}) {
   const env = { SUITE_DATA: tmpdir(), PAYMENTS_DATABASE_URL: databaseUrl, ...settings }
   const run = (...words: string[]) => plinthSucceeds([...words, '--service', 'payments'], { env })
   const create = async (name: string, ...scopes: string[]) => {
-    const { stdout } = await run(
+    const { stdout, stderr } = await run(
       'keys',
       'create',
       name,
       ...scopes.flatMap((scope) => ['--scope', scope]),
     )
-    const [secret = '', about = ''] = stdout.split('\n')
-    return { secret, id: /^Key (\d+),/.exec(about)?.[1] ?? '' }
+    return { secret: stdout.trimEnd(), id: /^Key (\d+),/.exec(stderr)?.[1] ?? '' }
   }
   return { run, create }
 }
@@ -143,14 +142,14 @@ for (const engine of engines)
       assert.equal((await api.post(path, refund, { token })).status, 201)
       assert.equal((await api.post(path, refund, { token: old })).status, 403)
       assert.equal((await api.post(path, refund, { token: old })).status, 403)
-      const { stdout } = await run('keys', 'rotate', id, '--overlap', '60')
+      const { stderr } = await run('keys', 'rotate', id, '--overlap', '60')
       await run('keys', 'revoke', oldId)
       assert.equal((await api.get('/api/payments', { token: old })).status, 401)
 
       const { body: page } = await api.get('/api/audit?sort=id,asc', { token })
 
       const operator = 'command line'
-      const successor = /^Key (\d+),/m.exec(stdout)?.[1]
+      const successor = /^Key (\d+),/m.exec(stderr)?.[1]
       assert.deepEqual(
         page.content.map(({ event, actor, subject }: Record<string, string>) => [
           event,
