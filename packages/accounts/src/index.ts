@@ -45,6 +45,7 @@ export {
   findUserByUsername,
   lockUser,
   markVerified,
+  releaseEmail,
   type User,
   updateSecondFactor,
 } from './database/users.repository.ts'

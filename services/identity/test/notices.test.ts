@@ -309,4 +309,33 @@ for (const engine of engines)
       await api.patch(`/api/users/${registered.body.id}`, { enabled: true }, { token: admin })
       assert.equal((await api.post('/api/auth/login', bob)).status, 200)
     })
+
+    test('let the owner of an address who did not register use it afterwards', async () => {
+      const { api, clock } = service()
+      const squatter = { ...ALICE, username: 'squatter', email: 'owned@example.com' }
+      const { body } = await api.post('/api/auth/register', squatter)
+      const denied = tokenOf(await mailTo(api, squatter.email, 'verify-email'))
+      await api.post('/api/auth/not-me', { token: denied })
+      const owner = { ...squatter, username: 'owner' }
+      clock.advance(60) // An address gets one mail of a kind per minute.
+
+      const registered = await api.post('/api/auth/register', owner)
+
+      assert.equal(registered.status, 201)
+      const verify = { token: tokenOf(await mailTo(api, owner.email, 'verify-email', 2)) }
+      assert.equal((await api.post('/api/auth/verify-email', verify)).status, 204)
+      await api.post('/api/auth/password-reset', { email: owner.email })
+      const reset = tokenOf(await mailTo(api, owner.email, 'password-reset'))
+      const chosen = { token: reset, newPassword: 'another good password' }
+      assert.equal((await api.post('/api/auth/password-reset/confirm', chosen)).status, 204)
+      const token = await adminToken(api)
+      const kept = await api.get(`/api/users/${body.id}`, { token })
+      assert.deepEqual([kept.body.username, kept.body.enabled], ['squatter', false])
+      assert.match(kept.body.email, /^[0-9a-f-]{36}@unclaimed\.invalid$/)
+      await api.patch(`/api/users/${body.id}`, { enabled: true }, { token })
+      assert.equal((await api.post('/api/auth/login', squatter)).status, 200)
+      const mails = (await api.get('/api/mail?size=100', { token })).body.content
+      const toNowhere = mails.filter(({ to }: { to: string }) => to.endsWith('.invalid'))
+      for (const { state } of toNowhere) assert.notEqual(state, 'sent')
+    })
   })

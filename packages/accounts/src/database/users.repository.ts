@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type Db, forUpdate, type PageRequest, prepared, type Sort, sortRows } from '@plinth/kit'
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
@@ -142,6 +143,16 @@ export async function updatePasswordHash(
 /** The address must have been confirmed. */
 export async function updateEmail(db: Db<AccountTables>, id: number, email: string): Promise<void> {
   await db.updateTable('users').set({ email, verified: 1 }).where('id', '=', id).execute()
+}
+
+/** Frees the address of an account for its owner. Domains below `.invalid` never exist (RFC 2606). */
+export async function releaseEmail<T extends AccountTables>(
+  database: Db<T>,
+  id: number,
+): Promise<void> {
+  const db = database as unknown as Db<AccountTables>
+  const email = `${randomUUID()}@unclaimed.invalid`
+  await db.updateTable('users').set({ email, verified: 0 }).where('id', '=', id).execute()
 }
 
 /** Does nothing if the account's address has changed in the meantime. */

@@ -123,7 +123,7 @@ export type SchemaFault = {
   params: Record<string, unknown>
   /** Set when the name of a property is at fault and not its value. */
   propertyName?: string
-  parentSchema?: { message?: string }
+  parentSchema?: { message?: string; properties?: object }
 }
 
 /** Turns faults into messages for people, `field: message`; only the first fault of each field is listed. */
@@ -150,6 +150,7 @@ function isInformative(fault: SchemaFault): boolean {
 function fieldOf({ instancePath, keyword, params, propertyName }: SchemaFault): string {
   const parts = instancePath.split('/').slice(1).map(unescapePointer)
   if (keyword === 'required') parts.push(String(params.missingProperty))
+  if (keyword === 'additionalProperties') parts.push(String(params.additionalProperty))
   if (propertyName !== undefined) parts.push(propertyName)
   return parts.length === 0 ? 'body' : parts.join('.')
 }
@@ -167,6 +168,8 @@ function withChoices(fault: SchemaFault, faults: SchemaFault[]): SchemaFault {
 
 function messageOf({ keyword, message, params, parentSchema }: SchemaFault): string {
   if (keyword === 'required') return 'is required'
+  if (keyword === 'additionalProperties')
+    return `is not a member of this body, which has ${Object.keys(parentSchema?.properties ?? {}).join(', ')}`
   if (parentSchema?.message && keyword !== 'type' && !/Length$/.test(keyword))
     return parentSchema.message
   if (keyword === 'minLength' && params.limit === 1) return 'must not be blank'

@@ -8,7 +8,7 @@ import type { ServiceKey } from './service-keys.repository.ts'
 
 /** `known` are the scopes of the service. */
 export function keyBody(known: readonly string[]) {
-  return Type.Object({
+  const members = {
     name: Type.String({
       pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$',
       message: 'must not be blank or contain control characters',
@@ -23,8 +23,12 @@ export function keyBody(known: readonly string[]) {
       Type.Array(Type.String({ maxLength: 50, examples: ['192.0.2.0/24'] }), { maxItems: 20 }),
     ),
     lifetimeDays: Type.Optional(positiveInteger(3650)),
-  })
+  }
+  return Type.Object(members, NO_OTHERS)
 }
+
+/** Elsewhere unknown members are ignored; here a misspelt limit would make a key without it. */
+export const NO_OTHERS = { additionalProperties: false }
 
 export type KeyRequest = Static<ReturnType<typeof keyBody>>
 

@@ -2,7 +2,7 @@ import type { Guard, Request, Server } from '../http/framework.ts'
 import { noContent } from '../http/routes/operations.ts'
 import { emptyBody, IdPath, orNull, pathId, Type, timestamp } from '../http/schema.ts'
 import { type KeyCaller, nameInAudit } from './key-guard.ts'
-import { keyBody } from './key-rights.ts'
+import { keyBody, NO_OTHERS } from './key-rights.ts'
 import { keyEnded, keyUnknown } from './problems.ts'
 import type { ServiceKey } from './service-keys.repository.ts'
 import {
@@ -16,9 +16,10 @@ import {
   type ServiceKeys,
 } from './service-keys.ts'
 
-const RotateBody = Type.Object({
-  overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: LONGEST_OVERLAP_SECONDS })),
-})
+const RotateBody = Type.Object(
+  { overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: LONGEST_OVERLAP_SECONDS })) },
+  NO_OTHERS,
+)
 
 function repliesWith(scopes: readonly string[]) {
   const key = {

@@ -179,6 +179,26 @@ for (const engine of engines)
       assert.deepEqual((await api.get('/api/service-keys')).body, [])
     })
 
+    test('an unknown member is 400: a misspelt end must not make a key that lives for a year', async (t) => {
+      const { api } = await start(t, engine)
+      const key = { name: 'shop', scopes: [SCOPES[0]] }
+      const { body: made } = await api.post('/api/service-keys', key)
+
+      const created = await api.post('/api/service-keys', { ...key, expiresAt: '2030-01-02' })
+      const rotated = await api.post(`/api/service-keys/${made.id}/rotate`, { overlap: 60 })
+
+      const unknown = 'is not a member of this body, which has'
+      assert.deepEqual(
+        [created.status, created.body.errors],
+        [400, [`expiresAt: ${unknown} name, scopes, allowedCidrs, lifetimeDays`]],
+      )
+      assert.deepEqual(
+        [rotated.status, rotated.body.errors],
+        [400, [`overlap: ${unknown} overlapSeconds`]],
+      )
+      assert.equal((await api.get('/api/service-keys')).body.length, 1)
+    })
+
     test('a key limited to networks is refused from elsewhere', async (t) => {
       const { api } = await start(t, engine)
       const near = await createKey(api, { allowedCidrs: ['127.0.0.0/8', '::1'] })

@@ -18,7 +18,9 @@ export function recipientOf(address: string): string | undefined {
   // `domainToASCII` parses like a URL host: it drops a path, line ends and invisible characters, and decodes
   // `%2e`. Each such spelling would be another address, with rate limits of its own, for the same inbox.
   const isPlain = written === domain || written === domainToUnicode(domain)
-  return fits && isPlain ? recipient : undefined
+  // RFC 2606: it never exists. Accounts whose address was given back to its owner have such an address.
+  const exists = !domain.endsWith('.invalid')
+  return fits && isPlain && exists ? recipient : undefined
 }
 
 export function isMailable(address: string): boolean {

@@ -1,4 +1,10 @@
-import { changeUser, findUserById, type Origin, resetPassword } from '@plinth/accounts'
+import {
+  changeUser,
+  findUserById,
+  type Origin,
+  releaseEmail,
+  resetPassword,
+} from '@plinth/accounts'
 import { type Db, inTransaction, newOpaqueToken } from '@plinth/kit'
 import { type OneTimeToken, spendToken } from '../../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../../database/tables.ts'
@@ -14,7 +20,8 @@ import { dropRegistration } from './registration.ts'
  * A user's "this was not me" answer to a notice. Ends what a thief may hold: the sessions, the password and the
  * passkeys. The second factor stays, because a mailbox alone must not be able to remove it. A mail lets the user
  * choose a new password. If the address was changed after the notice, that is undone, as with the link in the mail
- * about the change. As the answer to a registration mail it means "I did not register": the account is disabled.
+ * about the change. As the answer to a registration mail it means "I did not register": the account is disabled,
+ * and its address is free again, because its owner may want an account.
  */
 export async function denyOwnership(
   recovery: Recovery,
@@ -58,5 +65,6 @@ async function disableUnverified(
     if (!(await spendToken(inside, token.id, accounts.clock()))) throw tokenRejected()
     const by = { actor: user.username, origin, reason: 'the owner of the address did not register' }
     await changeUser(within(accounts, inside), user.id, { enabled: false }, by)
+    await releaseEmail(inside, user.id)
   })
 }
