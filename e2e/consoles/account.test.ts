@@ -57,25 +57,6 @@ describe('the account pages', { skip }, () => {
     return (await until(read, (mail) => mail !== undefined)) as Mail
   }
 
-  test('a forgotten password: ask, type the code, choose a new one', async (t) => {
-    const { username, email } = await register('codeuser')
-    const page = await openConsole(t, browser, `${identity}/account/#forgot`)
-    await page.getByLabel('E-mail address').fill(email)
-    await page.getByRole('button', { name: 'Send the mail' }).click()
-    await page.getByRole('heading', { name: 'Check your inbox' }).waitFor()
-    assert.deepEqual(await accessibilityFaults(page), [])
-
-    const { code } = await mailTo(email, 'password-reset')
-    await page.getByLabel('Code from the mail').fill(`${code.slice(0, 4)} ${code.slice(4)}`)
-    await page.getByRole('textbox', { name: 'New password' }).fill('short')
-    await page.getByRole('button', { name: 'Save the password' }).click()
-    await page.getByText('This password is too short').waitFor()
-    await page.getByRole('textbox', { name: 'New password' }).fill(NEW_PASSWORD)
-    await page.getByRole('button', { name: 'Save the password' }).click()
-    await page.getByRole('heading', { name: 'Your new password is saved' }).waitFor()
-    assert.equal(await logIn(username, NEW_PASSWORD), 200)
-  })
-
   test('a reset link works once, and leads to a new mail after that', async (t) => {
     const { username, email } = await register('forgetful')
     await post('/api/auth/password-reset', { email })

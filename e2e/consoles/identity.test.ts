@@ -36,24 +36,6 @@ describe('the identity console', { skip }, () => {
     database = join(suite.folder, 'identity.db')
   })
 
-  test('signs in with one click and shows the decoded token counting down', async (t) => {
-    const page = await openConsole(t, browser, address)
-
-    await signIn(page, 'user')
-    await goTo(page, 'session')
-
-    await page.getByText('Signed in as user.').waitFor()
-    await page.getByLabel('Token Claims').getByText('"username": "user"').waitFor()
-    await page.locator('.session-bar', { hasText: /access token 1[0-5]:\d\d/ }).waitFor()
-    for (const size of [PHONE, WIDE]) {
-      await showRequests(page, size)
-      await page.getByLabel('The request as curl').getByText('$PASSWORD').waitFor()
-      const reply = page.getByLabel('Response body').last()
-      await reply.locator('.json-text').getByText('$ACCESS_TOKEN').first().waitFor()
-      assert.ok((await reply.locator('wbr').count()) > 0, 'long words may break')
-    }
-  })
-
   test('refreshes, and shows the 401 of a used refresh token', async (t) => {
     const page = await openConsole(t, browser, address)
     await signIn(page, 'user')

@@ -48,67 +48,6 @@ describe('the payments console', { skip }, () => {
     assert.ok(reply.ok, `${path}: ${reply.status} ${await reply.text()}`)
   }
 
-  test('creates a checkout, sees it paid on the hosted page, and refunds it in two parts', async (t) => {
-    const page = await openConsole(t, browser, address)
-    await page.getByText('SANDBOX', { exact: true }).waitFor()
-    const session = await createCheckout(page)
-    await page.getByRole('link', { name: 'Watch the payment' }).click()
-    await page.getByText('PENDING', { exact: true }).waitFor()
-    await page.getByText('Nothing has been paid yet.').waitFor()
-
-    await control(`/sessions/${session}/pay`)
-    await page.getByText('PAID', { exact: true }).waitFor()
-    await page.getByText('The customer finished the hosted page').waitFor()
-
-    await page.getByLabel('Amount in EUR').fill('10.005')
-    await page.getByText('Enter an amount such as 49.00.').waitFor()
-    await page.getByLabel('Amount in EUR').fill('10')
-    await page.getByRole('button', { name: 'Refund', exact: true }).click()
-    await page.getByText('Send €10.00 back for good?').waitFor()
-    await page.getByRole('button', { name: 'No', exact: true }).click()
-    await page.getByRole('button', { name: 'Refund', exact: true }).click()
-    await page.getByRole('button', { name: 'Yes' }).click()
-    await page.getByText('PARTIALLY REFUNDED', { exact: true }).waitFor()
-    await page.getByText('€10.00 refunded, €39.00 kept').waitFor()
-    await page.getByText('€10.00 of €49.00 went back in 1 refund.').waitFor()
-    assert.deepEqual(await accessibilityFaults(page), [])
-    await page.getByRole('button', { name: 'Check now' }).click()
-    await page.getByText('Checked with the provider').waitFor()
-    assert.equal(await page.getByLabel('Amount in EUR').inputValue(), '')
-    await page.getByRole('button', { name: 'Refund', exact: true }).click()
-    await page.getByText('Send €39.00 back for good?').waitFor()
-    await page.getByRole('button', { name: 'Yes' }).click()
-
-    await page.getByText('REFUNDED', { exact: true }).waitFor()
-    await page.getByText('Everything has been refunded.').first().waitFor()
-  })
-
-  test('pays on the hosted page itself and comes back to the console', async (t) => {
-    const page = await openConsole(t, browser, address)
-    await createCheckout(page)
-    const opening = page.context().waitForEvent('page')
-    await page.getByRole('link', { name: 'Open the hosted page' }).click()
-    const hosted = await opening
-
-    await hosted.getByText('SANDBOX').first().waitFor()
-    await hosted.getByRole('button', { name: /^Pay/ }).first().click()
-    await hosted.waitForURL(/checkout=success/)
-    // Another payment that changes meanwhile must not be taken for the customer's.
-    await goTo(page, '')
-    await createCheckout(page)
-    await hosted.reload()
-
-    await hosted.getByText('The customer is back from the hosted page.').waitFor()
-    await hosted.locator('.step.done', { hasText: 'Pay on the hosted page' }).waitFor()
-    await hosted.getByRole('link', { name: 'Open the payment' }).click()
-    await hosted.getByRole('button', { name: 'Refund', exact: true }).click()
-    await hosted.getByRole('button', { name: 'Yes' }).click()
-    await hosted.getByText('Everything has been refunded.').first().waitFor()
-    await goTo(hosted, '')
-    await hosted.locator('.step.done').nth(2).waitFor()
-    assert.equal(await hosted.getByText('The customer is back').count(), 0, 'said once')
-  })
-
   test('takes and shows amounts with the decimals of their currency, aligned in a column', async (t) => {
     const page = await openConsole(t, browser, address)
     await goTo(page, 'checkout')

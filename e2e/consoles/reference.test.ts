@@ -9,7 +9,6 @@ import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import { PHONE } from './both-widths.ts'
-import { collectTokens, findTokens } from './token-probe.ts'
 import { openConsole } from './watched-page.ts'
 
 const skip = await browserSkip()
@@ -84,22 +83,6 @@ describe('the API reference', { skip }, () => {
     await page.goBack()
 
     assert.equal(page.url(), 'about:blank')
-  })
-
-  test('signs in, sends a call and shows its reply, and stores no token', async (t) => {
-    const page = await openConsole(t, browser, pageOf('identity'))
-    const tokens = collectTokens(page)
-    await page.getByRole('button', { name: 'Sign in as admin' }).click()
-    await page.getByText('Signed in').waitFor()
-
-    const me = page.locator('#me')
-    await me.getByRole('button', { name: 'Try it' }).click()
-    await me.getByRole('button', { name: /^Send/ }).click()
-
-    await me.getByText('200', { exact: true }).waitFor()
-    assert.match(await me.getByLabel('Body of the reply').innerText(), /"username": "admin"/)
-    assert.deepEqual(await accessibilityFaults(page, { part: '#me' }), [])
-    assert.deepEqual(await findTokens(page, await tokens(2)), [])
   })
 
   test('explains what is wrong with a body, and sends only JSON', async (t) => {

@@ -76,34 +76,6 @@ describe('the full edition’s workbench', { skip }, () => {
     return page
   }
 
-  test('uploads several files and shows them as a grid and as a list', async (t) => {
-    const page = await openFiles(t)
-    const files = [
-      samplePng('lake.png', 0),
-      samplePng('dunes.png', 1),
-      textFile('notes.txt', 'remember the milk'),
-    ]
-
-    await page.getByLabel('Files to upload').setInputFiles(files)
-
-    await page.locator('.uploads .badge.good').nth(2).waitFor()
-    await page.locator('.file-grid li', { hasText: 'dunes.png' }).waitFor()
-    // Thumbnails are loaded as they come into view.
-    for (const { name } of files)
-      await page.locator('.file-grid li', { hasText: name }).scrollIntoViewIfNeeded()
-    await page.getByText(/^You have stored .*, 3 of 200 files\.$/).waitFor()
-    const drawn = () =>
-      page.evaluate<string[]>(
-        `[...document.querySelectorAll('.file-grid img')].flatMap((image) =>
-          image.naturalWidth > 0 ? [image.src] : [])`,
-      )
-    const sources = await until(drawn, ({ length }) => length === 2)
-    await page.locator('.file-grid .placeholder', { hasText: 'TXT' }).waitFor()
-    for (const source of sources) assert.match(source, /^blob:/)
-    await page.getByRole('button', { name: 'List', exact: true }).click()
-    await page.getByRole('cell', { name: 'text/plain' }).waitFor()
-  })
-
   test('logs out after the access token expired, and the session is over', async (t) => {
     await logOutExpired(await openConsole(t, browser, address), address)
   })

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { before, describe, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
-import { accessibilityFaults, listen } from './accessibility.ts'
 import { PHONE } from './both-widths.ts'
-import { samplePng, textFile } from './sample-files.ts'
+import { textFile } from './sample-files.ts'
 import { findTokens } from './token-probe.ts'
 import { consoleOf, openConsole, showRequests } from './watched-page.ts'
 
@@ -28,37 +26,6 @@ describe('the key edition’s tester', { skip }, () => {
     const keyed = await startSuite(shared, own, ['storage-key'])
     address = consoleOf(suite.urlOf('storage-key'))
     addressWithOwnKey = consoleOf(keyed.urlOf('storage-key'))
-  })
-
-  test('uploads, lists, describes, downloads and deletes a file with the pre-filled key', async (t) => {
-    const page = await openConsole(t, browser, address)
-    await page.getByText('accepted').waitFor()
-    const picture = samplePng('Harbour.PNG')
-    const heard = await listen(page)
-
-    await page.getByLabel('Files to upload').setInputFiles(picture)
-    await page.getByText('stored', { exact: true }).waitFor()
-    await heard('stored')
-    const name = await page.locator('.stored-names button').first().innerText()
-    assert.match(name, /^[0-9a-f-]{36}\.png$/)
-    await page.locator('.uploads', { hasText: `Stored as ${name}` }).waitFor()
-
-    await page.getByText('image/png', { exact: true }).waitFor()
-    const shown = page.getByRole('img', { name })
-    await until(
-      () => shown.evaluate((image: { naturalWidth: number }) => image.naturalWidth),
-      (width) => width > 0,
-    )
-    assert.deepEqual(await accessibilityFaults(page), [])
-    const downloading = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Download' }).click()
-    assert.deepEqual(readFileSync(await (await downloading).path()), picture.buffer)
-
-    await page.getByRole('button', { name: 'Delete' }).click()
-    await page.getByRole('button', { name: 'No' }).click()
-    await page.getByRole('button', { name: 'Delete' }).click()
-    await page.getByRole('button', { name: 'Yes' }).click()
-    await page.getByText('The store is empty').waitFor()
   })
 
   test('shows the size in bytes, opens a PDF, and explains why a deletion failed', async (t) => {
