@@ -116,6 +116,8 @@ describe('a disk that fails', () => {
     assert.equal(probe.body.steps.at(-1).name, 'write')
     await changeFolders(env.STORAGE_FULL_ROOT, 0o555)
     assert.match((await readinessIs(service.api, 503)).body.reason, /written/)
+    // An ordinary user cannot remove the folders otherwise.
+    await changeFolders(folder, 0o777)
   })
 
   test('a real disk that fills up: 507 for files that do not fit, and room again after a delete', async (t) => {

@@ -16,6 +16,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import {
   type Api,
+  asRoot,
   dropPrivileges,
   mayDropPrivileges,
   sampleFiles,
@@ -54,7 +55,7 @@ function fillUp(disk: string): void {
     }
 }
 
-describe('a full disk', () => {
+describe('a full disk', asRoot, () => {
   test('is 507 for uploads, leaves nothing, and recovers when space is free', async (t) => {
     const disk = mountSmallDisk(t)
     if (!disk) return t.skip('no tmpfs can be mounted here; crash.test.ts injects ENOSPC')

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { systemClock } from '@plinth/kit'
+import { asRoot } from '@plinth/kit/testing'
 import { openArchive, type Show } from '../archive/read.ts'
 import { restoreBackup } from '../restore/restore.ts'
 import type { ServiceData, StoredFiles } from '../sources/service-data.ts'
@@ -79,9 +80,7 @@ test('refuses to start unless a fifth more than the size of the data is free', a
   await saved(24 * MEGABYTE)
 })
 
-test('files that root creates belong to the owner of the folder', {
-  skip: process.getuid?.() !== 0 && 'needs root',
-}, async (t) => {
+test('files that root creates belong to the owner of the folder', asRoot, async (t) => {
   const data = mkdtempSync(join(tmpdir(), 'plinth-owner-'))
   t.after(() => rmSync(data, { recursive: true }))
   chownSync(data, 1234, 1235)

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Migration, openDatabase } from '@plinth/kit'
+import { asRoot } from '@plinth/kit/testing'
 import { saveBackup } from '../kept/save.ts'
 import { openFiles } from '../sources/folder.ts'
 import type { ServiceData } from '../sources/service-data.ts'
@@ -91,9 +92,7 @@ test('a failed undo reports the place and the cause, and restores the others', a
   assert.deepEqual(contents('two'), ['a now', 'b now'])
 })
 
-test('files that root restores belong to the owner of the folder', {
-  skip: process.getuid?.() !== 0 && 'needs root',
-}, async (t) => {
+test('files that root restores belong to the owner of the folder', asRoot, async (t) => {
   const data = mkdtempSync(join(tmpdir(), 'plinth-restored-'))
   const backups = mkdtempSync(join(tmpdir(), 'plinth-archives-'))
   t.after(() => [data, backups].forEach((folder) => void rmSync(folder, { recursive: true })))
@@ -125,48 +124,50 @@ test('files that root restores belong to the owner of the folder', {
   }
 })
 
-test('files that root restores are out of reach until they belong to the owner of the folder', {
-  skip: process.getuid?.() !== 0 && 'needs root',
-}, async (t) => {
-  const { folder, services, replace, contents } = await changedSince(t)
-  const [one, two] = services as [ServiceData, ServiceData]
-  const [root, elsewhere] = [one.root as string, join(folder, 'elsewhere')]
-  mkdirSync(elsewhere)
-  writeFileSync(join(elsewhere, 'a'), 'not theirs')
-  chownSync(root, 1234, 1235)
-  symlinkSync(join(elsewhere, 'a'), join(root, '.restore_in_progress'))
-  await assert.rejects(replace(), { code: 'ELOOP' })
-  const reachable: string[] = []
-  // What the service's user could do to make root write to files elsewhere and give them away.
-  const replaceFolders = () => {
-    for (const entry of readdirSync(root, { withFileTypes: true })) {
-      if (entry.isFile() && entry.name !== '.restore_in_progress') reachable.push(entry.name)
-      if (!entry.isDirectory() || entry.name === ASIDE) continue
-      const { uid, mode } = statSync(join(root, entry.name))
-      if (uid !== 0 || (mode & 0o077) !== 0) reachable.push(entry.name)
-      renameSync(join(root, entry.name), join(root, `${entry.name}-moved`))
-      symlinkSync(elsewhere, join(root, entry.name))
+test(
+  'files that root restores are out of reach until they belong to the owner of the folder',
+  asRoot,
+  async (t) => {
+    const { folder, services, replace, contents } = await changedSince(t)
+    const [one, two] = services as [ServiceData, ServiceData]
+    const [root, elsewhere] = [one.root as string, join(folder, 'elsewhere')]
+    mkdirSync(elsewhere)
+    writeFileSync(join(elsewhere, 'a'), 'not theirs')
+    chownSync(root, 1234, 1235)
+    symlinkSync(join(elsewhere, 'a'), join(root, '.restore_in_progress'))
+    await assert.rejects(replace(), { code: 'ELOOP' })
+    const reachable: string[] = []
+    // What the service's user could do to make root write to files elsewhere and give them away.
+    const replaceFolders = () => {
+      for (const entry of readdirSync(root, { withFileTypes: true })) {
+        if (entry.isFile() && entry.name !== '.restore_in_progress') reachable.push(entry.name)
+        if (!entry.isDirectory() || entry.name === ASIDE) continue
+        const { uid, mode } = statSync(join(root, entry.name))
+        if (uid !== 0 || (mode & 0o077) !== 0) reachable.push(entry.name)
+        renameSync(join(root, entry.name), join(root, `${entry.name}-moved`))
+        symlinkSync(elsewhere, join(root, entry.name))
+      }
     }
-  }
-  const files: ServiceData['files'] = async (mode, place) => {
-    const stored = await openFiles({ root }, mode, place)
-    assert.ok(stored)
-    const put: typeof stored.put = async (...file) => {
-      await stored.put(...file)
-      replaceFolders()
+    const files: ServiceData['files'] = async (mode, place) => {
+      const stored = await openFiles({ root }, mode, place)
+      assert.ok(stored)
+      const put: typeof stored.put = async (...file) => {
+        await stored.put(...file)
+        replaceFolders()
+      }
+      return { ...stored, put }
     }
-    return { ...stored, put }
-  }
 
-  await replace([{ ...one, files }, two])
+    await replace([{ ...one, files }, two])
 
-  assert.deepEqual(reachable, [])
-  assert.deepEqual(contents('one'), ['a then', 'b then'])
-  assert.equal(statSync(join(root, 'a')).uid, 1234)
-  assert.deepEqual(readdirSync(elsewhere), ['a'])
-  assert.equal(statSync(join(elsewhere, 'a')).uid, 0)
-  assert.equal(readFileSync(join(elsewhere, 'a'), 'utf8'), 'not theirs')
-})
+    assert.deepEqual(reachable, [])
+    assert.deepEqual(contents('one'), ['a then', 'b then'])
+    assert.equal(statSync(join(root, 'a')).uid, 1234)
+    assert.deepEqual(readdirSync(elsewhere), ['a'])
+    assert.equal(statSync(join(elsewhere, 'a')).uid, 0)
+    assert.equal(readFileSync(join(elsewhere, 'a'), 'utf8'), 'not theirs')
+  },
+)
 
 const NOTES: Migration = {
   name: 'test-0001-notes',

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import {
+  accessSync,
   chmodSync,
   chownSync,
   closeSync,
+  constants,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -14,6 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { asRoot } from '../../testing/processes/as-root.ts'
 import { armFailPoint } from '../runtime/fail-point.ts'
 import { createTemporaryFile, publishFile, removeFile } from './disk.ts'
 
@@ -37,22 +40,25 @@ test('a temporary file is accessible to its owner only', async (t) => {
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })
 
-test('a temporary file of root, and a folder made for it, belong to the owner of the folder', {
-  skip: process.getuid?.() !== 0 && 'needs root',
-}, async (t) => {
-  const folder = temporaryFolder(t)
-  chownSync(folder, 1234, 1235)
+test(
+  'a temporary file of root, and a folder made for it, belong to the owner of the folder',
+  asRoot,
+  async (t) => {
+    const folder = temporaryFolder(t)
+    chownSync(folder, 1234, 1235)
 
-  closeSync(await createTemporaryFile(join(folder, 'incoming', 'tmp')))
+    closeSync(await createTemporaryFile(join(folder, 'incoming', 'tmp')))
 
-  for (const path of ['incoming', 'incoming/tmp']) {
-    const { uid, gid } = statSync(join(folder, path))
-    assert.deepEqual([uid, gid], [1234, 1235], path)
-  }
-})
+    for (const path of ['incoming', 'incoming/tmp']) {
+      const { uid, gid } = statSync(join(folder, path))
+      assert.deepEqual([uid, gid], [1234, 1235], path)
+    }
+  },
+)
 
 test('where root may not give files away, as in some containers, they are created all the same', {
-  skip: !canDropCapability() && 'needs root and setpriv',
+  ...asRoot,
+  skip: asRoot.skip || (!canDropCapability() && 'needs setpriv'),
 }, (t) => {
   const folder = temporaryFolder(t)
   chownSync(folder, 1234, 1235)
@@ -69,9 +75,10 @@ test('where root may not give files away, as in some containers, they are create
 })
 
 // On Linux /dev/shm is a separate file system in memory, and /var/tmp is on a disk.
-test('publishing moves a file to another disk too', {
-  skip: process.platform !== 'linux',
-}, async (t) => {
+const noOtherDisk =
+  !['/var/tmp', '/dev/shm'].every(isWritable) && '/var/tmp and /dev/shm cannot both be written here'
+
+test('publishing moves a file to another disk too', { skip: noOtherDisk }, async (t) => {
   const [here, there] = [temporaryFolder(t, '/var/tmp'), temporaryFolder(t, '/dev/shm')]
   assert.notEqual(statSync(here).dev, statSync(there).dev)
   writeFileSync(join(here, 'tmp'), 'x')
@@ -136,3 +143,12 @@ test('many files can be published at once', async (t) => {
 
   assert.deepEqual(readdirSync(folder).sort(), names.sort())
 })
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
