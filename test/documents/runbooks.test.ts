@@ -15,10 +15,7 @@ const ALERTS = read(`${OBSERVE}/rules.yml`)
 
 describe('the runbook', () => {
   test('has a page for each alert, and for nothing else', () => {
-    assert.deepEqual(
-      PAGES,
-      ALERTS.map(({ name }) => `${name}.md`).sort(),
-    )
+    assert.deepEqual(PAGES, ALERTS.map(({ name }) => `${name}.md`).sort())
   })
 
   for (const { name, rule } of ALERTS)

@@ -179,6 +179,7 @@ describe('settings', () => {
       portSetting: 'X_PORT',
       publicUrl: 'http://localhost:8081',
       dataFolder: '/d',
+      production: false,
       logLevel: 'info',
       trustedProxies: [],
       corsOrigins: [],
