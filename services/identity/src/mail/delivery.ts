@@ -23,6 +23,7 @@ import type { IdentityTables } from '../database/tables.ts'
 import { type Details, LAST_MAIL, type MailKind } from './messages.ts'
 import { type Outbox, type Reader, renderStored, sealDetails } from './outbox.ts'
 import { recipientFor } from './recipient.ts'
+import { type ServerState, watchServer } from './server-state.ts'
 import { type Delivered, openTransport, type Transport } from './transport.ts'
 
 /**
@@ -62,6 +63,7 @@ export function startDelivery(
   const { smtp } = outbox.settings
   const transport = smtp && openTransport(outbox.settings, smtp, publicUrl)
   const log = server.log as Logger
+  const state = watchServer(transport, { log, metrics: server.metrics })
   measure(server, outbox)
   let stopping = false
   let working: Promise<void> | undefined
@@ -76,7 +78,7 @@ export function startDelivery(
   const start = () => {
     if (working) return
     woken = false
-    working = sendAllDue(outbox, { prepare, transport }, () => stopping)
+    working = sendAllDue(outbox, { prepare, transport, state }, () => stopping)
       .catch((error) => {
         log.error({ err: error }, 'mail delivery failed')
         return true
@@ -92,30 +94,13 @@ export function startDelivery(
       woken = true
       workIn(SOON_MS)
     },
-    health: healthOf(transport),
+    health: state.health,
     async stop() {
       stopping = true
       clearTimeout(timer)
       await working
       transport?.close()
     },
-  }
-}
-
-const CHECK_MS = 60_000
-
-/** Whether the mail server accepts our login. Checks at most once a minute, however often it is called. */
-function healthOf(transport: Transport | undefined): () => Promise<Health> {
-  let last: { at: number; health: Promise<Health> } | undefined
-  const check = async (): Promise<Health> => {
-    if (!transport) return { status: 'DOWN', reason: 'No mail server is set.' }
-    const refused = () => ({ status: 'DOWN', reason: 'The mail server refuses us.' }) as const
-    return transport.check().then(() => ({ status: 'UP' }), refused)
-  }
-  return () => {
-    const now = performance.now()
-    if (!last || now - last.at >= CHECK_MS) last = { at: now, health: check() }
-    return last.health
   }
 }
 
@@ -142,11 +127,11 @@ function claimDue({ db, clock }: Outbox): Promise<Mail[]> {
   })
 }
 
-type Handlers = { prepare: Prepare; transport: Transport | undefined }
+type Handlers = { prepare: Prepare; transport: Transport | undefined; state: ServerState }
 
 async function deliver(
   outbox: Outbox,
-  { prepare, transport }: Handlers,
+  { prepare, transport, state }: Handlers,
   claimed: Mail,
 ): Promise<void> {
   const expired = claimed.expiresAt <= outbox.clock().toISOString()
@@ -169,6 +154,7 @@ async function deliver(
     })
   const { subject, text, html } = rendered
   const delivered = await transport.send({ id: mail.id, to, subject, text, html })
+  state.note(delivered)
   await finish(outbox, mail, outcomeOf(outbox, mail, delivered))
 }
 

@@ -3,7 +3,12 @@ import type { MailSettings, SmtpSettings } from './settings.ts'
 
 export type OutgoingMail = { id: string; to: string; subject: string; text: string; html: string }
 
-export type Delivered = { ok: true; reply: string } | { ok: false; retry: boolean; reply: string }
+/** What was refused or failed: this mail, our address as its sender, or the connection and sign-in. */
+type Concern = 'mail' | 'sender' | 'connection'
+
+export type Delivered =
+  | { ok: true; reply: string }
+  | { ok: false; retry: boolean; reply: string; concerns: Concern }
 
 export type Transport = {
   send(mail: OutgoingMail): Promise<Delivered>
@@ -56,8 +61,9 @@ export function openTransport(
         return { ok: true, reply: shorten(String(sent.response)) }
       } catch (error) {
         const { responseCode = 0, command = '', message } = error as Refusal
-        const isFinal = responseCode >= 500 && ABOUT_THE_MAIL.includes(command)
-        return { ok: false, retry: !isFinal, reply: shorten(message) }
+        const concerns = concernOf({ responseCode, command, message })
+        const isFinal = responseCode >= 500 && concerns === 'mail'
+        return { ok: false, retry: !isFinal, reply: shorten(message), concerns }
       }
     },
     async check() {
@@ -70,6 +76,12 @@ export function openTransport(
       )
     },
   }
+}
+
+/** A server that says nothing after a command has failed, whatever the command. */
+function concernOf({ responseCode = 0, command = '' }: Refusal): Concern {
+  if (responseCode > 0 && ABOUT_THE_MAIL.includes(command)) return 'mail'
+  return command === 'MAIL FROM' ? 'sender' : 'connection'
 }
 
 async function createTransporter(smtp: SmtpSettings, name: string): Promise<Transporter> {
