@@ -23,6 +23,7 @@ import { payments as postgresPayments } from './postgres/payments.ts'
 import { sessions } from './postgres/sessions.ts'
 import { withLines } from './report/performance-page.ts'
 import { type Line, lineOf, tableOf } from './report/table.ts'
+import { downloads } from './storage/full/downloads.ts'
 import { lists as fullLists } from './storage/full/lists.ts'
 import { local } from './storage/full/local.ts'
 import { memory as fullMemory } from './storage/full/memory.ts'
@@ -47,6 +48,7 @@ const PARTS: Record<string, Part> = {
   'storage-full/local': local,
   'storage-full/object': object,
   'storage-full/small': fullSmall,
+  'storage-full/downloads': downloads,
   'storage-full/lists': fullLists,
   'storage-full/thumbnails': thumbnails,
   'storage-full/memory': fullMemory,

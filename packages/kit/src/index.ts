@@ -26,10 +26,19 @@ export {
 } from './database/rows.ts'
 export { afterCommit, inTransaction, lastly } from './database/transaction.ts'
 export { probeFolder, removeFile, syncFolder } from './files/disk.ts'
-export { entityTag, type OpenFile, openRegularFile, readRange } from './files/open-file.ts'
+export {
+  entityTag,
+  isSmall,
+  type OpenFile,
+  openRegularFile,
+  readRange,
+  readSmallFile,
+  readSmallRange,
+} from './files/open-file.ts'
 export { DOWNLOAD_PROBLEMS, UPLOAD_PROBLEMS, uploadTooLarge } from './files/problems.ts'
 export {
   contentDisposition,
+  type FileBody,
   fileReplies,
   type Representation,
   sendFile,

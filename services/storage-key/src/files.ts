@@ -8,6 +8,7 @@ import {
   failPoint,
   fileTypes,
   isDiskFull,
+  isSmall,
   type Logger,
   makeDataFolder,
   type OpenFile,
@@ -16,6 +17,7 @@ import {
   RESTORE_MARK,
   type Representation,
   readRange,
+  readSmallRange,
   removeFile,
   requireFileType,
   StartError,
@@ -92,7 +94,8 @@ export async function representFile(store: FileStore, name: string): Promise<Rep
     lastModified: file.stats.mtime,
     mediaType: mediaTypeOf(name),
     disposition: contentDisposition('attachment', name),
-    open: (start, end) => readRange(file, start, end),
+    open: (start, end) =>
+      isSmall(start, end) ? readSmallRange(file, start, end) : readRange(file, start, end),
     close: () => file.handle.close(),
   }
 }

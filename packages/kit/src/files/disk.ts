@@ -14,8 +14,8 @@ import { coalesce } from '../runtime/coalesce.ts'
 import { giveFileToOwner, giveFolderToOwner } from '../runtime/data-folder.ts'
 import { failPoint } from '../runtime/fail-point.ts'
 
-const openDescriptor = promisify(open)
-const readDescriptor = promisify(read)
+export const openDescriptor = promisify(open)
+export const readDescriptor = promisify(read)
 const writeDescriptor = promisify(writev)
 export const syncDescriptor = promisify(fsync)
 export const closeDescriptor = promisify(close)

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { entityTag, openRegularFile, readRange } from './open-file.ts'
+import { openFiles } from '../../testing/open-files.ts'
+import { entityTag, openRegularFile, readRange, readSmallFile } from './open-file.ts'
 
 function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-open-'))
@@ -50,8 +51,26 @@ test('links, folders, FIFOs, sockets, devices and absent names are not files', a
   t.after(() => socket.close())
 
   for (const name of ['folder', 'link', 'dangling', 'fifo', 'socket', 'absent', 'file/x'])
-    assert.equal(await openRegularFile(join(folder, name)), undefined, name)
-  assert.equal(await openRegularFile('/dev/null'), undefined)
+    for (const open of [openRegularFile, readSmallFile])
+      assert.equal(await open(join(folder, name)), undefined, name)
+  for (const open of [openRegularFile, readSmallFile])
+    assert.equal(await open('/dev/null'), undefined)
+})
+
+test('a small range is read at once, a large one is not, and no descriptor stays open', async (t) => {
+  const path = join(temporaryFolder(t), 'x')
+  writeFileSync(path, Buffer.alloc(100_000, '0123456789'))
+
+  const small = [
+    await readSmallFile(path, { start: 99_998, end: 99_999 }),
+    await readSmallFile(path, { start: 99_998, end: 100_005 }),
+  ]
+  const large = [await readSmallFile(path), await readSmallFile(path, { start: 0, end: 65_536 })]
+
+  assert.deepEqual(small.map(String), ['89', '89'])
+  assert.deepEqual(large, ['large', 'large'])
+  assert.equal((await readSmallFile(path, { start: 0, end: 65_535 }))?.length, 65_536)
+  assert.ok(!openFiles().includes(path))
 })
 
 test('a path that cannot be opened is an error, not an absent file', async () => {

@@ -1,10 +1,12 @@
-import { type BigIntStats, constants } from 'node:fs'
+import { type BigIntStats, closeSync, constants, fstatSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import type { OutgoingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { http } from '../runtime/networks.ts'
+import { openDescriptor, readDescriptor } from './disk.ts'
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants
+const READ_SAFELY = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
 
 /** Error codes for a path that is absent, a link, a socket, or below something other than a folder. */
 const NOT_A_FILE = new Set(['ENOENT', 'ELOOP', 'ENXIO', 'ENOTDIR', 'ENODEV'])
@@ -17,10 +19,11 @@ export type OpenFile = { handle: FileHandle; stats: BigIntStats }
  * The check and the reading share one descriptor, so swapping the name in between has no effect.
  */
 export async function openRegularFile(path: string): Promise<OpenFile | undefined> {
-  const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY).catch(absent)
+  const handle = await open(path, READ_SAFELY).catch(absent)
   if (!handle) return undefined
   try {
-    const stats = await handle.stat({ bigint: true })
+    // The inode is in memory since the file was opened, so this does not wait for the disk.
+    const stats = fstatSync(handle.fd, { bigint: true })
     if (stats.isFile()) return { handle, stats }
   } catch (error) {
     await handle.close()
@@ -43,6 +46,57 @@ export function entityTag({ ino, size, mtimeNs }: BigIntStats): string {
 export function readRange({ handle }: OpenFile, start: number, end: number): RangeStream {
   return new RangeStream(handle, start, end)
 }
+
+/** Up to this many bytes are read at once, which needs fewer trips to the thread pool than a stream. */
+const SMALL_BYTES = 64 * 1024
+
+export function isSmall(start: number, end: number): boolean {
+  return end - start < SMALL_BYTES
+}
+
+/** As `readRange`, for a small range. */
+export async function readSmallRange(
+  { handle }: OpenFile,
+  start: number,
+  end: number,
+): Promise<Buffer> {
+  try {
+    const bytes = await readUpTo(handle.fd, start, end)
+    if (bytes.length <= end - start) throw new Error(SHORTENED)
+    return bytes
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * The bytes of a regular file from `start` to `end`, both included, or of all of it; `large` if they are too many
+ * to be read at once. Fewer if the file ends first. Opens the file as `openRegularFile` does.
+ */
+export async function readSmallFile(
+  path: string,
+  range?: { start: number; end: number },
+): Promise<Buffer | 'large' | undefined> {
+  const descriptor = await openDescriptor(path, READ_SAFELY).catch(absent)
+  if (descriptor === undefined) return undefined
+  try {
+    const stats = fstatSync(descriptor)
+    if (!stats.isFile()) return undefined
+    const { start, end } = range ?? { start: 0, end: stats.size - 1 }
+    return isSmall(start, end) ? await readUpTo(descriptor, start, end) : 'large'
+  } finally {
+    // Nothing was written, so closing does not wait for the disk either.
+    closeSync(descriptor)
+  }
+}
+
+async function readUpTo(descriptor: number, start: number, end: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(end - start + 1)
+  const { bytesRead } = await readDescriptor(descriptor, bytes, 0, bytes.length, start)
+  return bytes.subarray(0, bytesRead)
+}
+
+const SHORTENED = 'The file became shorter while it was read.'
 
 const CHUNK_BYTES = 256 * 1024
 
@@ -113,7 +167,7 @@ export class RangeStream extends Readable {
     const { bytesRead } = await this.#handle.read(buffer, 0, length, this.#position)
     this.#position += bytesRead
     // The length has been announced: a file that has shrunk since must not look complete.
-    if (bytesRead === 0) throw new Error('The file became shorter while it was read.')
+    if (bytesRead === 0) throw new Error(SHORTENED)
     return buffer.subarray(0, bytesRead)
   }
 

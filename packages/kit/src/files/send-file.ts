@@ -6,6 +6,8 @@ import { bareReply } from '../http/routes/operations.ts'
 import { Problem } from '../problems.ts'
 import { preconditionFailed, rangeUnsatisfiable } from './problems.ts'
 
+export type FileBody = Readable | Buffer
+
 /** A stored file as HTTP sees it, wherever its bytes are stored. */
 export type Representation = {
   sizeBytes: number
@@ -18,8 +20,8 @@ export type Representation = {
   headers?: Record<string, string>
   /** Lower-case hex; sent as `Repr-Digest` (RFC 9530). */
   sha256?: string
-  /** Opens the bytes from `start` to `end`, both included. Never called for an empty range. */
-  open(start: number, end: number): Promise<Readable> | Readable
+  /** Opens the bytes from `start` to `end`, both included, or reads a few of them. Never called for an empty range. */
+  open(start: number, end: number): Promise<FileBody> | FileBody
   /** Called instead of `open` when the answer has no body. */
   close?(): Promise<void>
 }

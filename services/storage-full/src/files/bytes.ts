@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import {
   contentDisposition,
   FILE_TYPES,
+  type FileBody,
   type Representation,
   Spool,
   type SpoolOptions,
@@ -32,7 +33,7 @@ export function representationOf(
     mediaType: contentType.startsWith('text/') ? `${contentType}; charset=utf-8` : contentType,
     disposition: contentDisposition(shown, originalFilename),
     sha256: file.checksumSha256,
-    open: (start, end) => openBytes(storage, file, { start, end }),
+    open: (start, end) => readBytes(storage, file, { start, end }),
   }
 }
 
@@ -40,18 +41,31 @@ export function representationOf(
  * Opens the bytes at the location in the row. A move may have taken the object elsewhere since the row
  * was read; then the row is read again for the new location.
  */
-export async function openBytes(
+export function openBytes(storage: Storage, file: StoredFile): Promise<Readable> {
+  return whereStored(storage, file, (found) =>
+    storage.providers.at(found.location).open(objectKey(found)),
+  )
+}
+
+/** As `openBytes`, for a reply: a small file comes at once. */
+function readBytes(storage: Storage, file: StoredFile, range: ByteRange): Promise<FileBody> {
+  return whereStored(storage, file, (found) =>
+    storage.providers.at(found.location).read(objectKey(found), range),
+  )
+}
+
+async function whereStored<T>(
   storage: Storage,
   file: StoredFile,
-  range?: ByteRange,
-): Promise<Readable> {
-  const bytes = await storage.providers.at(file.location).open(objectKey(file), range)
+  open: (file: StoredFile) => Promise<T | undefined>,
+): Promise<T> {
+  const bytes = await open(file)
   if (bytes) return bytes
   const current = await findFile(storage.db, file.id)
   if (current?.state !== 'stored') throw fileNotFound()
   if (current.objectName === file.objectName)
     throw storedBytesMissing({ cause: new Error(`No object for file ${file.id}`) })
-  return openBytes(storage, current, range)
+  return whereStored(storage, current, open)
 }
 
 /** Copies bytes into a temporary file, as for an upload. */

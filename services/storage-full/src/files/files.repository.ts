@@ -1,20 +1,24 @@
-import { fromRow, inTransaction } from '@plinth/kit'
+import { fromRow, inTransaction, prepared } from '@plinth/kit'
 import type { NotNull, Updateable } from 'kysely'
 import type { FileState, StorageDb, StorageTables, ThumbnailState } from '../database/tables.ts'
 import type { ObjectAddress, StoredFile } from './storage.ts'
 import { subtractUsage } from './usage/usage.repository.ts'
 
+const fileById = prepared((db: StorageDb, { id }: { id: number }) =>
+  selectFiles(db).where('files.id', '=', id),
+)
+
 export async function findFile(db: StorageDb, id: number): Promise<StoredFile | undefined> {
-  const row = await selectFiles(db).where('files.id', '=', id).executeTakeFirst()
+  const [row] = await fileById(db, { id })
   return row && fileOf(row)
 }
 
+const enabledById = prepared((db: StorageDb, { id }: { id: number }) =>
+  db.selectFrom('users').select('enabled').where('id', '=', id),
+)
+
 export async function isEnabledUser(db: StorageDb, id: number): Promise<boolean> {
-  const user = await db
-    .selectFrom('users')
-    .select('enabled')
-    .where('id', '=', id)
-    .executeTakeFirst()
+  const [user] = await enabledById(db, { id })
   return user?.enabled === 1
 }
 

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import { Readable } from 'node:stream'
+import { hash } from 'node:crypto'
 import {
   contentDisposition,
   fileReplies,
@@ -51,7 +50,7 @@ export function thumbnailRoutes(
 
 function pictureOf(file: StoredFile, thumbnail: Buffer | undefined): Representation {
   const picture = thumbnail ?? Buffer.from(fallbackPicture(file.extension))
-  const sha256 = createHash('sha256').update(picture).digest('hex')
+  const sha256 = hash('sha256', picture)
   const name = thumbnail ? 'thumbnail.jpg' : 'thumbnail.svg'
   return {
     sizeBytes: picture.length,
@@ -60,6 +59,6 @@ function pictureOf(file: StoredFile, thumbnail: Buffer | undefined): Representat
     mediaType: thumbnail ? 'image/jpeg' : 'image/svg+xml',
     disposition: contentDisposition('inline', name),
     sha256,
-    open: (start, end) => Readable.from([picture.subarray(start, end + 1)]),
+    open: (start, end) => picture.subarray(start, end + 1),
   }
 }

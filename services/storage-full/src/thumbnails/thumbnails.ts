@@ -99,8 +99,9 @@ async function jpegOf(path: string, contentType: string): Promise<Drawn> {
 }
 
 async function readKept(storage: Storage, file: StoredFile): Promise<Buffer | undefined> {
-  const bytes = await storage.providers.at(file.location).open(thumbnailKey(file))
-  return bytes && buffer(bytes).catch((error) => Promise.reject(asStorageFault(error)))
+  const bytes = await storage.providers.at(file.location).read(thumbnailKey(file))
+  if (bytes === undefined || Buffer.isBuffer(bytes)) return bytes
+  return buffer(bytes).catch((error) => Promise.reject(asStorageFault(error)))
 }
 
 /** The caller gets the thumbnail even when the store does not accept it. */

@@ -1,4 +1,4 @@
-import { forUpdate } from '@plinth/kit'
+import { forUpdate, prepared } from '@plinth/kit'
 import type { StorageDb } from '../../database/tables.ts'
 
 type NewLink = { fileId: number; tokenHash: string; createdAt: Date; expiresAt: Date }
@@ -25,30 +25,38 @@ export async function insertLink(db: StorageDb, link: NewLink): Promise<number |
   return inserted?.id
 }
 
+type Opening = { tokenHash: string; at: string }
+
+const unexpired = prepared((db: StorageDb, { tokenHash, at }: Opening) =>
+  db
+    .selectFrom('temporary_links')
+    .select('file_id')
+    .where('token_hash', '=', tokenHash)
+    .where('expires_at', '>', at),
+)
+
 /** The file of an unexpired link. */
 export async function findLinkedFileId(
   db: StorageDb,
   tokenHash: string,
   now: Date,
 ): Promise<number | undefined> {
-  const row = await db
-    .selectFrom('temporary_links')
-    .select('file_id')
-    .where('token_hash', '=', tokenHash)
-    .where('expires_at', '>', now.toISOString())
-    .executeTakeFirst()
+  const [row] = await unexpired(db, { tokenHash, at: now.toISOString() })
   return row?.file_id
 }
 
+const countOpened = prepared((db: StorageDb, { tokenHash, at }: Opening) =>
+  db
+    .updateTable('temporary_links')
+    .set((row) => ({ opened_count: row('opened_count', '+', 1), last_opened_at: at }))
+    .where('token_hash', '=', tokenHash)
+    .returning(['id as linkId', 'file_id as fileId', 'expires_at as expiresAt']),
+)
+
 /** Counts a use; returns undefined when the link has just been revoked. */
 export async function updateOpened(db: StorageDb, tokenHash: string, now: Date) {
-  const last_opened_at = now.toISOString()
-  return db
-    .updateTable('temporary_links')
-    .set((row) => ({ opened_count: row('opened_count', '+', 1), last_opened_at }))
-    .where('token_hash', '=', tokenHash)
-    .returning(['id as linkId', 'file_id as fileId', 'expires_at as expiresAt'])
-    .executeTakeFirst()
+  const [opened] = await countOpened(db, { tokenHash, at: now.toISOString() })
+  return opened
 }
 
 /** The unexpired links of a file, newest first. */

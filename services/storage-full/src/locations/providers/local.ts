@@ -4,9 +4,11 @@ import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import {
   isDiskFull,
+  isSmall,
   openRegularFile,
   probeFolder,
   readRange,
+  readSmallFile,
   storageFull,
   syncFolder,
 } from '@plinth/kit'
@@ -39,6 +41,7 @@ export function createLocalProvider(options: LocalFolder): StorageProvider {
     prepare: () => orUnavailable(makeFolders(root, join(path, prefix))),
     put: (key, { content }) => orUnavailable(content.publish(pathOf(key))),
     open: (key, range) => orUnavailable(openFile(pathOf(key), range)),
+    read: (key, range) => orUnavailable(readFile(pathOf(key), range)),
     sizeOf: (key) => orUnavailable(unlessAbsent(pathOf(key), fileSize)),
     // A disk with errors is remounted read-only: its files can be read, but not removed.
     requireRemovable: (key) => orUnavailable(changeable(dirname(pathOf(key)))),
@@ -63,9 +66,21 @@ async function openFile(path: string, range?: ByteRange): Promise<Readable | und
   const { start, end } = range ?? { start: 0, end: last }
   if (end > last) {
     await file.handle.close()
-    throw storageUnavailable({ cause: new Error('The stored file is shorter than its record') })
+    throw shortened()
   }
   return readRange(file, start, end)
+}
+
+async function readFile(path: string, range?: ByteRange): Promise<Readable | Buffer | undefined> {
+  if (range && !isSmall(range.start, range.end)) return openFile(path, range)
+  const bytes = await readSmallFile(path, range)
+  if (bytes === 'large') return openFile(path, range)
+  if (range && bytes && bytes.length <= range.end - range.start) throw shortened()
+  return bytes ?? requireFolderOf(path)
+}
+
+function shortened() {
+  return storageUnavailable({ cause: new Error('The stored file is shorter than its record') })
 }
 
 async function fileSize(path: string): Promise<number> {

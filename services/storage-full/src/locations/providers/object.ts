@@ -51,6 +51,7 @@ export function createObjectProvider(
     put: async (Key, source) => putObject(await store(), { Bucket, Key }, source, answerMs),
     open: async (Key, range) =>
       orAbsent(openObject(await store(), { Bucket, Key, answerMs, range })),
+    read: (Key, range) => provider.open(Key, range),
     async sizeOf(Key) {
       const { sdk, s3, ask } = await store()
       const sizeInTime = ask(async (options) => {
