@@ -20,9 +20,16 @@ const GLOBAL: Record<string, Option> = {
 export async function runPlinth(args: string[]): Promise<void> {
   const answer = await answerOf(args, process.env)
   if (answer === undefined) return
-  if (answer.stdout !== undefined) console.log(answer.stdout)
-  if (answer.stderr !== undefined) console.error(answer.stderr)
+  if (answer.stdout !== undefined) console.log(await shownOn(process.stdout, answer.stdout))
+  if (answer.stderr !== undefined) console.error(await shownOn(process.stderr, answer.stderr))
   process.exit(answer.code)
+}
+
+/** A pipe gets the text as it is, for programs. */
+async function shownOn(output: NodeJS.WriteStream, text: string): Promise<string> {
+  if (!output.isTTY) return text
+  const { forTerminal } = await import('./terminal.ts')
+  return forTerminal(text, { colour: output.hasColors() && !process.env.NO_COLOR })
 }
 
 type Answer = { code: number; stdout?: string; stderr?: string | undefined }

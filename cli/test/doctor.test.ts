@@ -49,14 +49,14 @@ const FAULTS: Record<string, Fault> = {
     env: { STORAGE_FULL_MAX_FILE_SIZE: 'huge' },
     check: 'settings',
     status: 'fail',
-    seen: /^STORAGE_FULL_MAX_FILE_SIZE \(set\)$/,
+    seen: /^STORAGE_FULL_MAX_FILE_SIZE "huge"$/,
     fix: /^STORAGE_FULL_MAX_FILE_SIZE=10MB in \.env/,
   },
   'an invalid value for the management listener': {
     env: { SUITE_MANAGEMENT_PORT: 'x' },
     check: 'settings',
     status: 'fail',
-    seen: /^SUITE_MANAGEMENT_PORT \(set\)$/,
+    seen: /^SUITE_MANAGEMENT_PORT "x"$/,
     fix: /^SUITE_MANAGEMENT_PORT=9464 in \.env/,
   },
   'production without secrets': {

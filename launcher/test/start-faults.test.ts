@@ -157,6 +157,19 @@ function damageTable(file: string, table: string): void {
   closeSync(handle)
 }
 
+test('a misspelt setting is reported at the start, with the name that is meant', async (t) => {
+  const { env, folder } = await testEnv(t, { IDENTITY_PROT: '8081', IDENTITY_PORT: 'nonsense' })
+
+  const { exitCode, errors } = await failureOf(launch(t, { env, folder, args: ['identity'] }))
+
+  assert.equal(exitCode, 78)
+  assert.match(
+    errors,
+    /^! IDENTITY_PROT is set, but no service reads it\. Did you mean IDENTITY_PORT\?$/m,
+  )
+  assert.match(errors, /IDENTITY_PORT {2}"nonsense"/)
+})
+
 describe('--help', () => {
   for (const args of [['--help'], ['-h'], ['identity', '--help']])
     test(`npm start -- ${args.join(' ')} lists the services and starts none`, async (t) => {

@@ -134,7 +134,7 @@ describe('faults are reported together', () => {
     assert.equal(exitCode, 78)
     assert.match(errors, /4 settings need attention/)
     for (const name of [...Object.keys(OF_THE_PROCESS), 'IDENTITY_PORT'])
-      assert.match(errors, new RegExp(`^  ${name}  \\(set\\)$`, 'm'))
+      assert.match(errors, new RegExp(`^  ${name}  (\\(set\\)|".+")$`, 'm'))
   })
 
   test('an invalid setting of the suite does not add one of a sandbox that would not run', async (t) => {

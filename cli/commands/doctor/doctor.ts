@@ -85,7 +85,7 @@ function textOf(findings: Finding[]): string {
 /** Lists the names of the settings that are set, never a value. */
 async function supportText({ env }: Given, findings: Finding[]): Promise<string> {
   const { version } = await import('../setup/version.ts')
-  const { knownSettings } = await import('./settings.ts')
+  const { knownSettings } = await import('./known-settings.ts')
   const known = await knownSettings()
   const set = Object.keys(env).filter((name) => known.has(name.replace(/_FILE$/, '')))
   const about = await version.run({ env } as Given)

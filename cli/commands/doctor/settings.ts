@@ -1,17 +1,7 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { statSync } from 'node:fs'
 import { type Env, SettingsError, StartError, withoutSavingKeys } from '@plinth/kit'
-import {
-  loadBackups,
-  loadManagement,
-  loadConfig as loadSuite,
-  loadWorkerCount,
-} from '../../../launcher/config.ts'
-import { services } from '../../../launcher/services.ts'
 import { prepareStack } from '../../../launcher/stack/prepare.ts'
 import { counted } from '../../command.ts'
-import { nearest } from '../../suggestion.ts'
 import {
   type Check,
   configOf,
@@ -23,8 +13,7 @@ import {
   secretMode,
   skip,
 } from './finding.ts'
-
-const OURS = /^(IDENTITY|STORAGE_FULL|STORAGE_KEY|PAYMENTS|PROVIDER|SANDBOX|SUITE|BACKUP)_/
+import { knownSettings, misspeltSettings } from './known-settings.ts'
 
 type Place = Pick<Installation, 'settingsFile' | 'dataFolder' | 'hasData'>
 
@@ -110,70 +99,16 @@ const health: Check = async ({ running }) => {
   }))
 }
 
-/** Services silently ignore a misspelt name and use the default. */
-const names: Check = async ({ env }) => {
-  const known = await knownSettings()
-  const unknown = Object.keys(env).filter(
-    (name) => OURS.test(name) && !known.has(name) && !known.has(name.replace(/_FILE$/, '')),
-  )
-  return unknown.map((name) => {
-    const meant = nearest(
-      name.toLowerCase(),
-      [...known].map((each) => each.toLowerCase()),
-    )
-    return {
-      check: 'settings',
-      status: 'warn',
-      seen: `${name} is set, but no service reads it`,
-      expected: meant ? meant.toUpperCase() : 'a name from .env.example',
-      why: 'a misspelt setting has no effect',
-      fix: meant ? `rename it to ${meant.toUpperCase()}` : `remove ${name}`,
-    }
-  })
-}
-
-/** Records which settings the services read, once with nothing set and once with everything set. */
-export async function knownSettings(): Promise<Set<string>> {
-  const folder = mkdtempSync(join(tmpdir(), 'plinth-doctor-'))
-  const known = new Set(['NODE_ENV', 'SUITE_DATA'])
-  const readers = [
-    loadSuite,
-    loadManagement,
-    loadBackups,
-    loadWorkerCount,
-    ...services.map(({ prepare }) => prepare),
-  ]
-  try {
-    for (const value of [undefined, 'http://localhost:1'])
-      for (const read of readers)
-        await ignoringErrors(() => read(recordingEnv(known, folder, value)))
-    return known
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-/** Invalid values do not matter here, only the names that are read. */
-async function ignoringErrors(read: () => unknown): Promise<void> {
-  try {
-    await read()
-  } catch {}
-}
-
-function recordingEnv(names: Set<string>, folder: string, value: string | undefined): Env {
-  return new Proxy<Env>(
-    {},
-    {
-      get: (_, name) => {
-        if (name === 'SUITE_DATA') return folder
-        if (typeof name === 'symbol' || name.endsWith('_FILE') || name === 'NODE_ENV')
-          return undefined
-        names.add(name)
-        return value
-      },
-    },
-  )
-}
+/** Services ignore a misspelt name and use the default. */
+const names: Check = async ({ env }) =>
+  (await misspeltSettings(env)).map(({ name, meant }) => ({
+    check: 'settings',
+    status: 'warn',
+    seen: `${name} is set, but no service reads it`,
+    expected: meant ?? 'a name from .env.example',
+    why: 'a misspelt setting has no effect',
+    fix: meant ? `rename it to ${meant}` : `remove ${name}`,
+  }))
 
 /** The settings file, and the files with values of settings. */
 export async function secretFiles(env: Env, settingsFile: string): Promise<string[]> {

@@ -82,6 +82,27 @@ describe('settings', () => {
     })
   })
 
+  test('show a wrong number, flag, size or choice, but never a text or what a file holds', (t) => {
+    const file = join(folderFor(t), 'port')
+    writeFileSync(file, 'a secret by mistake')
+    const env = { PORT: '80 80', ON: 'maybe', SIZE: '5 apples', LEVEL: 'loud', URL: 'ftp://x:y@z' }
+    const read = () =>
+      readSettings({ ...env, OTHER_FILE: file }, (settings) => {
+        settings.integer('PORT', 1)
+        settings.flag('ON', true)
+        settings.size('SIZE', 1)
+        settings.choice('LEVEL', ['info'], 'info')
+        settings.url('URL', 'http://localhost')
+        settings.integer('OTHER', 1)
+      })
+
+    assert.throws(read, (error: SettingsError) => {
+      const found = error.faults.map((fault) => fault.found)
+      assert.deepEqual(found, ['"80 80"', '"maybe"', '"5 apples"', '"loud"', '(set)', '(set)'])
+      return true
+    })
+  })
+
   test('of the environment win over those of a file, in either form', (t) => {
     const file = join(folderFor(t), '.env')
     writeFileSync(file, 'A_FILE=/from/file\nB=from file\nC=from file\n')

@@ -45,6 +45,8 @@ const OUTSIDE_PRODUCTION = ['development', 'test', '']
 /** 32 random bytes are nearly all distinct; fewer distinct bytes than this suggest a word or a pattern. */
 const MIN_DISTINCT_BYTES = 16
 
+const LONGEST_SHOWN = 60
+
 const SIZE_UNITS: Record<string, number> = { '': 1, b: 1, kb: 2 ** 10, mb: 2 ** 20, gb: 2 ** 30 }
 
 export class Settings {
@@ -61,9 +63,16 @@ export class Settings {
       this.fault('NODE_ENV', 'Expected production, development, test or nothing.', 'production')
   }
 
-  /** Records a fault and continues, so that the others are found too. The value is never shown. */
+  /** Records a fault and continues, so that the others are found too. The value may be a secret and is not shown. */
   fault(name: string, expected: string, example: string): void {
     const found = this.raw(name) === undefined ? '(not set)' : '(set)'
+    this.#record({ name, found, expected, example })
+  }
+
+  /** Like `fault`, for a number, a flag, a size or a choice, none of which is a secret: the value is shown. */
+  #wrong(name: string, expected: string, example: string): void {
+    const value = this.#env[`${name}_FILE`] ? undefined : this.#env[name]
+    const found = value === undefined ? '(set)' : JSON.stringify(value.slice(0, LONGEST_SHOWN))
     this.#record({ name, found, expected, example })
   }
 
@@ -116,14 +125,14 @@ export class Settings {
     if (text === undefined) return fallback
     const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN
     if (value >= min && value <= max) return value
-    this.fault(name, `Expected a whole number from ${min} to ${max}.`, String(fallback))
+    this.#wrong(name, `Expected a whole number from ${min} to ${max}.`, String(fallback))
     return fallback
   }
 
   flag(name: string, fallback: boolean): boolean {
     const text = this.optional(name)?.toLowerCase()
     if (text === undefined) return fallback
-    if (!YES.has(text) && !NO.has(text)) this.fault(name, 'Expected true or false.', 'true')
+    if (!YES.has(text) && !NO.has(text)) this.#wrong(name, 'Expected true or false.', 'true')
     return YES.has(text)
   }
 
@@ -152,7 +161,7 @@ export class Settings {
     const match = /^(\d+)\s*([kmg]?b)?$/i.exec(text)
     const bytes = Number(match?.[1]) * (SIZE_UNITS[(match?.[2] ?? '').toLowerCase()] ?? Number.NaN)
     if (Number.isSafeInteger(bytes) && bytes >= min) return bytes
-    this.fault(name, 'Expected a size such as 10MB or 10485760.', '10MB')
+    this.#wrong(name, 'Expected a size such as 10MB or 10485760.', '10MB')
     return fallbackBytes
   }
 
@@ -160,7 +169,7 @@ export class Settings {
     const text = this.optional(name)
     const found = options.find((option) => option === text)
     if (text !== undefined && !found)
-      this.fault(name, `Expected one of ${options.join(', ')}.`, fallback)
+      this.#wrong(name, `Expected one of ${options.join(', ')}.`, fallback)
     return found ?? fallback
   }
 

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Env } from '@plinth/kit'
+import {
+  loadBackups,
+  loadManagement,
+  loadConfig as loadSuite,
+  loadWorkerCount,
+} from '../../../launcher/config.ts'
+import { prefixOf, services } from '../../../launcher/services.ts'
+import { nearest } from '../../suggestion.ts'
+
+type Misspelt = { name: string; meant: string | undefined }
+
+/** Settings with a prefix of ours that none of the services reads, and what may be meant. */
+export async function misspeltSettings(env: Env, entries = services): Promise<Misspelt[]> {
+  const prefixes = [...entries.map(prefixOf), 'SUITE_', 'BACKUP_']
+  if (entries.some(({ name }) => name === 'payments')) prefixes.push('PROVIDER_')
+  const given = Object.keys(env).filter((name) => prefixes.some((each) => name.startsWith(each)))
+  if (given.length === 0) return []
+  const known = await knownSettings(entries)
+  const isKnown = (name: string) => known.has(name) || known.has(name.replace(/_FILE$/, ''))
+  const lowerCase = [...known].map((name) => name.toLowerCase())
+  return given
+    .filter((name) => !isKnown(name))
+    .map((name) => ({ name, meant: nearest(name.toLowerCase(), lowerCase)?.toUpperCase() }))
+}
+
+/** Records which settings the services read, once with nothing set and once with everything set. */
+export async function knownSettings(entries = services): Promise<Set<string>> {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-doctor-'))
+  const known = new Set(['NODE_ENV', 'SUITE_DATA'])
+  const readers = [
+    loadSuite,
+    loadManagement,
+    loadBackups,
+    loadWorkerCount,
+    ...entries.map(({ prepare }) => prepare),
+  ]
+  try {
+    for (const value of [undefined, 'http://localhost:1'])
+      for (const read of readers)
+        await ignoringErrors(() => read(recordingEnv(known, folder, value)))
+    return known
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Invalid values do not matter here, only the names that are read. */
+async function ignoringErrors(read: () => unknown): Promise<void> {
+  try {
+    await read()
+  } catch {}
+}
+
+function recordingEnv(names: Set<string>, folder: string, value: string | undefined): Env {
+  return new Proxy<Env>(
+    {},
+    {
+      get: (_, name) => {
+        if (name === 'SUITE_DATA') return folder
+        if (typeof name === 'symbol' || name.endsWith('_FILE') || name === 'NODE_ENV')
+          return undefined
+        names.add(name)
+        return value
+      },
+    },
+  )
+}
