@@ -115,7 +115,8 @@ export async function createIdentity(
   const follow = followEvents(outbox, config.publicUrl)
   const keys = identityKeys(db, clock, config, follow)
   await addChosenKey(keys, config.introspectionKey, 'tokens:introspect')
-  const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
+  const clientTokens = () => oauth.tokens
+  const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins, clientTokens })
   const confirmation = holdRegistrations(outbox, config)
   const hooks = { onEvent: follow, gate: openGate(clock, config), ...entryHooks, confirmation }
   const { accounts, guard } = await mountAccounts(server, db, config.accounts, {
@@ -123,12 +124,8 @@ export async function createIdentity(
     recent: recentGuard(config),
     ...hooks,
   })
-  const factors = {
-    accounts,
-    db,
-    issuer: config.mail.appName,
-    removalHours: config.factorRemovalHours,
-  }
+  const { factorRemovalHours: removalHours } = config
+  const factors = { accounts, db, issuer: config.mail.appName, removalHours }
   const guards = { guard, recent: recentGuard(config)(accounts) }
   const { publicUrl, accounts: settings, deletionGraceDays: graceDays } = config
   mountRecovery(server, { accounts, db, outbox, keys, factors, publicUrl, graceDays }, guards)

@@ -330,6 +330,30 @@ for (const engine of engines) {
       assert.deepEqual(await introspect(token), NOT_ACTIVE)
     })
 
+    test('issues a token that opens the calls its scope names, and no others', async (t) => {
+      const { api, form, clock } = await start(t, engine)
+      const { id, secret } = await createKey(api, ['users:read', 'users:write', 'events:read'])
+      const asked = { ...GRANT, scope: 'users:read events:read' }
+      const { body } = await form('/oauth2/token', asked, basic(id, secret))
+      const token = body.access_token
+      const status = async (path: string) => (await api.get(path, { token })).status
+
+      assert.equal(await status('/api/users'), 200)
+      assert.equal(await status('/api/events'), 200)
+      const patched = await api.patch('/api/users/1', { enabled: true, reason: 'x' }, { token })
+      assert.deepEqual([patched.status, patched.body.code], [403, 'INSUFFICIENT_SCOPE'])
+      assert.equal(await status('/api/service-keys'), 401)
+      const again = await form('/oauth2/token', GRANT, { authorization: `Bearer ${token}` })
+      assert.equal(again.status, 401)
+      const forged = `${token.slice(0, -4)}AAAA`
+      assert.equal((await api.get('/api/users', { token: forged })).status, 401)
+      clock.advance(900)
+      assert.equal(await status('/api/users'), 401)
+      const { body: fresh } = await form('/oauth2/token', asked, basic(id, secret))
+      await api.delete(`/api/service-keys/${id}`, { token: await adminToken(api) })
+      assert.equal((await api.get('/api/users', { token: fresh.access_token })).status, 401)
+    })
+
     test('accepts the key in the form, and narrows the scope', async (t) => {
       const { api, form } = await start(t, engine)
       const { id, secret } = await createKey(api, ['users:read', 'users:write'])

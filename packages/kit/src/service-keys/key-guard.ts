@@ -1,9 +1,14 @@
 import { type Caller, type Guard, guarding, type Request } from '../http/framework.ts'
 import { type Access, eitherAccess } from '../http/routes/operations.ts'
-import { accessDenied, callerUnknown } from '../problems.ts'
+import { accessDenied, accessTokenRejected, callerUnknown } from '../problems.ts'
 import { clientNetwork } from '../runtime/client-networks.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { networkMatcher } from '../runtime/networks.ts'
+import {
+  type ClientTokenClaims,
+  type ClientTokens,
+  looksLikeClientToken,
+} from '../tokens/client-token.ts'
 import { hashOpaqueToken } from '../tokens/opaque-token.ts'
 import { isKeyText, looksLikeKey } from './key-text.ts'
 import {
@@ -14,6 +19,7 @@ import {
   tooManyKeyFailures,
 } from './problems.ts'
 import {
+  findServiceKey,
   findServiceKeyByHash,
   type ServiceKey,
   updateServiceKeyUsed,
@@ -25,6 +31,8 @@ const WINDOW_SECONDS = 60
 const MAX_COUNTS = 10_000
 const RECORD_USE_EVERY_MS = 60_000
 const SCHEME = /^bearer +/i
+const NOT_OURS =
+  'This token is for programs that call its issuer. Send a service key of this service instead.'
 const NEEDS_KEY = 'This needs a service key: send it as "Authorization: Bearer <key>".'
 
 export type KeyCaller = Caller & { keyId: number; scopes: string[]; allowedCidrs: string[] }
@@ -38,10 +46,16 @@ export type KeyGuard = {
   or(scope: string, other: Guard): Guard
 }
 
+type Options = {
+  allowedOrigins?: string[]
+  /** The tokens that this service issues for its keys, if it does. */
+  clientTokens?: () => Pick<ClientTokens, 'verify'>
+}
+
 /** Every request looks the key up, so a key revoked on one node is refused on all of them. */
 export function serviceKeyGuard(
   keys: ServiceKeys,
-  { allowedOrigins = [] }: { allowedOrigins?: string[] } = {},
+  { allowedOrigins = [], clientTokens }: Options = {},
 ): KeyGuard {
   const limited = limitFailures(keys.clock)
   const refusals = countsByWindow()
@@ -49,9 +63,19 @@ export function serviceKeyGuard(
 
   const authenticate = async (request: Request, text: string): Promise<KeyCaller> => {
     const key = await limited(clientNetwork(request.ip), () => acceptedKey(request, text))
+    return callerWith(request, key)
+  }
+
+  const callerWith = async (request: Request, key: ServiceKey): Promise<KeyCaller> => {
     if (!isFromServer(request, allowedOrigins)) throw keyInBrowser()
     await recordUse(key, request.ip, keys.clock())
     return callerOf(key)
+  }
+
+  const authenticateToken = async (request: Request, token: string): Promise<KeyCaller> => {
+    if (!clientTokens) throw accessTokenRejected({ detail: NOT_OURS })
+    const key = await keyOfToken(keys, await clientTokens().verify(token), request.ip)
+    return callerWith(request, key)
   }
 
   const acceptedKey = async (request: Request, text: string): Promise<ServiceKey> => {
@@ -88,7 +112,9 @@ export function serviceKeyGuard(
     guarding(accessWith(name), async (request) => {
       const { authorization } = request.headers
       if (authorization === undefined) throw callerUnknown({ detail: NEEDS_KEY })
-      const caller = await authenticate(request, authorization.replace(SCHEME, '').trim())
+      const text = authorization.replace(SCHEME, '').trim()
+      const isToken = looksLikeClientToken(text)
+      const caller = await (isToken ? authenticateToken : authenticate)(request, text)
       request.caller = caller
       if (!caller.scopes.includes(name)) throw insufficientScope(name)
     })
@@ -128,12 +154,14 @@ function accessWith(scope: string): Access {
   const name = `serviceKey-${scope.replace(':', '-')}`
   return {
     schemes: { [name]: { type: 'http', scheme: 'bearer', description } },
-    problems: [callerUnknown, scopeMissing, ...KEY_PROBLEMS],
+    problems: [callerUnknown, accessTokenRejected, scopeMissing, ...KEY_PROBLEMS],
   }
 }
 
+/** A key, or a token that was issued for one. */
 function sendsKey({ headers: { authorization = '' } }: Request): boolean {
-  return SCHEME.test(authorization) && looksLikeKey(authorization.replace(SCHEME, ''))
+  const text = authorization.replace(SCHEME, '').trim()
+  return SCHEME.test(authorization) && (looksLikeKey(text) || looksLikeClientToken(text))
 }
 
 function mayComeFrom({ allowedCidrs }: ServiceKey, address: string): boolean {
@@ -145,6 +173,17 @@ function isFromServer(request: Request, allowedOrigins: string[]): boolean {
   const { origin } = request.headers
   if (origin === undefined || allowedOrigins.includes(origin)) return true
   return origin === new URL(request.server.baseUrlOf(request)).origin
+}
+
+/** A token grants what both it and its key do. */
+async function keyOfToken(
+  { db, clock }: ServiceKeys,
+  claims: ClientTokenClaims | undefined,
+  address: string,
+): Promise<ServiceKey> {
+  const key = claims && (await findServiceKey(db, claims.keyId))
+  if (!key || !isInForce(key, clock()) || !mayComeFrom(key, address)) throw accessTokenRejected()
+  return { ...key, scopes: key.scopes.filter((name) => claims.scopes.includes(name)) }
 }
 
 function callerOf(key: ServiceKey): KeyCaller {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
+import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
 import type { Clock } from '../runtime/clock.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
@@ -52,6 +52,16 @@ export function createClientTokens(rules: ClientTokenRules, keys: SigningKeys) {
         throw error
       }
     },
+  }
+}
+
+/** Without verifying it: decides only who verifies it. */
+export function looksLikeClientToken(token: string): boolean {
+  try {
+    return typeof decodeJwt(token).key_id === 'number'
+  } catch (error) {
+    if (error instanceof errors.JOSEError || error instanceof TypeError) return false
+    throw error
   }
 }
 
