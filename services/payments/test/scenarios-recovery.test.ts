@@ -123,7 +123,7 @@ for (const engine of engines)
     test('13 a refund that timed out and is requested again is made once', async (t) => {
       const { paid, refund, sandbox, payment } = await start(t)
       const { paymentId } = await paid()
-      await sandbox.fault({ kind: 'hang', route: REFUNDS, times: 3 })
+      await sandbox.fault({ kind: 'hang', route: REFUNDS })
 
       const late = await refund(paymentId, { reference: 'r', amount: 400 })
       const again = await refund(paymentId, { reference: 'r', amount: 400 })
