@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { ServiceData } from '@plinth/backup'
 import type { IdentityConfig } from '@plinth/identity'
-import { type Env, inService, type Server, type ServiceSettings } from '@plinth/kit'
+import type { Env, Server, ServiceSettings } from '@plinth/kit'
 import type { PaymentsConfig } from '@plinth/payments'
 import type { SandboxConfig } from '@plinth/provider-sandbox'
 import type { StorageFullConfig } from '@plinth/storage-full'
@@ -215,7 +215,10 @@ function service<C extends ServiceSettings & Places>({
     const { loadConfig, create, data, conveniences, cutOff, trustedIssuer } = await load()
     const config = loadConfig(env)
     const named = { name: about.name, prefix: prefixOf(about) }
-    const createNamed = (its: C) => inService(named, () => create(its))
+    const createNamed = async (its: C) => {
+      const { inService } = await import('@plinth/kit')
+      return inService(named, () => create(its))
+    }
     const inScratch = (folder: string) => {
       const scratch = relocated(folder, about.name, cutOff(config))
       return { config: scratch, data: data(scratch), create: () => createNamed(scratch) }
