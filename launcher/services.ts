@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { ServiceData } from '@plinth/backup'
 import type { IdentityConfig } from '@plinth/identity'
-import { type Env, inService, type Server, type ServiceSettings } from '@plinth/kit'
+import type { Env, Server, ServiceSettings } from '@plinth/kit'
 import { enterDataFolder } from '@plinth/kit/runtime'
 import type { PaymentsConfig } from '@plinth/payments'
 import type { SandboxConfig } from '@plinth/provider-sandbox'
@@ -221,10 +221,13 @@ function service<C extends ServiceSettings & Places>({
     const { loadConfig, create, data, conveniences, cutOff, trustedIssuer } = await load()
     const config = loadConfig(env)
     const named = { name: about.name, prefix: prefixOf(about) }
-    const createNamed = (its: C) => inService(named, async () => create(its))
+    const createNamed = async (config: () => C) => {
+      const { inService } = await import('@plinth/kit')
+      return inService(named, async () => create(config()))
+    }
     const inScratch = (folder: string) => {
       const scratch = relocated(folder, about.name, cutOff(config))
-      return { config: scratch, data: data(scratch), create: () => createNamed(scratch) }
+      return { config: scratch, data: data(scratch), create: () => createNamed(() => scratch) }
     }
     return {
       inScratch,
@@ -232,7 +235,7 @@ function service<C extends ServiceSettings & Places>({
       trustedIssuer: trustedIssuer?.(config),
       conveniences: conveniences(config),
       data: data(config),
-      create: () => inService(named, async () => create(enterDataFolder(config))),
+      create: () => createNamed(() => enterDataFolder(config)),
     }
   }
   return { consolePath: '/api-test/', ...about, prepare }

@@ -18,10 +18,7 @@ export function actuatorRoutes(server: Server, options: ActuatorOptions): void {
   const probe = (operationId: string, summary: string) => ({
     schema: { operationId, summary, tags: ['Operations'], response: HEALTH_REPLIES },
   })
-  const whole = probe(
-    'health',
-    'Whether the service and what it depends on work; DEGRADED while it can read but not write',
-  )
+  const whole = probe('health', 'Whether the service works; DEGRADED: it can read but not write')
   server.get('/actuator/health', whole, async (_request, reply) => report(reply, await health()))
   if (options.discovery === false) return
 
