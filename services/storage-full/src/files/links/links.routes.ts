@@ -10,6 +10,7 @@ import {
   type Server,
   sendFile,
   storageFull,
+  storageReadOnly,
   Type,
   timestamp,
 } from '@plinth/kit'
@@ -86,7 +87,7 @@ export function linkRoutes(server: Server, storage: Storage, guards: LinkGuards)
       tags,
       params: TokenPath,
       response: fileReplies(),
-      problems: [linkNotFound, storageFull, issuerUnavailable, ...READ_PROBLEMS],
+      problems: [linkNotFound, storageFull, storageReadOnly, issuerUnavailable, ...READ_PROBLEMS],
     },
     handler: async (request, reply) => {
       const counted = request.method === 'GET'
