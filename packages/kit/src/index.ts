@@ -160,6 +160,7 @@ export {
   StartError,
   storageFull,
   storageReadOnly,
+  tooManyOpenFiles,
   validationFailed,
 } from './problems.ts'
 

@@ -208,6 +208,19 @@ export function isDiskReadOnly(error: unknown): boolean {
   return ((error ?? {}) as NodeJS.ErrnoException).code === 'EROFS'
 }
 
+export const tooManyOpenFiles = defineProblem(
+  'TOO_MANY_OPEN_FILES',
+  503,
+  'The service has reached its limit of open files. Please try again.',
+  { headers: { 'retry-after': '5' } },
+)
+
+/** Whether a file could not be opened because the process or the machine has too many open. */
+export function isOutOfDescriptors(error: unknown): boolean {
+  const { code } = (error ?? {}) as NodeJS.ErrnoException
+  return code === 'EMFILE' || code === 'ENFILE'
+}
+
 export const internalFailure = defineProblem(
   'INTERNAL_ERROR',
   500,

@@ -41,6 +41,7 @@ import {
   startKeyNotices,
   sweepSpools,
   systemClock,
+  worstOf,
 } from '@plinth/kit'
 import { makeOwnedFolder } from '@plinth/kit/runtime'
 import type { StorageFullConfig } from './config.ts'
@@ -159,7 +160,7 @@ export async function createStorageFull(
       recordEvent({ db: to, clock }, entry, { ...origin, userAgent: null }),
   })
 
-  const healthy = async () => (await database.ping()) && (await isWritable(storage))
+  const healthy = worstOf(database.ping, () => isWritable(storage))
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy })
   consoleRoutes(server, consoleFolder('storage-full'))
   indexRoute(server, { name: NAME, version: VERSION })

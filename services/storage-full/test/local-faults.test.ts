@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
@@ -20,6 +20,7 @@ import {
   engines,
   logIn,
   sharedStorage,
+  startStorage,
   storageEnv,
   temporaryFolder,
   upload,
@@ -141,7 +142,7 @@ describe('a disk that fails', () => {
     assert.equal(again.status, 201)
   })
 
-  test('a full disk is DOWN with the reason, until there is room', async (t) => {
+  test('a full disk is DEGRADED with the reason until there is room, and the service stays ready', async (t) => {
     const service = await startOnSmallDisk(t)
     if (!service) return t.skip('this machine does not let a user mount a memory disk')
     const token = await logIn(service, 'user')
@@ -150,11 +151,44 @@ describe('a disk that fails', () => {
     const first = await uploaded(100_000)
     for (const size of [200_000, 20_000, 100]) while ((await uploaded(size)).status === 201);
 
-    const down = await readinessIs(service, 503)
+    const degraded = await healthIs(service, 'DEGRADED')
+    const ready = await service.get('/actuator/health/readiness')
     await service.delete(`/file/${first.body.id}`, { token })
 
-    assert.match(down.body.reason, /no room left/)
-    await readinessIs(service, 200)
+    assert.match(degraded.reason, /no room left/)
+    assert.deepEqual([ready.status, ready.body], [200, { status: 'UP' }])
+    await healthIs(service, 'UP')
+  })
+
+  test('a read-only disk is 503 for changes and says so; reading works and the service stays ready', async (t) => {
+    const disk = join(await temporaryFolder({ after: () => {} }), 'disk')
+    t.after(async () => {
+      spawnSync('umount', ['-l', disk])
+      await rm(dirname(disk), { recursive: true, force: true })
+    })
+    await mkdir(disk)
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=20m', 'tmpfs', disk])
+    if (mounted.status !== 0) return t.skip('no tmpfs can be mounted here')
+    const { api, user, admin } = await startStorage(t, { STORAGE_FULL_ROOT: disk })
+    const { body: file } = await upload(api, user)
+    spawnSync('mount', ['-o', 'remount,ro', disk])
+
+    const changes = [await upload(api, user), await api.delete(`/file/${file.id}`, { token: user })]
+    const degraded = await healthIs(api, 'DEGRADED')
+    const ready = await api.get('/actuator/health/readiness')
+    const read = await api.get(`/file/download/${file.id}`, { token: user })
+    const thumbnail = await api.get(`/file/thumbnail/${file.id}`, { token: user })
+    const status = await api.get('/api/storage/status', { token: admin })
+    const tested = await api.post('/api/storage/test/local', undefined, { token: admin })
+
+    for (const { status, headers, body } of changes) {
+      assert.deepEqual([status, body.code], [503, 'STORAGE_READ_ONLY'])
+      assert.equal(headers.get('retry-after'), '5')
+    }
+    assert.match(degraded.reason, /read-only/)
+    assert.deepEqual([ready.status, ready.body], [200, { status: 'UP' }])
+    assert.deepEqual([read.status, thumbnail.status, status.body.available], [200, 200, false])
+    assert.match(tested.body.detail, /read-only/)
   })
 
   test('a start on a full disk fails with a message that says so', async (t) => {
@@ -200,6 +234,17 @@ describe('a disk that fails', () => {
     assert.equal((await uploaded(100_000)).status, 201)
   })
 })
+
+/** The body once it has this status. */
+async function healthIs(api: Api, status: string) {
+  const deadline = performance.now() + 10_000
+  for (;;) {
+    const { body } = await api.get('/actuator/health')
+    if (body.status === status) return body
+    assert.ok(performance.now() < deadline, `still ${body.status}`)
+    await setTimeout(50)
+  }
+}
 
 /** The reply once it has this status: the result of a health check is cached for a second. */
 async function readinessIs(api: Api, status: number): Promise<ApiReply> {

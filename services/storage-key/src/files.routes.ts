@@ -11,6 +11,7 @@ import {
   Type,
   targetOf,
   timestamp,
+  tooManyOpenFiles,
   UPLOAD_PROBLEMS,
 } from '@plinth/kit'
 import { deleteFile, describeFile, type FileStore, representFile, storeFile } from './files.ts'
@@ -47,7 +48,7 @@ export function fileRoutes(server: Server, store: FileStore): void {
       tags,
       readsBody: FileForm,
       response: { 200: replyWith({ mediaTypes: ['text/plain'] }, FileName) },
-      problems: UPLOAD_PROBLEMS,
+      problems: [...UPLOAD_PROBLEMS, tooManyOpenFiles],
     },
     handler: async (request, reply) => {
       const { name, sizeBytes } = await receiveFile(request, reply, store)
@@ -62,6 +63,7 @@ export function fileRoutes(server: Server, store: FileStore): void {
       summary: 'The names of all stored files, sorted',
       tags,
       response: { 200: Type.Unsafe<Buffer>(Type.Array(FileName)) },
+      problems: [tooManyOpenFiles],
     },
     handler: async (_request, reply) => reply.type('application/json').send(await store.list()),
   })
@@ -77,7 +79,7 @@ function storedFileRoutes(server: Server, store: FileStore): void {
       tags,
       params: FilePath,
       response: { 200: MetadataReply },
-      problems: [...NAME_PROBLEMS, fileMissing],
+      problems: [...NAME_PROBLEMS, fileMissing, tooManyOpenFiles],
     },
     handler: (request) => describeFile(store, requestedName(targetOf(request), 'info')),
   })
@@ -90,7 +92,7 @@ function storedFileRoutes(server: Server, store: FileStore): void {
       tags,
       params: FilePath,
       response: fileReplies({ digest: false }),
-      problems: [...NAME_PROBLEMS, fileMissing, ...DOWNLOAD_PROBLEMS],
+      problems: [...NAME_PROBLEMS, fileMissing, tooManyOpenFiles, ...DOWNLOAD_PROBLEMS],
     },
     handler: async (request, reply) =>
       sendFile(request, reply, await representFile(store, nameIn(request))),
@@ -104,7 +106,7 @@ function storedFileRoutes(server: Server, store: FileStore): void {
       tags,
       params: FilePath,
       response: { 200: Type.Boolean() },
-      problems: [...NAME_PROBLEMS, notAFile],
+      problems: [...NAME_PROBLEMS, notAFile, tooManyOpenFiles],
     },
     handler: (request) => deleteFile(store, nameIn(request)),
   })

@@ -8,6 +8,7 @@ import {
   failPoint,
   fileTypes,
   isDiskFull,
+  isDiskReadOnly,
   isSmall,
   type Logger,
   makeDataFolder,
@@ -22,6 +23,7 @@ import {
   requireFileType,
   StartError,
   storageFull,
+  storageReadOnly,
   sweepOldSpools,
   sweepSpools,
   type Upload,
@@ -134,7 +136,8 @@ export async function isHealthy({ root, uploads }: FileStore): Promise<boolean> 
     await probeFolder(uploads.folder)
     return true
   } catch (error) {
-    throw (isDiskFull(error) ? storageFull : folderUnusable)({ cause: error })
+    if (isDiskFull(error)) throw storageFull({ cause: error })
+    throw (isDiskReadOnly(error) ? storageReadOnly : folderUnusable)({ cause: error })
   }
 }
 

@@ -97,6 +97,9 @@ describe('a failing step', () => {
       ['ENOSPC', 507],
       ['EDQUOT', 507],
       ['EIO', 500],
+      ['EROFS', 503],
+      ['EMFILE', 503],
+      ['ENFILE', 503],
     ] as const)
       test(`${failure} at ${step} of a ${size} file is ${status}, reveals no path and leaves nothing`, async (t) => {
         const { api, root } = await startStorageKey(t)
@@ -106,6 +109,7 @@ describe('a failing step', () => {
         const reply = await upload(api, { content })
 
         assert.equal(reply.status, status)
+        assert.equal(reply.headers.get('retry-after'), status === 503 ? '5' : null)
         assert.ok(!reply.bytes.includes(root))
         assert.deepEqual(filesIn(root), { stored: [], incoming: [] })
         assert.equal((await api.get('/file/list')).bytes.toString(), '[]')

@@ -69,7 +69,8 @@ describe('a full disk', asRoot, () => {
     assert.deepEqual([...new Set(full.map(({ body }) => body.error))], ['Insufficient Storage'])
     assert.ok(full.every(({ bytes }) => !bytes.includes(disk)))
     fillUp(disk)
-    assert.match((await health(anonymous, 503)).reason, /no room/)
+    const degraded = await health(anonymous, 'DEGRADED')
+    assert.match(degraded.reason, /no room/)
     rmSync(join(disk, 'rest'))
     assert.deepEqual(filesIn(disk), { stored: ['ballast'], incoming: [] })
     assert.equal((await api.delete('/file/ballast')).body, true)
@@ -92,13 +93,40 @@ describe('a full disk', asRoot, () => {
   })
 })
 
-/** The reply once it has this status: the result of a health check is cached for a second. */
-async function health(api: Pick<Api, 'get'>, status: number) {
+test('a read-only disk is 503 for changes and says so; reading works and the service stays ready', async (t) => {
+  const disk = mountSmallDisk(t)
+  if (!disk) return t.skip('no tmpfs can be mounted here; crash.test.ts injects EROFS')
+  const { api, anonymous } = await startStorageKey(t, {
+    STORAGE_KEY_ROOT: disk,
+    STORAGE_KEY_ACTUATOR: 'full',
+  })
+  const { body: name } = await upload(api)
+  execFileSync('mount', ['-o', 'remount,ro', disk])
+
+  const changes = [await upload(api), await api.delete(`/file/${name}`)]
+  const degraded = await health(anonymous, 'DEGRADED')
+  const ready = await anonymous.get('/actuator/health/readiness')
+
+  for (const { status, headers, body } of changes) {
+    assert.deepEqual([status, headers.get('retry-after')], [503, '5'])
+    assert.match(body.message, /read-only/)
+  }
+  assert.match(degraded.reason, /read-only/)
+  assert.deepEqual([ready.status, ready.body], [200, { status: 'UP' }])
+  assert.ok((await api.get(`/file/${name}`)).bytes.equals(PNG))
+  assert.deepEqual((await api.get('/file/list')).body, [name])
+})
+
+/** The body once it has this status: the result of a health check is cached for a second. */
+async function health(api: Pick<Api, 'get'>, status: 'UP' | 'DEGRADED' | 'DOWN') {
   const deadline = performance.now() + 10_000
   for (;;) {
     const reply = await api.get('/actuator/health')
-    if (reply.status === status) return reply.body
-    assert.ok(performance.now() < deadline, `health is still ${reply.status}`)
+    if (reply.body.status === status) {
+      assert.equal(reply.status, status === 'DOWN' ? 503 : 200)
+      return reply.body
+    }
+    assert.ok(performance.now() < deadline, `health is still ${reply.body.status}`)
     await setTimeout(50)
   }
 }
@@ -126,12 +154,12 @@ describe('a storage folder that', () => {
     renameSync(root, `${root}-away`)
 
     assert.deepEqual(await statusesOf(api, root), broken)
-    assert.deepEqual(await health(anonymous, 503), {
+    assert.deepEqual(await health(anonymous, 'DOWN'), {
       status: 'DOWN',
       reason: 'The storage folder is missing or cannot be written.',
     })
     renameSync(`${root}-away`, root)
-    await health(anonymous, 200)
+    await health(anonymous, 'UP')
     assert.deepEqual((await api.get('/file/list')).body, ['a.png'])
     assert.deepEqual(await statusesOf(api, root), [200, 200, 200, 200, 200])
   })
@@ -166,9 +194,9 @@ describe('a storage folder that', () => {
     chmodSync(root, 0o000)
 
     assert.deepEqual(await statusesOf(api, root), broken)
-    assert.match((await health(service.api, 503)).reason, /missing or cannot be written/)
+    assert.match((await health(service.api, 'DOWN')).reason, /missing or cannot be written/)
     chmodSync(root, 0o777)
-    await health(service.api, 200)
+    await health(service.api, 'UP')
     assert.deepEqual((await api.get('/file/list')).body, ['a.png'])
   })
 

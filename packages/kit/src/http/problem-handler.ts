@@ -6,12 +6,14 @@ import {
   internalFailure,
   isDiskFull,
   isDiskReadOnly,
+  isOutOfDescriptors,
   malformedBody,
   malformedRequest,
   mediaTypeUnsupported,
   Problem,
   storageFull,
   storageReadOnly,
+  tooManyOpenFiles,
   validationFailed,
 } from '../problems.ts'
 import type { Logger } from '../runtime/logging.ts'
@@ -132,6 +134,7 @@ function toProblem(error: unknown, request: Request): Problem {
   if (known) return known({ cause: error })
   if (isDiskFull(error)) return storageFull({ cause: error })
   if (isDiskReadOnly(error)) return storageReadOnly({ cause: error })
+  if (isOutOfDescriptors(error)) return tooManyOpenFiles({ cause: error })
   const fault = databaseProblem(error)
   if (fault) return fault
   // The framework sets a status on requests that it refuses, also when the client disconnects during the body.

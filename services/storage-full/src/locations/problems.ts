@@ -1,4 +1,12 @@
-import { defineProblem, isDiskFull, Problem, storageFull, Type } from '@plinth/kit'
+import {
+  defineProblem,
+  isDiskFull,
+  isDiskReadOnly,
+  Problem,
+  storageFull,
+  storageReadOnly,
+  Type,
+} from '@plinth/kit'
 
 export const storageUnavailable = defineProblem(
   'STORAGE_UNAVAILABLE',
@@ -38,7 +46,7 @@ export const storageTestFailed = defineProblem(
 const BROKEN_CONNECTION = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
 
 /**
- * Maps the error that ended a transfer: a full disk is STORAGE_FULL, any other failure of a disk or a
+ * Maps the error that ended a transfer: a full disk is STORAGE_FULL, a read-only one STORAGE_READ_ONLY, any other failure of a disk or a
  * connection is STORAGE_UNAVAILABLE. Anything else is a bug and is returned unchanged.
  */
 export function asStorageFault(error: unknown): unknown {
@@ -49,12 +57,13 @@ export function asStorageFault(error: unknown): unknown {
 
 /** The problem for a failed file system call; `cause` is for the log. */
 export function diskProblem(error: NodeJS.ErrnoException, cause: Error = error): Problem {
-  return isDiskFull(error) ? storageFull({ cause }) : storageUnavailable({ cause })
+  if (isDiskFull(error)) return storageFull({ cause })
+  return (isDiskReadOnly(error) ? storageReadOnly : storageUnavailable)({ cause })
 }
 
 /** Whether a store refused an operation that may succeed later. */
 export function isStoreRefusal(error: unknown): boolean {
-  return storageUnavailable.is(error) || storageFull.is(error)
+  return storageUnavailable.is(error) || storageFull.is(error) || storageReadOnly.is(error)
 }
 
 /** Whether a file system call failed. */

@@ -12,7 +12,7 @@ import {
   requireActiveLocation,
   requireSettings,
 } from './locations.ts'
-import { storageTestFailed, storageUnavailable } from './problems.ts'
+import { isStoreRefusal, storageTestFailed } from './problems.ts'
 import type { Location, ProviderSettings, StorageProvider } from './providers/provider.ts'
 
 /** Checks the active provider at the location in use, and the other one with its saved settings. */
@@ -67,7 +67,7 @@ export async function answers(provider: StorageProvider): Promise<boolean> {
     await provider.check()
     return true
   } catch (error) {
-    if (storageUnavailable.is(error)) return false
+    if (isStoreRefusal(error)) return false
     throw error
   }
 }

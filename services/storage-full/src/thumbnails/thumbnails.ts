@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { databaseFault, failPoint, storageFull } from '@plinth/kit'
+import { databaseFault, failPoint, storageFull, storageReadOnly } from '@plinth/kit'
 import { openBytes, spoolBytes } from '../files/bytes.ts'
 import { updateThumbnail } from '../files/files.repository.ts'
 import { type Storage, type StoredFile, thumbnailKey } from '../files/storage.ts'
@@ -64,7 +64,7 @@ export function createThumbnails(storage: Storage): Thumbnails {
     if (known) return known
     const making = laneOf(file)
       .fetching(user, () => make(file, user))
-      .catch((error) => unlessFull(storage, file, error))
+      .catch((error) => unlessUnwritable(storage, file, error))
       .finally(() => inFlight.delete(file.id))
     inFlight.set(file.id, making)
     return making
@@ -80,10 +80,14 @@ export function createThumbnails(storage: Storage): Thumbnails {
   }
 }
 
-/** On a full disk there is no thumbnail for now, but files can still be read. */
-function unlessFull({ log }: Storage, file: StoredFile, error: unknown): undefined {
-  if (!storageFull.is(error) && databaseFault(error) !== 'full') throw error
-  log.warn({ err: error, file: file.id }, 'no room to make a thumbnail')
+/** On a full or read-only disk there is no thumbnail for now, but files can still be read. */
+function unlessUnwritable({ log }: Storage, file: StoredFile, error: unknown): undefined {
+  const isUnwritable = storageFull.is(error) || storageReadOnly.is(error)
+  if (!isUnwritable && !['full', 'read-only'].includes(databaseFault(error) ?? '')) throw error
+  log.warn(
+    { err: error, file: file.id },
+    'a thumbnail cannot be made, because nothing can be stored',
+  )
 }
 
 /** Records nothing: the bytes may be repaired from a backup, and then have a thumbnail. */

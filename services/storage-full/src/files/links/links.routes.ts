@@ -10,6 +10,7 @@ import {
   type Server,
   sendFile,
   storageFull,
+  storageReadOnly,
   Type,
   timestamp,
 } from '@plinth/kit'
@@ -92,7 +93,13 @@ export function linkRoutes(server: Server, storage: Storage, guards: LinkGuards)
       tags,
       params: TokenPath,
       response: fileReplies(),
-      problems: [openedLinkNotFound, storageFull, issuerUnavailable, ...READ_PROBLEMS],
+      problems: [
+        openedLinkNotFound,
+        storageFull,
+        storageReadOnly,
+        issuerUnavailable,
+        ...READ_PROBLEMS,
+      ],
     },
     handler: async (request, reply) => {
       const counted = request.method === 'GET'

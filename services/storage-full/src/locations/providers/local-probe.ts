@@ -1,5 +1,5 @@
 import { lstat } from 'node:fs/promises'
-import { storageFull } from '@plinth/kit'
+import { storageFull, storageReadOnly } from '@plinth/kit'
 import { probeObject, runProbe } from './probe.ts'
 import type { ProbeStep, StorageProvider } from './provider.ts'
 
@@ -58,5 +58,7 @@ async function requireContents({ own, prefix }: LocalTarget): Promise<string> {
 function adviseWrite(error: unknown): string {
   if (storageFull.is(error))
     return 'The disk is full: free some space or choose a folder on another disk.'
+  if (storageReadOnly.is(error))
+    return 'The disk is read-only: mount it so that it can be written, or choose a folder on another disk.'
   return 'The folder, or .incoming below the storage root, where uploads wait, is not writable: give the user the service runs as permission to write to both.'
 }

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import {
   isDiskFull,
+  isDiskReadOnly,
   isSmall,
   openRegularFile,
   probeFolder,
   readRange,
   readSmallFile,
-  storageFull,
   syncFolder,
 } from '@plinth/kit'
 import { giveFolderToOwner } from '@plinth/kit/runtime'
@@ -113,10 +113,9 @@ async function writable(folder: string): Promise<void> {
   try {
     await probeFolder(folder)
   } catch (error) {
+    if (isDiskFault(error) && (isDiskFull(error) || isDiskReadOnly(error))) throw diskProblem(error)
     const detail = 'The storage folder is missing or cannot be written.'
-    throw isDiskFull(error)
-      ? storageFull({ cause: error })
-      : storageUnavailable({ cause: error, detail })
+    throw storageUnavailable({ cause: error, detail })
   }
 }
 
