@@ -20,7 +20,6 @@ const CLAIMS: [document: string, text: RegExp, unit: number, value: () => number
   [decision('0017'), /batches of (\d+) KB/, KB, () => constant('BATCH_BYTES')],
   [decision('0017'), /default limits are (\d+) and/, 1, () => setting('STORAGE_KEY_MAX_FILE_SIZE')],
   [decision('0017'), /limits are \d+ and (\d+) MB/, 1, () => setting('STORAGE_FULL_MAX_FILE_SIZE')],
-  ['CONTRIBUTING.md', /more than (\d+) lines/, 1, () => constant('LINES_PER_FILE')],
   ['ARCHITECTURE.md', /exit code (\d+)/, 1, () => exitCode('settings')],
   ['SECURITY.md', /ES256, (\d+) minutes/, 60, () => accessTokenSeconds()],
 ]
