@@ -1,17 +1,23 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { changedLines, type Mutation } from './mutations.ts'
 
 /** A file that must be correct, and the tests that should notice a fault, in the order in which they run. */
 export type CriticalFile = { file: string; tests: string[] }
 
+const ROOT = join(import.meta.dirname, '../..')
+const SUFFIXES = ['', '.alone', '.all', '.alone.all'].map((name) => `${name}.test.ts`)
+
 const kit = judgedIn('packages/kit/src', 'packages/kit/src')
 const accounts = judgedIn('packages/accounts/src', 'services/identity/test')
 const identity = judgedIn('services/identity/src', 'services/identity/test')
+const backup = judgedIn('packages/backup/src', 'cli/test')
+const events = judgedIn('packages/events/src', 'packages/events/src')
 const payments = judgedIn('services/payments/src', 'services/payments/test')
 const storage = judgedIn('services/storage-full/src', 'services/storage-full/test')
 const storageKey = judgedIn('services/storage-key/src', 'services/storage-key/test')
 
-/** Money, tokens, sessions, files, leases, webhooks, idempotency and guards. */
+/** Money, tokens, sessions, files, leases, webhooks, idempotency, guards, second factors, events and backups. */
 export const CRITICAL: CriticalFile[] = [
   kit('database/leases/leases.ts', 'database/leases/leases'),
   kit(
@@ -200,6 +206,120 @@ export const CRITICAL: CriticalFile[] = [
     '../../../test/documents/openapi',
   ),
   storageKey('files.ts', 'files', 'upload', 'names', 'races', 'trouble'),
+  kit(
+    'service-keys/key-guard.ts',
+    'service-keys/service-keys',
+    '../../../services/payments/test/guard',
+  ),
+  kit(
+    'service-keys/key-rights.ts',
+    'service-keys/service-keys',
+    '../../../services/payments/test/service-keys',
+  ),
+  kit('service-keys/key-text.ts', 'service-keys/service-keys'),
+  kit(
+    'service-keys/service-keys.repository.ts',
+    'service-keys/service-keys',
+    '../../../services/payments/test/service-keys',
+  ),
+  kit(
+    'service-keys/service-keys.ts',
+    'service-keys/service-keys',
+    '../../../services/payments/test/service-keys',
+    '../../../services/storage-full/test/service-keys',
+  ),
+  kit(
+    'tokens/client-token.ts',
+    'tokens/foreign-tokens',
+    'tokens/issuer/introspection',
+    '../../../services/identity/test/oauth',
+  ),
+  kit(
+    'tokens/issuer/introspection.ts',
+    'tokens/issuer/introspection',
+    '../../../services/identity/test/ended-sessions',
+  ),
+  accounts('sessions/introspection.ts', 'oauth', 'ended-sessions'),
+  identity('oauth/oauth.ts', 'oauth', 'ended-sessions'),
+  identity('oauth/oauth.routes.ts', 'oauth', 'ended-sessions', '../../../test/documents/openapi'),
+  identity('factors/second-factor.ts', 'second-factor', 'totp', 'second-factor.model', 'audit'),
+  identity('factors/totp.ts', 'totp', 'second-factor'),
+  identity(
+    'factors/gate.ts',
+    'second-factor',
+    'unfinished-logins',
+    'second-factor.model',
+    'passkeys',
+    'reauthentication',
+  ),
+  identity('factors/enrolment.ts', 'second-factor', 'totp', 'notices', 'second-factor.model'),
+  identity('factors/recovery-codes.ts', 'second-factor', 'totp'),
+  identity('factors/removal.ts', 'second-factor', 'notices', 'audit'),
+  identity('factors/reauthentication.ts', 'reauthentication', 'second-factor', 'audit'),
+  identity(
+    'database/factors.repository.ts',
+    'second-factor',
+    'totp',
+    'second-factor.model',
+    'user-search',
+  ),
+  identity(
+    'recovery/one-time-tokens.ts',
+    'password-reset',
+    'void-tokens',
+    'one-time-tokens.model',
+    'email-addresses',
+    'lifecycle',
+  ),
+  identity(
+    'database/one-time-tokens.repository.ts',
+    'password-reset',
+    'void-tokens',
+    'one-time-tokens.model',
+    'email-addresses',
+    'lifecycle',
+  ),
+  identity('mail/outbox.ts', 'mail', 'smtp', 'password-reset'),
+  events('endpoints/address.ts', 'endpoints/endpoints', 'delivery/delivery'),
+  events('endpoints/endpoints.ts', 'endpoints/endpoints', 'delivery/delivery', 'history/history'),
+  events('endpoints/fan-out.ts', 'delivery/delivery', 'history/history', 'endpoints/endpoints'),
+  events('endpoints/secrets.ts', 'delivery/delivery', 'endpoints/endpoints'),
+  events('delivery/lanes.ts', 'delivery/delivery', 'history/history'),
+  events('delivery/schedule.ts', 'delivery/delivery'),
+  events('delivery/send.ts', 'delivery/delivery', 'endpoints/endpoints'),
+  events(
+    'database/deliveries.repository.ts',
+    'delivery/delivery',
+    'history/history',
+    'endpoints/endpoints',
+  ),
+  events(
+    'database/outbox.repository.ts',
+    'delivery/delivery',
+    'history/history',
+    'endpoints/endpoints',
+    '../../../services/payments/test/events',
+  ),
+  events('events.ts', 'delivery/delivery', 'history/history', 'endpoints/endpoints'),
+  backup('archive/manifest.ts', './archive/archive', 'backup'),
+  backup('archive/read.ts', './archive/archive', 'backup'),
+  backup('archive/sealed.ts', './archive/archive', 'backup-object'),
+  backup('archive/write.ts', './archive/archive', 'backup'),
+  backup('create.ts', './kept/save', './leftovers', 'backup', 'backup-kill', 'backup-object'),
+  backup('kept/save.ts', './kept/save', './leftovers', 'backup', 'backup-kill'),
+  backup('databases/fill.ts', 'backup', 'move'),
+  backup('verify.ts', './verify', './leftovers', 'backup', 'backup-object'),
+  backup(
+    'restore/restore.ts',
+    './restore/restore',
+    './restore/place',
+    'backup',
+    'backup-kill',
+    'backup-object',
+  ),
+  backup('restore/place.ts', './restore/restore', './restore/place', 'backup', 'backup-kill'),
+  backup('restore/staging.ts', './restore/restore', 'backup', 'backup-kill'),
+  backup('move.ts', 'move'),
 ]
 
 /** Faults without an observable effect (equivalent mutants). They are skipped. */
@@ -237,10 +357,13 @@ export function isEquivalent(file: string, source: string, mutation: Mutation): 
   )
 }
 
-/** Tests are named without `.test.ts`; a leading `./` means a test in the source folder. */
+/** Tests are named without their suffix; a leading `./` means a test in the source folder. */
 function judgedIn(sources: string, tests: string) {
   return (file: string, ...names: string[]): CriticalFile => ({
     file: `${sources}/${file}`,
-    tests: names.map((name) => `${join(name.startsWith('./') ? sources : tests, name)}.test.ts`),
+    tests: names.map((name) => {
+      const path = join(name.startsWith('./') ? sources : tests, name)
+      return path + (SUFFIXES.find((suffix) => existsSync(join(ROOT, path + suffix))) ?? '.test.ts')
+    }),
   })
 }
