@@ -1,17 +1,23 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { changedLines, type Mutation } from './mutations.ts'
 
 /** A file that must be correct, and the tests that should notice a fault, in the order in which they run. */
 export type CriticalFile = { file: string; tests: string[] }
 
+const ROOT = join(import.meta.dirname, '../..')
+const SUFFIXES = ['', '.alone', '.all', '.alone.all'].map((name) => `${name}.test.ts`)
+
 const kit = judgedIn('packages/kit/src', 'packages/kit/src')
 const accounts = judgedIn('packages/accounts/src', 'services/identity/test')
 const identity = judgedIn('services/identity/src', 'services/identity/test')
+const backup = judgedIn('packages/backup/src', 'cli/test')
+const events = judgedIn('packages/events/src', 'packages/events/src')
 const payments = judgedIn('services/payments/src', 'services/payments/test')
 const storage = judgedIn('services/storage-full/src', 'services/storage-full/test')
 const storageKey = judgedIn('services/storage-key/src', 'services/storage-key/test')
 
-/** Money, tokens, sessions, files, leases, webhooks, idempotency and guards. */
+/** Money, tokens, sessions, files, leases, webhooks, idempotency, guards, second factors, events and backups. */
 export const CRITICAL: CriticalFile[] = [
   kit('database/leases/leases.ts', 'database/leases/leases'),
   kit(
@@ -200,6 +206,121 @@ export const CRITICAL: CriticalFile[] = [
     '../../../test/documents/openapi',
   ),
   storageKey('files.ts', 'files', 'upload', 'names', 'races', 'trouble'),
+  kit(
+    'service-keys/key-guard.ts',
+    'service-keys/service-keys',
+    '../../../services/payments/test/guard',
+  ),
+  kit(
+    'service-keys/key-rights.ts',
+    'service-keys/service-keys',
+    '../../../services/payments/test/service-keys',
+    '../../../test/documents/openapi',
+  ),
+  kit('service-keys/key-text.ts', 'service-keys/service-keys'),
+  kit(
+    'service-keys/service-keys.repository.ts',
+    'service-keys/service-keys',
+    '../../../services/identity/test/lifecycle',
+  ),
+  kit(
+    'service-keys/service-keys.ts',
+    'service-keys/service-keys',
+    '../../../services/identity/test/lifecycle',
+    '../../../services/storage-full/test/service-keys',
+  ),
+  kit(
+    'tokens/client-token.ts',
+    'tokens/foreign-tokens',
+    'tokens/issuer/introspection',
+    '../../../services/identity/test/oauth',
+  ),
+  kit(
+    'tokens/issuer/introspection.ts',
+    'tokens/issuer/introspection',
+    '../../../services/identity/test/ended-sessions',
+  ),
+  accounts('sessions/introspection.ts', 'oauth', 'ended-sessions'),
+  identity('oauth/oauth.ts', 'oauth', 'ended-sessions'),
+  identity('oauth/oauth.routes.ts', 'oauth', 'ended-sessions', '../../../test/documents/openapi'),
+  identity('factors/second-factor.ts', 'second-factor', 'totp', 'second-factor.model', 'audit'),
+  identity('factors/totp.ts', 'totp', 'second-factor'),
+  identity(
+    'factors/gate.ts',
+    'second-factor',
+    'unfinished-logins',
+    'second-factor.model',
+    'passkeys',
+    'reauthentication',
+  ),
+  identity('factors/enrolment.ts', 'second-factor', 'totp', 'notices', 'second-factor.model'),
+  identity('factors/recovery-codes.ts', 'second-factor', 'totp'),
+  identity('factors/removal.ts', 'second-factor', 'notices', 'audit'),
+  identity('factors/reauthentication.ts', 'reauthentication', 'second-factor', 'audit'),
+  identity(
+    'database/factors.repository.ts',
+    'second-factor',
+    'totp',
+    'second-factor.model',
+    'user-search',
+  ),
+  identity(
+    'recovery/one-time-tokens.ts',
+    'void-tokens',
+    'email-addresses',
+    'lifecycle',
+    'password-reset',
+    'one-time-tokens.model',
+  ),
+  identity(
+    'database/one-time-tokens.repository.ts',
+    'void-tokens',
+    'email-addresses',
+    'lifecycle',
+    'password-reset',
+    'one-time-tokens.model',
+  ),
+  identity('mail/outbox.ts', 'mail', 'smtp', 'password-reset'),
+  events('endpoints/address.ts', 'endpoints/endpoints', 'delivery/delivery'),
+  events('endpoints/endpoints.ts', 'endpoints/endpoints', 'delivery/delivery', 'history/history'),
+  events('endpoints/fan-out.ts', 'delivery/delivery', 'history/history', 'endpoints/endpoints'),
+  events('endpoints/secrets.ts', 'delivery/delivery', 'endpoints/endpoints'),
+  events('delivery/lanes.ts', 'delivery/delivery', 'history/history'),
+  events('delivery/schedule.ts', 'delivery/delivery'),
+  events('delivery/send.ts', 'delivery/delivery', 'endpoints/endpoints'),
+  events(
+    'database/deliveries.repository.ts',
+    'delivery/delivery',
+    'history/history',
+    'endpoints/endpoints',
+  ),
+  events(
+    'database/outbox.repository.ts',
+    'delivery/delivery',
+    'history/history',
+    'endpoints/endpoints',
+    '../../../services/payments/test/events',
+  ),
+  events('events.ts', 'delivery/delivery', 'history/history', 'endpoints/endpoints'),
+  backup('archive/manifest.ts', './archive/archive', 'backup'),
+  backup('archive/read.ts', './archive/archive', 'backup'),
+  backup('archive/sealed.ts', './archive/archive', 'backup-object'),
+  backup('archive/write.ts', './archive/archive', 'backup'),
+  backup('create.ts', './kept/save', './leftovers', 'backup', 'backup-kill', 'backup-object'),
+  backup('kept/save.ts', './kept/save', './leftovers', 'backup', 'backup-kill'),
+  backup('databases/fill.ts', 'backup', 'move'),
+  backup('verify.ts', './verify', './leftovers', 'backup', 'backup-object'),
+  backup(
+    'restore/restore.ts',
+    './restore/restore',
+    './restore/place',
+    'backup',
+    'backup-kill',
+    'backup-object',
+  ),
+  backup('restore/place.ts', './restore/restore', './restore/place', 'backup', 'backup-kill'),
+  backup('restore/staging.ts', './restore/restore', 'backup', 'backup-kill'),
+  backup('move.ts', 'move'),
 ]
 
 /** Faults without an observable effect (equivalent mutants). They are skipped. */
@@ -228,6 +349,54 @@ export const EQUIVALENT: { file: string; fault: string; line: string; why: strin
     line: 'if (!last && files.length < ROWS_AT_ONCE) return',
     why: 'One more query finds no file, and the result is the same.',
   },
+  {
+    file: 'packages/kit/src/service-keys/key-rights.ts',
+    fault: '1 → 2',
+    line: 'const width = { 4: 32, 6: 128 }[isIP(address)] ?? -2',
+    why: 'No number of bits is below either.',
+  },
+  {
+    file: 'packages/events/src/database/deliveries.repository.ts',
+    fault: '> → >=',
+    line: 'const [locked] = most >= 0 ? await lockActiveEndpoint(db, { id: endpointId }) : []',
+    why: 'With none free the next step ends it, one query later.',
+  },
+  {
+    file: 'packages/events/src/database/deliveries.repository.ts',
+    fault: '0 → 1',
+    line: 'const [locked] = most > 1 ? await lockActiveEndpoint(db, { id: endpointId }) : []',
+    why: 'It is either none or four.',
+  },
+  {
+    file: 'packages/events/src/database/deliveries.repository.ts',
+    fault: '0 → 1',
+    line: 'const free = most - (counted?.busy ?? 1)',
+    why: 'A count always has a row; the default only satisfies the compiler.',
+  },
+  {
+    file: 'packages/events/src/delivery/schedule.ts',
+    fault: '0 → 1',
+    line: 'return Number.isNaN(seconds) ? 1 : Math.min(Math.max(seconds, 0), LONGEST_RETRY_AFTER_SECONDS)',
+    why: 'The shortest pause is longer.',
+  },
+  {
+    file: 'packages/events/src/delivery/schedule.ts',
+    fault: '0 → 1',
+    line: 'return Number.isNaN(seconds) ? 0 : Math.min(Math.max(seconds, 1), LONGEST_RETRY_AFTER_SECONDS)',
+    why: 'The shortest pause is longer.',
+  },
+  {
+    file: 'packages/backup/src/archive/write.ts',
+    fault: '3 → 4',
+    line: 'const PARAMS = { [ZSTD_c_compressionLevel]: 4, [ZSTD_c_checksumFlag]: 1 }',
+    why: 'Every level can be read; only the size differs.',
+  },
+  {
+    file: 'packages/backup/src/kept/save.ts',
+    fault: '8 → 9',
+    line: 'const SYNC_BYTES = 9 * 2 ** 20',
+    why: 'It only spreads the writes to the disk.',
+  },
 ]
 
 export function isEquivalent(file: string, source: string, mutation: Mutation): boolean {
@@ -237,10 +406,13 @@ export function isEquivalent(file: string, source: string, mutation: Mutation): 
   )
 }
 
-/** Tests are named without `.test.ts`; a leading `./` means a test in the source folder. */
+/** Tests are named without their suffix; a leading `./` means a test in the source folder. */
 function judgedIn(sources: string, tests: string) {
   return (file: string, ...names: string[]): CriticalFile => ({
     file: `${sources}/${file}`,
-    tests: names.map((name) => `${join(name.startsWith('./') ? sources : tests, name)}.test.ts`),
+    tests: names.map((name) => {
+      const path = join(name.startsWith('./') ? sources : tests, name)
+      return path + (SUFFIXES.find((suffix) => existsSync(join(ROOT, path + suffix))) ?? '.test.ts')
+    }),
   })
 }

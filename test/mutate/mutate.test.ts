@@ -74,6 +74,34 @@ test('surveys a few faults in each of several files', (t) => {
   ])
 })
 
+test('says which faults only npm run test:all notices', (t) => {
+  const root = sampleTree(t, {
+    'packages/shop/test/price.test.ts': `
+      import assert from 'node:assert/strict'
+      import { test } from 'node:test'
+      import { price } from '@plinth/shop'
+      test('by the piece', () => assert.equal(price(2), 20))
+      test('in bulk', { tags: ['all'] }, () => assert.equal(price(20), 160))`,
+    'packages/shop/test/limit.all.test.ts': `
+      import assert from 'node:assert/strict'
+      import { test } from 'node:test'
+      import { price } from '@plinth/shop'
+      test('the limit', () => assert.deepEqual([price(9), price(10)], [90, 80]))`,
+  })
+
+  const killedWith = (...flags: string[]) => {
+    const { stdout } = mutate(root, RULE, '--tests', 'packages/shop/test/*.test.ts', ...flags)
+    const late = stdout.matchAll(/noticed by npm run test:all only .* \((.*)\)/g)
+    return { summary: stdout.trim().split('\n').at(-1), late: [...late].map(([, what]) => what) }
+  }
+
+  assert.deepEqual(killedWith(), { summary: 'killed 2 of 6', late: [] })
+  assert.deepEqual(killedWith('--all'), {
+    summary: 'killed 6 of 6, 2 with npm test',
+    late: ['> → >=', '9 → 10', '* → /', '8 → 9'],
+  })
+})
+
 test('tests that never end are killed, with all processes they started', async (t) => {
   const folder = sampleTree(t, {
     'endless.test.ts': `

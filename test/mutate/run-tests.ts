@@ -8,17 +8,20 @@ import { createInterface } from 'node:readline'
 export type TestRun = {
   folder: string
   files: string[]
+  /** Runs only the tests that match this filter. */
+  tags?: string | undefined
   env: Record<string, string>
   timeoutMs: number
 }
 export type Verdict = 'passed' | 'failed' | 'timed out'
 
 /** Runs test files until the first failure, then kills everything they started. */
-export async function runTests({ folder, files, env, timeoutMs }: TestRun): Promise<Verdict> {
+export async function runTests({ folder, files, tags, env, timeoutMs }: TestRun): Promise<Verdict> {
   const TMPDIR = join(folder, '.tmp')
   mkdirSync(TMPDIR, { recursive: true })
   const { NODE_TEST_CONTEXT: _, ...own } = process.env
   const flags = ['--test', '--test-reporter=tap', `--test-concurrency=${availableParallelism()}`]
+  if (tags) flags.push(`--experimental-test-tag-filter=${tags}`)
   const child = spawn(process.execPath, [...flags, ...files], {
     cwd: folder,
     env: { ...own, NODE_ENV: 'test', TMPDIR, ...env },

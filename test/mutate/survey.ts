@@ -2,36 +2,58 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { providePostgres } from '../runner/postgres.ts'
 import { type CriticalFile, isEquivalent } from './critical-files.ts'
-import { createJudge, judgeAll } from './judge.ts'
+import { type Counts, createJudge, judgeAll } from './judge.ts'
 import { changedLines, type Mutation, mutationsOf } from './mutations.ts'
+import { stagesOf } from './stages.ts'
+
+const SQLITE_ONLY = { TEST_POSTGRES_MISSING: 'faults are judged on SQLite' }
 
 /**
- * Makes a few faults in each critical file and counts how many its tests notice. On SQLite only, and one
- * test file after another, because the first one notices most faults. Each core has its own tree.
+ * Makes a few faults in each critical file and counts how many its tests notice, one test file after another,
+ * because the first one notices most faults. Each core has its own tree. With the tests of `npm test` on
+ * SQLite, which is quick; `withAll` adds PostgreSQL, and then what only `npm run test:all` runs.
  */
-export async function surveyFiles(root: string, critical: CriticalFile[]): Promise<void> {
-  const sum = { made: 0, killed: 0, timedOut: 0 }
+export async function surveyFiles(
+  root: string,
+  critical: CriticalFile[],
+  withAll = false,
+): Promise<void> {
+  const sum = { made: 0, killed: 0, late: 0, timedOut: 0 }
   const waiting = critical.values()
+  const postgres = withAll ? await providePostgres() : undefined
   const judgeWaiting = async () => {
-    const judge = createJudge(root, { TEST_POSTGRES_MISSING: 'faults are judged on SQLite' })
+    const judge = createJudge(root, postgres?.env ?? SQLITE_ONLY)
     for (const { file, tests } of waiting) {
       const source = readFileSync(join(root, file), 'utf8')
       const mutations = sampleOf(source, mutationsOf(source)).filter(
         (mutation) => !isEquivalent(file, source, mutation),
       )
-      const judged = { file, source, stages: tests.map((test) => [test]) }
-      const { made, killed, timedOut } = await judgeAll(judge, judged, mutations)
-      console.log(`killed ${killed} of ${made} in ${file}`)
-      sum.made += made
-      sum.killed += killed
-      sum.timedOut += timedOut
+      const stages = stagesOf(
+        tests.map((test) => [test]),
+        withAll,
+      )
+      const counts = await judgeAll(judge, { file, source, stages }, mutations)
+      console.log(`${summaryOf(counts, withAll)} in ${file}`)
+      for (const key of ['made', 'killed', 'late', 'timedOut'] as const) sum[key] += counts[key]
     }
   }
-  await Promise.all(Array.from({ length: availableParallelism() }, judgeWaiting))
-  const percent = ((100 * sum.killed) / sum.made).toFixed(1)
-  const total = `killed ${sum.killed} of ${sum.made} in ${critical.length} files`
-  console.log(`${total}: ${percent} % (${sum.timedOut} by time)`)
+  try {
+    await Promise.all(
+      Array.from({ length: Math.min(availableParallelism(), critical.length) }, judgeWaiting),
+    )
+  } finally {
+    await postgres?.stop()
+  }
+  const percent = (killed: number) => `${((100 * killed) / sum.made).toFixed(1)} %`
+  const first = withAll ? `, ${percent(sum.killed - sum.late)} with npm test` : ''
+  const total = `${summaryOf(sum, withAll)} in ${critical.length} files`
+  console.log(`${total}: ${percent(sum.killed)}${first} (${sum.timedOut} by time)`)
+}
+
+export function summaryOf({ made, killed, late }: Counts, withAll: boolean): string {
+  return `killed ${killed} of ${made}${withAll ? `, ${killed - late} with npm test` : ''}`
 }
 
 const FEW = 5

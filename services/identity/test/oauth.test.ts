@@ -354,6 +354,22 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/users', { token: fresh.access_token })).status, 401)
     })
 
+    test('the token of a program ends after 15 minutes, to the second', async (t) => {
+      const { api, clock, form, introspect } = await start(t, engine)
+      const { id, secret } = await createKey(api, ['users:read'])
+      const { body } = await form('/oauth2/token', GRANT, basic(id, secret))
+      const issuedAt = Math.floor(clock().getTime() / 1000)
+
+      const { iat, exp } = await introspect(body.access_token)
+      clock.advance(899)
+      const last = await introspect(body.access_token)
+      clock.advance(1)
+
+      assert.deepEqual([iat, exp], [issuedAt, issuedAt + 900])
+      assert.equal(last.active, true)
+      assert.deepEqual(await introspect(body.access_token), NOT_ACTIVE)
+    })
+
     test('accepts the key in the form, and narrows the scope', async (t) => {
       const { api, form } = await start(t, engine)
       const { id, secret } = await createKey(api, ['users:read', 'users:write'])

@@ -420,6 +420,37 @@ for (const engine of engines) {
       assert.equal((await confirm(api, link)).status, 204)
     })
 
+    test('the twentieth code that is typed for an address within a day is still compared', async (t) => {
+      const { api, clock } = await startWithAlice(t, { engine })
+      const { email } = ALICE
+      let mail: Mail | undefined
+      for (const [n, wrong] of [5, 5, 5, 4].entries()) {
+        clock.advance(61)
+        mail = await askForReset(api, n + 1)
+        for (let typed = 0; typed < wrong; typed += 1)
+          await confirm(api, { email, code: other(mail.code), newPassword: NEW_PASSWORD })
+      }
+
+      const reply = await confirm(api, { email, code: mail?.code, newPassword: NEW_PASSWORD })
+
+      assert.equal(reply.status, 204)
+    })
+
+    test('a code for an address without an account is in the audit without a user', async (t) => {
+      const { api } = await startWithAlice(t, { engine })
+      const guess = { email: 'unknown@example.com', code: '00000000', newPassword: NEW_PASSWORD }
+
+      assert.equal((await confirm(api, guess)).body.code, 'TOKEN_INVALID')
+
+      const admin = { token: await adminToken(api) }
+      const { body } = await api.get('/api/audit?event=PASSWORD_RESET', admin)
+      const rows = body.content as Record<string, unknown>[]
+      assert.deepEqual(
+        rows.map(({ actor, subject, result }) => [actor, subject, result]),
+        [[null, null, 'REFUSED']],
+      )
+    })
+
     test("whoever registered with someone else's address loses all access once the owner proves it", async (t) => {
       const { api, token, pair, clock } = await startWithAlice(t, { engine })
       const client = await startPasskeyClient(api)

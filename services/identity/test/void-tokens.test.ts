@@ -33,6 +33,19 @@ const ALIVE = {
 
 type Event = keyof typeof ALIVE
 
+/** In seconds. Those of an account that is to be deleted are in the tests of deletions. */
+const LIFETIMES = {
+  'verify-email': 86_400,
+  'password-reset': 1800,
+  'password-reset-by-administrator': 86_400,
+  'password-change': 600,
+  'email-change': 3600,
+  'email-undo': 604_800,
+  'not-me': 604_800,
+  'not-me-before': 604_800,
+  'data-export': 86_400,
+} satisfies Partial<Record<Kind, number>>
+
 const NEW_PASSWORD = 'an entirely new password'
 const REASON = { reason: 'asked for' }
 
@@ -55,7 +68,7 @@ const USES: Record<Kind, [path: string, extra?: object]> = {
   'second-step': ['/api/auth/mfa', { code: '000000' }],
 }
 
-type Holder = { event: Event; kinds: Kind[]; username: string; email: string; id: number }
+type Holder = { event: Event; kinds: readonly Kind[]; username: string; email: string; id: number }
 
 /** Invalidated tokens can share a user, because using them changes nothing. Each valid one needs its own user. */
 function groupsOf(event: Event): Kind[][] {
@@ -66,13 +79,12 @@ function groupsOf(event: Event): Kind[][] {
   return [over, ...single.map((kind) => [kind])]
 }
 
+type Group = Pick<Holder, 'event' | 'kinds'>
+
 /** Users whose first mail was already sent, because that mail also issues a token. */
-async function startHolders(t: TestContext, engine: TestEngine) {
+async function startHolders(t: TestContext, engine: TestEngine, groups: Group[]) {
   const { api, clock, config } = await startIdentity(t, { engine })
   const admin = { token: await adminToken(api) }
-  const groups = (Object.keys(ALIVE) as Event[]).flatMap((event) =>
-    groupsOf(event).map((kinds) => ({ event, kinds })),
-  )
   const holders = await Promise.all(
     groups.map(async (group, n): Promise<Holder> => {
       const user = { ...ALICE, username: `holder-${n}`, email: `holder-${n}@example.com` }
@@ -102,7 +114,7 @@ async function startHolders(t: TestContext, engine: TestEngine) {
     const issuer = { accounts: { clock, settings: config.accounts }, db }
     return (await issueToken(issuer, { userId, kind, address, details })).token
   }
-  return { api, admin, holders, issue }
+  return { api, admin, clock, holders, issue }
 }
 
 type Holders = Awaited<ReturnType<typeof startHolders>>
@@ -177,7 +189,9 @@ async function aliveAfter(started: Holders, holder: Holder): Promise<Kind[]> {
 for (const engine of engines)
   describe(`tokens of every kind on ${engine.name}`, engine.options, () => {
     test('are invalidated by each event, except for those that must survive it', async (t) => {
-      const started = await startHolders(t, engine)
+      const events = Object.keys(ALIVE) as Event[]
+      const groups = events.flatMap((event) => groupsOf(event).map((kinds) => ({ event, kinds })))
+      const started = await startHolders(t, engine, groups)
 
       const found = new Map(Object.keys(ALIVE).map((event): [string, Kind[]] => [event, []]))
       for (const holder of started.holders)
@@ -186,5 +200,24 @@ for (const engine of engines)
       const sorted = (table: Iterable<[string, Kind[]]>) =>
         [...table].map(([event, kinds]) => [event, kinds.toSorted()])
       assert.deepEqual(sorted(found), sorted(Object.entries(ALIVE)))
+    })
+
+    test('work until the last second of their lifetime, and not a second longer', async (t) => {
+      const lifetimes = Object.entries(LIFETIMES) as [Kind, number][]
+      const groups = lifetimes.map(([kind]) => ({ event: 'nothing', kinds: [kind] }) as const)
+      const started = await startHolders(t, engine, groups)
+      const { api, clock, holders, issue } = started
+      const isValidAfter = async (holder: Holder, kind: Kind, seconds: number) => {
+        const token = await issue(holder, kind)
+        clock.advance(seconds)
+        if (kind === 'not-me-before') await issue(holder, 'email-undo')
+        return works(api, kind, token)
+      }
+
+      for (const [n, [kind, seconds]] of lifetimes.entries()) {
+        const holder = holders[n] as Holder
+        assert.equal(await isValidAfter(holder, kind, seconds), false, `${kind} at its end`)
+        assert.equal(await isValidAfter(holder, kind, seconds - 1), true, `${kind} before its end`)
+      }
     })
   })

@@ -122,6 +122,25 @@ for (const engine of engines)
       assert.deepEqual([await status(old.secret), await status(made.body.secret)], [401, 200])
     })
 
+    test('a key that was revoked or has expired cannot be rotated', async (t) => {
+      const { api, clock, events } = await start(t, engine)
+      const revoked = await createKey(api)
+      const expired = await createKey(api, { lifetimeDays: 1 })
+      await api.delete(`/api/service-keys/${revoked.id}`)
+      clock.advance(DAY)
+
+      const replies = []
+      for (const { id } of [revoked, expired])
+        replies.push(await api.post(`/api/service-keys/${id}/rotate`, {}))
+
+      for (const { status, body } of replies)
+        assert.deepEqual([status, body.code, body.secret], [409, 'SERVICE_KEY_ENDED', undefined])
+      assert.deepEqual(
+        events.filter(({ event }) => event === 'SERVICE_KEY_ROTATED'),
+        [],
+      )
+    })
+
     test('a key without a successor gets one notice 30 and one 7 days before it expires', async (t) => {
       const { api, clock, keys, events } = await start(t, engine)
       const [year, ended] = [await createKey(api), await createKey(api)]
