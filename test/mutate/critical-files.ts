@@ -281,7 +281,13 @@ export const CRITICAL: CriticalFile[] = [
     'one-time-tokens.model',
   ),
   identity('mail/outbox.ts', 'mail', 'smtp', 'password-reset'),
-  events('endpoints/address.ts', 'endpoints/endpoints', 'delivery/delivery'),
+  {
+    file: 'packages/kit/src/runtime/address-rules.ts',
+    tests: [
+      'packages/events/src/endpoints/endpoints.test.ts',
+      'packages/events/src/delivery/delivery.test.ts',
+    ],
+  },
   events('endpoints/endpoints.ts', 'endpoints/endpoints', 'delivery/delivery', 'history/history'),
   events('endpoints/fan-out.ts', 'delivery/delivery', 'history/history', 'endpoints/endpoints'),
   events('endpoints/secrets.ts', 'delivery/delivery', 'endpoints/endpoints'),
