@@ -59,6 +59,8 @@ describe('a mail to localhost', () => {
       ['ada', 'ada@example.com'],
     ])
       await development.api.post('/api/auth/register', { username, email, password: PASSWORD })
+    // Otherwise it might take the mails, and keep them in its outbox.
+    await development.server.close()
     const env = {
       ...PRODUCTION,
       IDENTITY_DEMO_ACCOUNTS: 'true',
