@@ -23,7 +23,7 @@ RUN mkdir -p /data /etc/plinth && chown node:node /data && chmod 700 /data \
 
 FROM scratch
 LABEL org.opencontainers.image.title=Plinth \
-      org.opencontainers.image.version=1.0.0 \
+      org.opencontainers.image.version=2.0.0 \
       org.opencontainers.image.description="Identity, storage and payments" \
       org.opencontainers.image.licenses=MIT
 COPY --from=install / /

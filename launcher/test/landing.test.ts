@@ -7,7 +7,7 @@ import { startStack } from '../stack/stack.ts'
 import { checkedServices } from './checked-services.ts'
 import { testEnv } from './test-env.ts'
 
-type Listed = { name: string; healthy: boolean; url: string; consoleUrl: string }
+type Listed = { name: string; version: string; healthy: boolean; url: string; consoleUrl: string }
 
 type Link = { href: string }
 type Catalogued = { 'service-desc': Link[]; 'service-doc': Link[] }
@@ -42,6 +42,27 @@ describe('the landing page', () => {
       const index = (await (await fetch(url)).json()) as { name: string }
       assert.deepEqual([page.status, page.redirected, index.name], [200, true, name])
     }
+  })
+
+  test('lists the version that each service reports, which is not that of its package', async (t) => {
+    const { landing } = await start(t)
+
+    const { body } = await landing.get('/api/services')
+
+    const listed = Object.fromEntries(
+      (body as Listed[]).map(({ name, version }) => [name, version]),
+    )
+    for (const { name, version, url } of body as Listed[]) {
+      const index = (await (await fetch(url)).json()) as { version: string }
+      assert.equal(version, index.version, name)
+    }
+    assert.deepEqual(listed, {
+      identity: '2.0.0',
+      'storage-full': '2.0.0',
+      'storage-key': '2.0.0',
+      payments: '1.0.0',
+      'provider-sandbox': '1.0.0',
+    })
   })
 
   test('has an API catalog with the API document of each service', async (t) => {

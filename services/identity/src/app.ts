@@ -38,6 +38,7 @@ import {
   startKeyNotices,
   systemClock,
 } from '@plinth/kit'
+import manifest from '../package.json' with { type: 'json' }
 import type { IdentityConfig } from './config.ts'
 import { identityMigrations } from './database/migrations/index.ts'
 import type { IdentityTables } from './database/tables.ts'
@@ -72,7 +73,7 @@ export { type IdentityConfig, loadConfig } from './config.ts'
 export { openTransport } from './mail/transport.ts'
 
 const NAME = 'identity'
-const VERSION = '2.0.0'
+const VERSION = manifest.apiVersion
 
 const EVENTS = { ...ACCOUNT_EVENTS, ...ADDRESS_EVENTS, ...FACTOR_EVENTS, ...KEY_EVENTS }
 

@@ -33,6 +33,7 @@ import {
   startKeyNotices,
   systemClock,
 } from '@plinth/kit'
+import manifest from '../package.json' with { type: 'json' }
 import { checkoutRoutes } from './checkout/checkout.routes.ts'
 import { customerOperationRoutes, customerRoutes } from './checkout/customers.routes.ts'
 import type { PaymentsConfig } from './config.ts'
@@ -61,7 +62,7 @@ export { loadConfig, type PaymentsConfig } from './config.ts'
 export { paymentsData } from './recovery/recover.ts'
 
 const NAME = 'payments'
-const VERSION = '1.0.0'
+const VERSION = manifest.apiVersion
 
 const API: ApiDescription = {
   title: 'Plinth payments',

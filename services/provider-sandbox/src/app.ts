@@ -13,6 +13,7 @@ import {
   type Server,
   systemClock,
 } from '@plinth/kit'
+import manifest from '../package.json' with { type: 'json' }
 import { apiRoutes } from './api/api.routes.ts'
 import { createHeldCalls } from './api/faults/held-calls.ts'
 import type { SandboxConfig } from './config.ts'
@@ -36,7 +37,7 @@ import { relaxDurability } from './state/values.repository.ts'
 
 export { loadConfig, type SandboxConfig } from './config.ts'
 
-const ABOUT = { name: 'provider-sandbox', version: '1.0.0' }
+const ABOUT = { name: 'provider-sandbox', version: manifest.apiVersion }
 
 const MOST_BYTES = 1024 * 1024
 

@@ -44,6 +44,7 @@ import {
   worstOf,
 } from '@plinth/kit'
 import { makeOwnedFolder } from '@plinth/kit/runtime'
+import manifest from '../package.json' with { type: 'json' }
 import type { StorageFullConfig } from './config.ts'
 import { storageMigrations } from './database/migrations/index.ts'
 import type { StorageTables } from './database/tables.ts'
@@ -83,7 +84,7 @@ export { finishDeletions, sweep } from './upkeep/sweep.ts'
 export { examineBucket, verifyFiles } from './upkeep/verify.ts'
 
 const NAME = 'storage-full'
-const VERSION = '2.0.0'
+const VERSION = manifest.apiVersion
 
 const API: ApiDescription = {
   title: 'Plinth storage, full edition',

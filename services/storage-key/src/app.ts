@@ -18,6 +18,7 @@ import {
   startKeyNotices,
   systemClock,
 } from '@plinth/kit'
+import manifest from '../package.json' with { type: 'json' }
 import { DEVELOPMENT_KEY, type StorageKeyConfig } from './config.ts'
 import { fileRoutes } from './files.routes.ts'
 import { ACCEPTED, isHealthy, openFileStore, startSweeping } from './files.ts'
@@ -31,7 +32,7 @@ import { routeOf } from './request-target.ts'
 export { loadConfig, type StorageKeyConfig } from './config.ts'
 
 const NAME = 'storage-key'
-const VERSION = '2.0.0'
+const VERSION = manifest.apiVersion
 
 const apiWith = (keys: KeyGuard | undefined): ApiDescription => ({
   title: 'Plinth storage, key edition',
