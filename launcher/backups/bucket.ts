@@ -1,5 +1,5 @@
 /** The bucket that archives are copied to, so that they outlive this machine. */
-import { open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Readable } from 'node:stream'
 import {
@@ -52,11 +52,11 @@ export function openBucket(config: BucketConfig): BackupBucket {
       return `${IN_BUCKET}${name}`
     },
     async open(name) {
-      const [bytes, input] = [
-        await sizeOf(keyOf(name)),
-        await naming(settings.bucket, store.open(keyOf(name))),
-      ]
-      if (bytes !== undefined && input) return { input, bytes }
+      const bytes = await sizeOf(keyOf(name))
+      if (bytes !== undefined) {
+        const input = await naming(settings.bucket, store.open(keyOf(name)))
+        if (input) return { input, bytes }
+      }
       throw new BackupError(
         'no-input',
         `${name} cannot be read: the bucket ${settings.bucket} does not have it.`,
@@ -98,8 +98,7 @@ async function upload(
     try {
       for (let start = 0; start < size; start += partBytes) {
         const PartNumber = Parts.length + 1
-        const Body = Buffer.alloc(Math.min(partBytes, size - start))
-        await handle.read(Body, 0, Body.length, start)
+        const Body = await readPart(handle, start, Math.min(partBytes, size - start))
         const part = { ...target, UploadId, PartNumber, Body }
         const { ETag } = await s3.send(new sdk.UploadPartCommand(part))
         Parts.push({ PartNumber, ETag })
@@ -107,7 +106,9 @@ async function upload(
       const whole = { ...target, UploadId, MultipartUpload: { Parts } }
       await s3.send(new sdk.CompleteMultipartUploadCommand(whole))
     } catch (error) {
-      await s3.send(new sdk.AbortMultipartUploadCommand({ ...target, UploadId })).catch(() => {})
+      const abort = new sdk.AbortMultipartUploadCommand({ ...target, UploadId })
+      // A store that cannot be reached refuses this as well; `abortOld` repeats it, and the first error says why.
+      await s3.send(abort).catch(() => {})
       throw error
     }
     return size
@@ -115,6 +116,19 @@ async function upload(
     await handle.close()
     s3.destroy()
   }
+}
+
+/** One read may return fewer bytes than there are. */
+async function readPart(handle: FileHandle, start: number, length: number): Promise<Buffer> {
+  const part = Buffer.alloc(length)
+  let read = 0
+  while (read < length) {
+    const { bytesRead } = await handle.read(part, read, length - read, start + read)
+    if (bytesRead === 0)
+      throw new BackupError('damaged', 'The archive became shorter while it was copied.')
+    read += bytesRead
+  }
+  return part
 }
 
 /** The parts of an upload that was killed take up room, and are listed nowhere else. */
@@ -137,6 +151,7 @@ async function naming<T>(bucket: string, work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
+    if (error instanceof BackupError) throw error
     const { name, cause } = error as Error & { cause?: Error }
     const why = cause?.message ?? `it answered ${name}`
     throw new BackupError('unavailable', `The bucket ${bucket} cannot be used: ${why}.`)

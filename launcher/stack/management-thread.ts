@@ -84,7 +84,7 @@ async function answer(socket: Socket, kind: string | undefined, id: string): Pro
   const isLiveness = kind === '/liveness'
   const health = await healthOfServices(isLiveness ? LIVENESS_MS : READINESS_MS)
   const isUp = health.status !== 'DOWN' || (isLiveness && health !== TOO_SLOW)
-  // Only the whole health tells that a service is degraded.
+  // Only the whole health shows that a service is degraded.
   const body = JSON.stringify(isUp && kind !== undefined ? UP : health)
   const lines = [
     `HTTP/1.1 ${isUp ? '200 OK' : '503 Service Unavailable'}`,

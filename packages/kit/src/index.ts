@@ -163,16 +163,13 @@ export {
   tooManyOpenFiles,
   validationFailed,
 } from './problems.ts'
-
 export { type AddressRules, faultOfUrl, forbiddenBy } from './runtime/address-rules.ts'
-
 export {
   clientNetwork,
   clientNetworks,
   networkShares,
   widestNetwork,
 } from './runtime/client-networks.ts'
-
 export { type Clock, secondsAfter, systemClock } from './runtime/clock.ts'
 export { coalesce } from './runtime/coalesce.ts'
 export { generatedKey, makeDataFolder, withoutSavingKeys } from './runtime/data-folder.ts'

@@ -21,6 +21,7 @@ for (const engine of engines)
       'no address': '',
       'an address at localhost': 'root@localhost',
       'an address below localhost': 'root@mail.LOCALHOST',
+      'an address that mail servers deliver locally': 'root@localhost.localdomain',
     }))
       test(`is refused in production with ${what}, which no mail may reach`, async (t) => {
         const env = { ...PRODUCTION, ...FIRST, IDENTITY_ADMIN_EMAIL }
@@ -56,6 +57,7 @@ describe('a mail to localhost', () => {
     for (const [username, email] of [
       ['root', 'root@localhost'],
       ['deep', 'deep@a.b.localhost'],
+      ['alias', 'alias@localhost.localdomain'],
       ['ada', 'ada@example.com'],
     ])
       await development.api.post('/api/auth/register', { username, email, password: PASSWORD })
@@ -70,7 +72,12 @@ describe('a mail to localhost', () => {
     }
     const { api } = await startIdentity(t, { env })
 
-    for (const email of ['root@localhost', 'deep@a.b.localhost', 'ada@example.com'])
+    for (const email of [
+      'root@localhost',
+      'deep@a.b.localhost',
+      'alias@localhost.localdomain',
+      'ada@example.com',
+    ])
       assert.equal((await api.post('/api/auth/password-reset', { email })).status, 202)
     await until(
       async () => smtp.recipients.length,
@@ -84,13 +91,14 @@ describe('a mail to localhost', () => {
       async () => (await api.get('/api/mail?size=100', { token })).body.content,
       (found: { kind: string; state: string }[]) =>
         found.filter(({ kind, state }) => kind === 'password-reset' && state !== 'queued')
-          .length === 3,
+          .length === 4,
     )
     const states = mails
       .filter(({ kind }) => kind === 'password-reset')
       .map(({ to, state }: { to?: string; state: string }) => `${to} ${state}`)
     assert.deepEqual(states.toSorted(), [
       'ada@example.com sent',
+      'alias@localhost.localdomain dropped',
       'deep@a.b.localhost dropped',
       'root@localhost dropped',
     ])

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import dns from 'node:dns/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { describe, type TestContext, test } from 'node:test'
 import { loadConfig } from '../src/config.ts'
 import { startReceiver } from './receiver.ts'
@@ -59,6 +61,23 @@ describe('in production', () => {
     await assert.rejects(stripe.webhookEndpoints.update(id, { url: 'https://10.0.0.1/' }))
   })
 
+  test('an endpoint whose name is looked up slowly does not keep other calls waiting', async (t) => {
+    const { stripe } = await start(t)
+    const names = holdLookups(t)
+    const creating = stripe.webhookEndpoints.create({
+      url: 'https://slow.example/hook',
+      enabled_events: ['*'],
+    })
+    await names.asked
+
+    const other = stripe.customers.create({ email: 'ada@example.com' }, { timeout: 10_000 })
+    const customer = await other.finally(() => names.answer('93.184.215.14'))
+    const endpoint = await creating
+
+    assert.equal(customer.email, 'ada@example.com')
+    assert.equal(endpoint.url, 'https://slow.example/hook')
+  })
+
   test('nothing is sent to an address inside that came with a scenario', async (t) => {
     const { api, control, deliveries, stripe } = await start(t)
     const receiver = await startReceiver(t)
@@ -95,3 +114,24 @@ describe('in production', () => {
     assert.equal(added.status, 201)
   })
 })
+
+/** A resolver that answers when the test says so. */
+function holdLookups(t: TestContext) {
+  const { lookup } = dns
+  const [asked, answered] = [
+    Promise.withResolvers<void>(),
+    Promise.withResolvers<{ address: string; family: number }[]>(),
+  ]
+  const held = () => {
+    asked.resolve()
+    return answered.promise
+  }
+  dns.lookup = held as typeof dns.lookup
+  syncBuiltinESMExports()
+  t.after(() => {
+    dns.lookup = lookup
+    syncBuiltinESMExports()
+  })
+  const answer = (address: string) => answered.resolve([{ address, family: 4 }])
+  return { asked: asked.promise, answer }
+}

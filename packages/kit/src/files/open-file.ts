@@ -92,8 +92,15 @@ export async function readSmallFile(
 
 async function readUpTo(descriptor: number, start: number, end: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(end - start + 1)
-  const { bytesRead } = await readDescriptor(descriptor, bytes, 0, bytes.length, start)
-  return bytes.subarray(0, bytesRead)
+  let read = 0
+  // Usually once. A network disk may return less than there is.
+  while (read < bytes.length) {
+    const rest = bytes.length - read
+    const { bytesRead } = await readDescriptor(descriptor, bytes, read, rest, start + read)
+    if (bytesRead === 0) break
+    read += bytesRead
+  }
+  return bytes.subarray(0, read)
 }
 
 const SHORTENED = 'The file became shorter while it was read.'

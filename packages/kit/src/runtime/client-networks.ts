@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 
 /**
- * The networks that a client is in, narrowest first. Whoever has one address of an IPv6 /64 has all of them, and
+ * The networks that a client is in, narrowest first. A client with one address of an IPv6 /64 has all of them, and
  * providers assign a /56 or a /48 to one customer. An IPv4 address is a network by itself.
  */
 export function clientNetworks(address: string): [narrowest: string, ...wider: string[]] {

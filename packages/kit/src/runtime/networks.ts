@@ -49,10 +49,13 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK_NAME.test(isIP(host) === 6 ? `[${host}]` : host)
 }
 
+/** Other names of this machine: mail servers deliver to them locally by default. */
+const LOCAL_DOMAIN = /(^|\.)localhost[46]?(\.localdomain[46]?)?$/
+
 /** Whether an e-mail address is on this machine, where someone else may read its mail. */
 export function isLocalAddress(email: string): boolean {
   const domain = hostName(email.slice(email.lastIndexOf('@') + 1))
-  return isLoopback(domain) || domain.endsWith('.localhost')
+  return isLoopback(domain) || LOCAL_DOMAIN.test(domain)
 }
 
 /** The name in a `Host` header, without the port. */

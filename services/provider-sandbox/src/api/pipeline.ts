@@ -104,14 +104,16 @@ function perform(
   operation: Operation,
   keep: Keep,
 ): Promise<Answer> {
-  const work = () =>
-    change(sandbox, async (inside) => {
+  const work = async () => {
+    await operation.before?.(sandbox, call)
+    return change(sandbox, async (inside) => {
       const body = jsonOf(await effect(inside, call, operation))
       const refusal = refusalToKeep(struck)
       const answer = refusal ? errorAnswer(refusal, call.requestLogUrl) : { status: 200, body }
       await keep(inside.db, answer)
       return answer
     })
+  }
   return refusalsAnswered(
     call,
     () => strikeInside(struck, work),

@@ -12,7 +12,10 @@ type Call = { id: string; form: Form; path: string }
  * What one endpoint does: it checks its parameters, then works in a transaction that is already
  * open, and returns the object to answer with.
  */
-export type Operation = (sandbox: Sandbox, call: Call) => Promise<object>
+export type Operation = ((sandbox: Sandbox, call: Call) => Promise<object>) & {
+  /** Runs before the transaction: for what waits for another server, while other calls are answered. */
+  before?: (sandbox: Sandbox, call: Call) => Promise<void>
+}
 
 /** The operation that reads one object. */
 export function retrieving(kind: Kind): Operation {

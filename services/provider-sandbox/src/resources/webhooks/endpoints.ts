@@ -1,5 +1,6 @@
 import { faultOfUrl } from '@plinth/kit'
 import { parameterInvalid } from '../../protocol/errors.ts'
+import type { Form } from '../../protocol/form.ts'
 import { type Operation, pageable, readPage, requireObject } from '../../protocol/operations.ts'
 import * as read from '../../protocol/parameters.ts'
 import type { WebhookEndpoint } from '../../state/objects/kinds.ts'
@@ -29,23 +30,28 @@ export const createEndpoint: Operation = async (sandbox, { form }) => {
     enabled_events: read.required(fields.enabled_events),
     api_version: read.text(),
   })
-  await requireAllowed(sandbox, given.url)
   const secret = newSecret(sandbox, await newId(sandbox, 'we_secret'))
   const endpoint = await insertEndpoint(sandbox, given, { secret })
   return { ...endpoint, secret }
 }
 
-async function requireAllowed(sandbox: Sandbox, url: string | undefined): Promise<void> {
+createEndpoint.before = requireAllowed
+
+async function requireAllowed(sandbox: Sandbox, { form }: { form: Form }): Promise<void> {
+  const url = fields.url(form.url, 'url')
   const fault = url === undefined ? undefined : await faultOfEndpoint(sandbox, url)
   if (fault) throw parameterInvalid('url', `Invalid URL: it ${fault}`, 'url_invalid')
 }
 
-/** The reason why an endpoint may not have this URL. In development it may have any. */
+/**
+ * The reason why an endpoint may not have this URL. In development it may have any. Does a DNS lookup, so it must not
+ * be called inside a transaction.
+ */
 export async function faultOfEndpoint(sandbox: Sandbox, url: string): Promise<string | undefined> {
   return isTrusted(sandbox, url) ? undefined : faultOfUrl(url, sandbox.config.addresses)
 }
 
-/** Whoever started the sandbox chose the endpoint of the settings, which may be on this machine. */
+/** The operator chose the endpoint of the settings, which may be on this machine. */
 export function isTrusted({ config }: Sandbox, url: string): boolean {
   return !config.production || url === config.webhook?.url
 }
@@ -87,7 +93,6 @@ function newSecret(sandbox: Sandbox, name: string): string {
 export const updateEndpoint: Operation = async (sandbox, { id, form }) => {
   const given = read.parameters(form, { ...fields, disabled: read.flag() })
   const endpoint = await requireObject(sandbox, 'webhook_endpoint', id)
-  await requireAllowed(sandbox, given.url)
   const updated: WebhookEndpoint = {
     ...endpoint,
     description: given.description === undefined ? endpoint.description : given.description,
@@ -99,6 +104,8 @@ export const updateEndpoint: Operation = async (sandbox, { id, form }) => {
   await updateObject(sandbox.db, updated)
   return updated
 }
+
+updateEndpoint.before = requireAllowed
 
 export const deleteEndpoint: Operation = async (sandbox, { id, form }) => {
   read.parameters(form, {})
