@@ -7,7 +7,7 @@ import { NOTHING, type Outcome, outcomeOf } from './outcome.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const TEST_TIMEOUT_MS = 300_000
-const FILE_SECONDS = '600'
+const FILE_SECONDS = '900'
 /** If more processes fail, something is broken, not unstable. */
 const MAX_TRIED_AGAIN = 8
 /**

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { accessSync, constants, existsSync, globSync } from 'node:fs'
+import { accessSync, constants, existsSync, globSync, readdirSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -26,8 +26,18 @@ export async function unpackDebian(name: string, release = ''): Promise<Unpacked
   const script = join(HERE, 'unpack-debian.sh')
   await promisify(execFile)(script, [folder, name, release], { timeout: UNPACK_MS })
   const root = join(folder, 'root')
-  const patterns = ['usr/lib/*-linux-gnu*', 'lib/*-linux-gnu*'].map((lib) => join(root, lib))
-  return { root, libraries: globSync(patterns).join(':') }
+  // Some libraries have a folder of their own.
+  const patterns = ['usr/lib/*-linux-gnu*', 'lib/*-linux-gnu*'].flatMap((lib) => [
+    join(root, lib),
+    join(root, lib, '*/'),
+  ])
+  return { root, libraries: globSync(patterns).filter(hasLibraries).join(':') }
+}
+
+function hasLibraries(folder: string): boolean {
+  return (
+    statSync(folder).isDirectory() && readdirSync(folder).some((name) => /\.so(\.|$)/.test(name))
+  )
 }
 
 const programs = new Map<string, Promise<{ path: string; env: NodeJS.ProcessEnv }>>()

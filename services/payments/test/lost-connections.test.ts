@@ -64,7 +64,7 @@ test('an event is 503 while the database accepts no writes, and is applied when 
   await sql`drop trigger refuse on webhook_events`.execute(db)
   const applied = await service.deliver(event)
 
-  assert.deepEqual([status, body.code], [503, 'DATABASE_UNAVAILABLE'])
+  assert.deepEqual([status, body.code], [503, 'STORAGE_READ_ONLY'])
   assert.equal(headers.get('retry-after'), '5')
   assert.deepEqual([applied.status, applied.body.duplicate], [200, false])
 })

@@ -70,7 +70,7 @@ for (const engine of engines)
     const paid = async (id: string) => ({ body: { id, payment_status: 'paid' } })
 
     test('ends its round when the provider is unavailable, and continues when it is back', async (t) => {
-      const { jobs, answerLookUps, lookedUp, statuses } = await start(t, 12, 300)
+      const { jobs, answerLookUps, lookedUp, statuses } = await start(t, 12, 1_500)
       answerLookUps(() => NEVER)
       await jobs.reconcile.runNow()
       const inOutage = lookedUp().length

@@ -126,7 +126,7 @@ function holdLookups(t: TestContext) {
     asked.resolve()
     return answered.promise
   }
-  dns.lookup = held as typeof dns.lookup
+  Object.assign(dns, { lookup: held })
   syncBuiltinESMExports()
   t.after(() => {
     dns.lookup = lookup
