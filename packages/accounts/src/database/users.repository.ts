@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Db, forUpdate, type PageRequest, prepared, type Sort, sortRows } from '@plinth/kit'
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import { composedName, normalName } from './names.ts'
 import type { AccountTables } from './tables.ts'
 
 export type User = {
@@ -84,6 +85,16 @@ export function findUserByUsername(
   username: string,
 ): Promise<User | undefined> {
   return findUser(db.selectFrom('users').selectAll().where('username', '=', username))
+}
+
+/** By what a person has typed. */
+export async function findUserNamed(
+  db: Db<AccountTables>,
+  typed: string,
+): Promise<User | undefined> {
+  const [normal, composed] = [normalName(typed), composedName(typed)]
+  const kept = composed === normal ? undefined : await findUserByUsername(db, composed)
+  return kept ?? findUserByUsername(db, normal)
 }
 
 export function findUserByEmail(db: Db<AccountTables>, email: string): Promise<User | undefined> {

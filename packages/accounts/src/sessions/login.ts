@@ -16,7 +16,7 @@ import {
   totalsOf,
 } from '../audit/failure-limit.ts'
 import { normalName } from '../database/names.ts'
-import { findUserByUsername, type User, updatePasswordHash } from '../database/users.repository.ts'
+import { findUserNamed, type User, updatePasswordHash } from '../database/users.repository.ts'
 import { credentialsRejected } from '../problems.ts'
 import { openSession, type TokenPair } from './sessions.ts'
 
@@ -36,7 +36,7 @@ export async function logIn(
   const attempt = attemptOf('login', username, origin)
   const totals = totalsOf(accounts, username, origin)
   const [user, failed, reached] = await Promise.all([
-    findUserByUsername(accounts.db, username),
+    findUserNamed(accounts.db, credentials.username),
     findFailures(accounts, attempt),
     reachedTotals(accounts, totals),
   ])

@@ -9,10 +9,9 @@ import {
 } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
 import { type By, type Origin, recordEvent } from '../audit/audit.ts'
-import { normalName } from '../database/names.ts'
 import {
   ADMIN_ROLE,
-  findUserByUsername,
+  findUserNamed,
   listUsers,
   lockUser,
   USER_ROLE,
@@ -151,7 +150,7 @@ async function removeFactor(
 }
 
 async function requireNamed(accounts: Accounts, username: string): Promise<User> {
-  const user = await findUserByUsername(accounts.db, normalName(username))
+  const user = await findUserNamed(accounts.db, username)
   if (!user) throw userUnknown({ detail: `There is no user "${username}".` })
   return user
 }
