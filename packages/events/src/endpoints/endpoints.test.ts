@@ -8,6 +8,7 @@ import { faultOfUrl, forbiddenBy } from './address.ts'
 const PATH = '/api/webhooks/endpoints'
 const PRODUCTION = { production: true, allowCidrs: [] }
 
+const LONGEST_URL = 'https://93.184.215.14/'.padEnd(2048, 'a')
 const HOSTILE = [
   'http://shop.example/hook',
   'ftp://shop.example/hook',
@@ -45,7 +46,9 @@ const HOSTILE = [
   'https://[ff02::1]/',
   'https://[2001:db8::1]/',
   'https://no-such-host.invalid/',
-  `https://93.184.215.14/${'a'.repeat(2048)}`,
+  'https://user@93.184.215.14/',
+  'https://:password@93.184.215.14/',
+  `${LONGEST_URL}a`,
 ]
 
 describe('where events may be sent in production', () => {
@@ -59,6 +62,7 @@ describe('where events may be sent in production', () => {
 
     assert.equal(await faultOfUrl('https://93.184.215.14/hook?a=b', PRODUCTION), undefined)
     assert.equal(await faultOfUrl('https://[2606:4700::1111]:8443/', PRODUCTION), undefined)
+    assert.equal(await faultOfUrl(LONGEST_URL, PRODUCTION), undefined)
     assert.equal(await faultOfUrl('https://10.1.2.3/', allowing), undefined)
     assert.equal(await faultOfUrl('https://[fd00:1::7]/', allowing), undefined)
     assert.notEqual(await faultOfUrl('https://10.2.0.1/', allowing), undefined)
