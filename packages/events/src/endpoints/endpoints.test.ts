@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 
 import { engines, startEvents, startReceiver } from '../../testing/index.ts'
@@ -105,6 +108,29 @@ describe('where events may be sent in production', () => {
       ],
     )
     assert.equal(receiver.all.length, 1)
+  })
+
+  test('an endless reply is cut off, and its beginning is kept', async (t) => {
+    const server = createServer((_request, response) => {
+      const write = () => {
+        while (response.write('x'.repeat(16_384)));
+      }
+      response.on('drain', write)
+      write()
+    }).listen(0, '127.0.0.1')
+    const { send, close } = createSender({ production: false, allowCidrs: [] }, 5000)
+    t.after(() => {
+      close()
+      server.closeAllConnections()
+      server.close()
+    })
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const request = { headers: {}, body: '{}', signal: new AbortController().signal }
+
+    const { status, error, reply } = await send(`http://127.0.0.1:${port}/`, request)
+
+    assert.deepEqual([status, error, reply], [200, null, 'x'.repeat(1024)])
   })
 
   test('not to special-purpose networks, but to the addresses next to them', () => {
