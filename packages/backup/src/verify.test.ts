@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '@plinth/kit'
+import { lockFile } from './databases/sqlite.repository.ts'
 import { saveBackup } from './kept/save.ts'
 import { verifyBackup } from './verify.ts'
 
@@ -32,4 +33,20 @@ test('an archive is not unpacked where that might fill the disk', async (t) => {
   })
   assert.deepEqual(readdirSync(scratch), [])
   assert.deepEqual((await verified(12 * MEGABYTE)).faults, [])
+})
+
+test('what a killed verification left is removed by the next one, and what another uses is not', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-verify-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const scratch = join(folder, 'scratch')
+  for (const name of ['.verify-left', '.verify-used', 'unrelated'])
+    mkdirSync(join(scratch, name), { recursive: true })
+  const lock = lockFile(join(scratch, '.verify-used/lock'))
+  t.after(() => lock?.release())
+  const { file } = await saveBackup([], { folder, clock: systemClock })
+  const scratchIn = async () => ({ services: [], start: async () => {} })
+
+  await verifyBackup(file, { folder: scratch, clock: systemClock, scratchIn })
+
+  assert.deepEqual(readdirSync(scratch).toSorted(), ['.verify-used', 'unrelated'])
 })

@@ -639,6 +639,9 @@ for (const engine of engines)
       assert.deepEqual(codeOfReply(await remove(token)), [403, 'ACCESS_DENIED'])
       const admin = await adminToken(api)
       assert.deepEqual(codeOfReply(await remove(admin)), [404, 'SECOND_FACTOR_NOT_FOUND'])
+      const begun = await api.post('/api/users/me/totp', undefined, { token })
+      assert.match(begun.body.uri, /^otpauth:/)
+      assert.deepEqual(codeOfReply(await remove(admin)), [404, 'SECOND_FACTOR_NOT_FOUND'])
       assert.deepEqual(codeOfReply(await remove(admin, '/api/users/999999/totp')), [
         404,
         'USER_NOT_FOUND',

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { faultOfUrl, forbiddenBy } from '@plinth/kit'
 
@@ -8,6 +11,7 @@ import { createSender } from '../delivery/send.ts'
 const PATH = '/api/webhooks/endpoints'
 const PRODUCTION = { production: true, allowCidrs: [] }
 
+const LONGEST_URL = 'https://93.184.215.14/'.padEnd(2048, 'a')
 const HOSTILE = [
   'http://shop.example/hook',
   'ftp://shop.example/hook',
@@ -45,7 +49,9 @@ const HOSTILE = [
   'https://[ff02::1]/',
   'https://[2001:db8::1]/',
   'https://no-such-host.invalid/',
-  `https://93.184.215.14/${'a'.repeat(2048)}`,
+  'https://user@93.184.215.14/',
+  'https://:password@93.184.215.14/',
+  `${LONGEST_URL}a`,
 ]
 
 describe('where events may be sent in production', () => {
@@ -59,6 +65,7 @@ describe('where events may be sent in production', () => {
 
     assert.equal(await faultOfUrl('https://93.184.215.14/hook?a=b', PRODUCTION), undefined)
     assert.equal(await faultOfUrl('https://[2606:4700::1111]:8443/', PRODUCTION), undefined)
+    assert.equal(await faultOfUrl(LONGEST_URL, PRODUCTION), undefined)
     assert.equal(await faultOfUrl('https://10.1.2.3/', allowing), undefined)
     assert.equal(await faultOfUrl('https://[fd00:1::7]/', allowing), undefined)
     assert.notEqual(await faultOfUrl('https://10.2.0.1/', allowing), undefined)
@@ -101,6 +108,29 @@ describe('where events may be sent in production', () => {
       ],
     )
     assert.equal(receiver.all.length, 1)
+  })
+
+  test('an endless reply is cut off, and its beginning is kept', async (t) => {
+    const server = createServer((_request, response) => {
+      const write = () => {
+        while (response.write('x'.repeat(16_384)));
+      }
+      response.on('drain', write)
+      write()
+    }).listen(0, '127.0.0.1')
+    const { send, close } = createSender({ production: false, allowCidrs: [] }, 5000)
+    t.after(() => {
+      close()
+      server.closeAllConnections()
+      server.close()
+    })
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const request = { headers: {}, body: '{}', signal: new AbortController().signal }
+
+    const { status, error, reply } = await send(`http://127.0.0.1:${port}/`, request)
+
+    assert.deepEqual([status, error, reply], [200, null, 'x'.repeat(1024)])
   })
 
   test('not to special-purpose networks, but to the addresses next to them', () => {
