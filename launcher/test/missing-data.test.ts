@@ -56,7 +56,8 @@ test('an empty data folder, such as a new volume of a container, is a new instal
 test('plinth init creates the data folder, and a restore needs none', async (t) => {
   const { env, folder, data } = await unmounted(t)
 
-  const made = await plinthHere(['init', '--data', data], { cwd: folder })
+  const init = ['init', '--data', data, '--admin-email', 'ada@example.com']
+  const made = await plinthHere(init, { cwd: folder })
 
   assert.equal(made.code, 0, made.stderr)
   assert.equal(statSync(data).mode & 0o777, 0o700)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { isLocalAddress } from '@plinth/kit'
+import { isLocalAddress } from '@plinth/kit/runtime'
 import { type Command, CommandError, EXIT } from '../../command.ts'
 
 const SECRETS = {

@@ -118,13 +118,10 @@ describe('in production', () => {
 /** A resolver that answers when the test says so. */
 function holdLookups(t: TestContext) {
   const { lookup } = dns
-  const [asked, answered] = [
-    Promise.withResolvers<void>(),
-    Promise.withResolvers<{ address: string; family: number }[]>(),
-  ]
-  const held = () => {
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()]
+  const held = async (_name: string, ...options: unknown[]) => {
     asked.resolve()
-    return answered.promise
+    return Reflect.apply(lookup, dns, [await answered.promise, ...options])
   }
   Object.assign(dns, { lookup: held })
   syncBuiltinESMExports()
@@ -132,6 +129,5 @@ function holdLookups(t: TestContext) {
     dns.lookup = lookup
     syncBuiltinESMExports()
   })
-  const answer = (address: string) => answered.resolve([{ address, family: 4 }])
-  return { asked: asked.promise, answer }
+  return { asked: asked.promise, answer: answered.resolve }
 }

@@ -81,6 +81,7 @@ async function databaseFindings(
   }
 }
 
+/** Without the mark there is no such table. A database that fails for another reason fails the next check as well. */
 async function isMarked(reading: Reading): Promise<boolean> {
   return reading.rows(`select * from ${RESTORE_MARK}`).then(
     () => true,

@@ -8,7 +8,7 @@ export {
 } from './data-folder.ts'
 export { enterDataFolder } from './enter-data-folder.ts'
 export { armFailPoint } from './fail-point.ts'
-export { isLoopback } from './networks.ts'
+export { isLocalAddress, isLoopback } from './networks.ts'
 export { hostUrl, logLevel, serviceSettings } from './service-settings.ts'
 export { type Env, readEnvFile, readSettings, type Settings } from './settings.ts'
 export { restoreJournal } from './unfinished-restore.ts'
