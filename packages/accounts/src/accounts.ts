@@ -90,6 +90,12 @@ export type Gate = {
   problems: DefinedProblem[]
 }
 
+/**
+ * What a check inside a transaction decided, with whatever else its caller needs: the transaction may be retried,
+ * so a check returns all that it found instead of leaving it in variables.
+ */
+export type Admission = { isAdmitted: boolean }
+
 export type Hold = (user: HashedRegistration, origin: Origin) => Promise<void>
 
 export type Hooks = Pick<Accounts, 'onEvent' | 'gate' | 'turnAway' | 'isHeld' | 'confirmation'>

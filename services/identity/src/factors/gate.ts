@@ -1,4 +1,5 @@
 import {
+  type Admission,
   type Gate,
   lockUser,
   type Origin,
@@ -68,30 +69,29 @@ export async function completeLogIn(
   const tokenHash = hashOpaqueToken(mfaToken)
   const step = await tryStep(db, tokenHash, { most: MOST_TRIES, now: accounts.clock() })
   if (!step) throw codeRejected({ extra: { triesLeft: 0 } })
-  let outcome = 'wrong' as Outcome
-  let isSpent = false
-  let pendingDeletion = undefined as User | undefined
   const amr = [...step.amr.split(' '), 'otp', 'mfa']
   const entry = {
     userId: step.userId,
     event: SECOND_FACTOR_USED,
     amr,
-    admit: async (database: typeof accounts.db, locked: Promise<User | undefined>) => {
+    async admit(database: typeof accounts.db, locked: Promise<User | undefined>): Promise<Tried> {
       const inside = database as unknown as Db<IdentityTables>
       const user = (await locked) ?? (await lockUser(database, step.userId))
-      if (!user?.enabled && !user?.deletion) return false
-      if (user.deletion) pendingDeletion = user
+      if (!user?.enabled && !user?.deletion) return { isAdmitted: false, outcome: 'wrong' }
       // A concurrent request may have completed this sign-in: the code of this one must not be used up.
-      isSpent = !(await isStepOpen(inside, tokenHash))
-      if (isSpent) return false
-      outcome = await proveSecondFactor(factors, inside, user, proof, origin)
-      return outcome === 'passed' && spendStep(inside, tokenHash)
+      if (!(await isStepOpen(inside, tokenHash))) return { isAdmitted: false, outcome: 'spent' }
+      const outcome = await proveSecondFactor(factors, inside, user, proof, origin)
+      if (outcome !== 'passed') return { isAdmitted: false, outcome }
+      return { isAdmitted: await spendStep(inside, tokenHash), outcome, user }
     },
   }
-  const pair = await openSession(accounts, entry, origin)
+  const { pair, admission } = await openSession(accounts, entry, origin)
   if (pair) return pair
-  if (pendingDeletion && outcome === 'passed')
-    await accounts.turnAway?.run(accounts, pendingDeletion, amr, origin)
-  if (isSpent || outcome === 'passed') throw codeRejected({ extra: { triesLeft: 0 } })
+  const { outcome, user } = admission
+  if (user?.deletion) await accounts.turnAway?.run(accounts, user, amr, origin)
+  if (outcome === 'spent' || outcome === 'passed') throw codeRejected({ extra: { triesLeft: 0 } })
   throw signInRefusal(accounts, outcome, MOST_TRIES - step.tries)
 }
+
+/** `user` is the one whose code was right. */
+type Tried = Admission & { outcome: Outcome | 'spent'; user?: User }

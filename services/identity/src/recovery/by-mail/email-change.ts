@@ -218,7 +218,7 @@ async function restoreAddress(
     async admit(database, now) {
       const inside = database as unknown as Db<IdentityTables>
       const at = accounts.clock()
-      if (!(await spendToken(inside, token.id, at))) return false
+      if (!(await spendToken(inside, token.id, at))) return { isAdmitted: false }
       const admit = async () => true
       const email = token.address
       // First, so that the notices of the following steps go to the owner.
@@ -231,8 +231,8 @@ async function restoreAddress(
       const lifetimeSeconds = LIFETIME_SECONDS['password-reset']
       const to = { to: email, userId: user.id }
       await queueMail(outbox, inside, { kind: 'password-ended', ...to, lifetimeSeconds }, origin)
-      return true
+      return { isAdmitted: true }
     },
   })
-  if (!done) throw tokenRejected()
+  if (!done?.isAdmitted) throw tokenRejected()
 }
