@@ -206,6 +206,14 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
       'let count = 0\nawait changeAll(async (db) => {\n  let count = 0\n  count += await change(db)\n  return count\n})',
     ],
   ],
+  'the tables of a database are checked: no cast gives it others': [
+    [
+      'services/identity/src/gate.ts',
+      'const inside = database as unknown as Db<IdentityTables>',
+      'async ask(inside: Db<IdentityTables>, user) {',
+    ],
+    ['services/identity/src/recovery.ts', "db: db as unknown as Accounts['db']", ''],
+  ],
   'a test on an engine takes its options, which say which command runs it': [
     [
       'services/payments/test/refunds.test.ts',

@@ -108,13 +108,12 @@ export type TurnAway = {
 }
 
 /** Opens the accounts of a database whose schema includes `accountMigrations`. */
-export async function openAccounts<T extends AccountTables>(
-  database: Db<T>,
+export async function openAccounts(
+  db: Db<AccountTables>,
   settings: AccountSettings,
   clock: Clock,
   hooks: Hooks = {},
 ): Promise<Accounts> {
-  const db = database as unknown as Db<AccountTables>
   const { masterKey, issuer, audience, accessTokenLifetimeSeconds: lifetimeSeconds } = settings
   const keyOptions = { db, clock, masterKey, tokenLifetimeSeconds: lifetimeSeconds }
   const signingKeys = await openSigningKeys(keyOptions)

@@ -34,8 +34,7 @@ export function openGate(clock: Clock, { requireVerified }: { requireVerified: b
   return {
     always: requireVerified,
     problems: [mfaRequired, ...(requireVerified ? [emailNotVerified] : [])],
-    async ask(database, user, amr, origin) {
-      const db = database as unknown as Db<IdentityTables>
+    async ask(db: Db<IdentityTables>, user, amr, origin) {
       if (requireVerified && !user.verified) {
         const refused = { event: 'LOGIN', subject: user.username, result: 'REFUSED' } as const
         await recordEvent({ db, clock }, refused, origin)
@@ -74,9 +73,8 @@ export async function completeLogIn(
     userId: step.userId,
     event: SECOND_FACTOR_USED,
     amr,
-    async admit(database: typeof accounts.db, locked: Promise<User | undefined>): Promise<Tried> {
-      const inside = database as unknown as Db<IdentityTables>
-      const user = (await locked) ?? (await lockUser(database, step.userId))
+    async admit(inside: Db<IdentityTables>, locked: Promise<User | undefined>): Promise<Tried> {
+      const user = (await locked) ?? (await lockUser(inside, step.userId))
       if (!user?.enabled && !user?.deletion) return { isAdmitted: false, outcome: 'wrong' }
       // A concurrent request may have completed this sign-in: the code of this one must not be used up.
       if (!(await isStepOpen(inside, tokenHash))) return { isAdmitted: false, outcome: 'spent' }

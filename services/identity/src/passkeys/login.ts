@@ -57,10 +57,9 @@ async function openPasskeySession(
     userId,
     event: 'PASSKEY_USED',
     amr,
-    async admit(database: typeof accounts.db, locked: Promise<User | undefined>) {
-      const user = (await locked) ?? (await lockUser(database, userId))
+    async admit(db: Db<IdentityTables>, locked: Promise<User | undefined>) {
+      const user = (await locked) ?? (await lockUser(db, userId))
       if (!user?.enabled && !user?.deletion) return { isAdmitted: false }
-      const db = database as unknown as Db<IdentityTables>
       const isAdmitted = await advanceCounter(db, credentialId, counter, clock())
       return { isAdmitted, user }
     },

@@ -1,5 +1,4 @@
 import {
-  type Accounts,
   cancelDeletion,
   changeEmail,
   findUserByEmail,
@@ -120,8 +119,7 @@ export async function confirmEmailChange(
     token.userId,
     {
       email: token.address,
-      async admit(database, user) {
-        const inside = database as unknown as Db<IdentityTables>
+      async admit(inside: Db<IdentityTables>, user) {
         const now = accounts.clock()
         if (!user.enabled || user.email !== from) return false
         if (!(await spendToken(inside, token.id, now))) return false
@@ -175,11 +173,10 @@ function wasVerified({ details }: OneTimeToken): boolean {
 
 /** Whether an undo reserves the address. Only if it was verified: anyone can register a stranger's address. */
 export async function isHeldForUndo(
-  database: Accounts['db'],
+  db: Db<IdentityTables>,
   { id: userId, email: address }: { id: number; email: string },
   now: Date,
 ): Promise<boolean> {
-  const db = database as unknown as Db<IdentityTables>
   return (await listTokensOfOthers(db, { userId, kind: UNDO, address }, now)).some(wasVerified)
 }
 
@@ -215,8 +212,7 @@ async function restoreAddress(
   const silent = withoutNotices(recovery)
   const done = await resetPassword(silent, user, newOpaqueToken(), by, {
     passkeys,
-    async admit(database, now) {
-      const inside = database as unknown as Db<IdentityTables>
+    async admit(inside: Db<IdentityTables>, now) {
       const at = accounts.clock()
       if (!(await spendToken(inside, token.id, at))) return { isAdmitted: false }
       const admit = async () => true
@@ -226,7 +222,7 @@ async function restoreAddress(
       const factor = await findFactor(inside, user.id)
       if (!wasVerified(token) || (factor?.confirmedAt ?? '') > token.createdAt)
         await dropSecondFactor(accounts, inside, now, by)
-      const byUser = async (_: typeof database, deletion: { by: string }) => deletion.by === 'user'
+      const byUser = async (_: typeof inside, deletion: { by: string }) => deletion.by === 'user'
       await cancelDeletion(within(accounts, inside), user.id, byUser, by)
       const lifetimeSeconds = LIFETIME_SECONDS['password-reset']
       const to = { to: email, userId: user.id }

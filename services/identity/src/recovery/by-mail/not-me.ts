@@ -40,8 +40,7 @@ export async function denyOwnership(
   const by = { actor: user.username, origin, reason: 'this was not me' }
   const done = await resetPassword(withoutNotices(recovery), user, newOpaqueToken(), by, {
     passkeys,
-    async admit(database, now) {
-      const inside = database as unknown as Db<IdentityTables>
+    async admit(inside: Db<IdentityTables>, now) {
       if (!now.enabled || now.email !== token.address) return { isAdmitted: false }
       if (!(await spendToken(inside, token.id, accounts.clock()))) return { isAdmitted: false }
       const lifetimeSeconds = LIFETIME_SECONDS['password-reset']

@@ -82,7 +82,7 @@ export async function resetByAdministrator(
   requireReachable(recovery.outbox, user)
   await resetPassword(withoutNotices(recovery), user, newOpaqueToken(), by, {
     ...(!keepPasskeys && { passkeys }),
-    async admit(database, now) {
+    async admit(inside: Db<IdentityTables>, now) {
       requireReachable(recovery.outbox, now)
       const mail = {
         kind: keepPasskeys ? KEEPING_PASSKEYS : BY_ADMINISTRATOR,
@@ -90,7 +90,7 @@ export async function resetByAdministrator(
         userId,
         lifetimeSeconds: DAY_SECONDS,
       } as const
-      await queueMail(outbox, database as unknown as Db<IdentityTables>, mail, by.origin)
+      await queueMail(outbox, inside, mail, by.origin)
       return { isAdmitted: true }
     },
   })
@@ -128,9 +128,8 @@ export async function confirmPasswordReset(
   }
   const done = await resetPassword(accounts, user, newPassword, by, {
     ...(unverified && { passkeys }),
-    async admit(database, now): Promise<Checked> {
+    async admit(inside: Db<IdentityTables>, now): Promise<Checked> {
       if (!now.enabled || now.email !== token.address) return { isAdmitted: false }
-      const inside = database as unknown as Db<IdentityTables>
       if (!unverified && now.secondFactor) {
         const outcome = await proveSecondFactor(factors, inside, now, given, origin)
         if (outcome !== 'passed') return { isAdmitted: false, outcome }
@@ -138,7 +137,7 @@ export async function confirmPasswordReset(
       // Throwing rolls back, so that a code of the second factor is not used up for nothing.
       if (!(await spendToken(inside, token.id, accounts.clock()))) throw tokenRejected()
       if (unverified) await dropSecondFactor(accounts, inside, now, by)
-      if (byMail) await markVerified(database, now)
+      if (byMail) await markVerified(inside, now)
       return { isAdmitted: true, hadFactor: now.secondFactor }
     },
   })
