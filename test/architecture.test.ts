@@ -189,6 +189,31 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
       "export { Problem } from './problem.ts'",
     ],
   ],
+  'work in a transaction returns its outcome, and assigns no variable outside itself': [
+    [
+      'services/identity/src/sessions.ts',
+      'let refusal\nconst opened = await inTransaction(accounts.db, async (db) => {\n  refusal = await ask(db)\n})',
+      'const refusal = await inTransaction(accounts.db, async (db) => {\n  return ask(db)\n})',
+    ],
+    [
+      'services/identity/src/gate.ts',
+      "let outcome: Outcome = 'wrong'\nconst entry = {\n  async admit(db: Db<Tables>, locked: Promise<User>): Promise<boolean> {\n    if (await locked) outcome = await prove(db)\n  },\n}",
+      "let outcome: Outcome = 'wrong'\nif (await isLocked(db)) {\n  outcome = 'locked'\n}",
+    ],
+    [
+      'services/identity/src/counts.ts',
+      'let count = 0\nawait changeAll(async (db) => {\n  count += await change(db)\n})',
+      'let count = 0\nawait changeAll(async (db) => {\n  let count = 0\n  count += await change(db)\n  return count\n})',
+    ],
+  ],
+  'the tables of a database are checked: no cast gives it others': [
+    [
+      'services/identity/src/gate.ts',
+      'const inside = database as unknown as Db<IdentityTables>',
+      'async ask(inside: Db<IdentityTables>, user) {',
+    ],
+    ['services/identity/src/recovery.ts', "db: db as unknown as Accounts['db']", ''],
+  ],
   'a test on an engine takes its options, which say which command runs it': [
     [
       'services/payments/test/refunds.test.ts',

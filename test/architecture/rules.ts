@@ -22,6 +22,13 @@ const READS_ENVIRONMENT = /\/config\.ts$|^packages\/kit\/src\/http\/run\.ts$/
 const REQUEST_TYPES = /^(IncomingMessage|ServerResponse|Request|Reply)$/
 /** The client is given no clock; its caller may pass one. */
 const OWN_CLOCKS = ['packages/kit/src/runtime/clock.ts', 'packages/client/src/webhooks.ts']
+/** Remembers the executor of the attempt that committed; each attempt sets it first. */
+const RETRIES = 'packages/kit/src/database/transaction.ts'
+/** Opens databases of any tables, and looks for its own in them. */
+const OPENS = 'packages/kit/src/database/open.ts'
+/** The head of a function whose first parameter is a database: the form of all work in a transaction. */
+const DATABASE_WORK =
+  /(?:^|[^\w.])(?!(?:if|for|while|switch)\b)\w*\(\s*(?:db|database|transaction|inside)\b[^()]*(?:\([^()]*\)[^()]*)*\)(?::[^={};]+)?(?:\s=>)? \{/gm
 /** An import of one of our packages that remains when the types are stripped. */
 const RUNTIME_IMPORT = /^(import|export)(?! type\b)[^'=]*'@plinth\/.*|import\('@plinth\/.*/m
 
@@ -107,6 +114,15 @@ export const fileRules: Rule[] = [
           .map(({ from }) => from)
       : [],
   ),
+  perSource(
+    'work in a transaction returns its outcome, and assigns no variable outside itself',
+    (file) => (file.path === RETRIES ? [] : outerAssignments(file.source)),
+  ),
+  perSource('the tables of a database are checked: no cast gives it others', (file) =>
+    file.path === OPENS
+      ? []
+      : matches(file, /as unknown as (Db\b|Connection\b|[\w.[\]']*\bdb\b).*/),
+  ),
   perFile('a test on an engine takes its options, which say which command runs it', (file) =>
     file.path.startsWith('test/') ? [] : matches(file, /\{ *skip: engine\.skip\b[^}]*\}/),
   ),
@@ -116,6 +132,35 @@ export const fileRules: Rule[] = [
       : [],
   ),
 ]
+
+/** Work is retried, so what a failed attempt has assigned would outlive it. */
+function outerAssignments(source: string): string[] {
+  return [...source.matchAll(DATABASE_WORK)].flatMap(({ 0: head, index }) => {
+    const start = index + head.length
+    const body = source.slice(start, endOfBlock(source, start))
+    const own = new Set(declaredIn(body, 'let|const'))
+    return declaredIn(source.slice(0, index), 'let')
+      .filter((name) => !own.has(name))
+      .filter((name) =>
+        new RegExp(`(^|[^\\w.])${name}( [-+*/|&?]{0,2}= |\\+\\+|--)`, 'm').test(body),
+      )
+  })
+}
+
+function declaredIn(source: string, keyword: string): string[] {
+  const declaration = new RegExp(`\\b(?:${keyword}) (\\w+|\\[[^\\]]*\\]|\\{[^}]*\\})`, 'g')
+  return [...source.matchAll(declaration)].flatMap(([, names = '']) => names.match(/\w+/g) ?? [])
+}
+
+/** The end of the block whose brace opened before `start`. */
+function endOfBlock(source: string, start: number): number {
+  for (let depth = 1, at = start; at < source.length; at += 1) {
+    if (source[at] === '{') depth += 1
+    if (source[at] === '}') depth -= 1
+    if (depth === 0) return at
+  }
+  return source.length
+}
 
 /** The npm package of an import; empty for Node's own modules and for relative imports. */
 function packageName(imported: string): string {

@@ -90,6 +90,12 @@ export type Gate = {
   problems: DefinedProblem[]
 }
 
+/**
+ * What a check inside a transaction decided, with whatever else its caller needs: the transaction may be retried,
+ * so a check returns all that it found instead of leaving it in variables.
+ */
+export type Admission = { isAdmitted: boolean }
+
 export type Hold = (user: HashedRegistration, origin: Origin) => Promise<void>
 
 export type Hooks = Pick<Accounts, 'onEvent' | 'gate' | 'turnAway' | 'isHeld' | 'confirmation'>
@@ -102,13 +108,12 @@ export type TurnAway = {
 }
 
 /** Opens the accounts of a database whose schema includes `accountMigrations`. */
-export async function openAccounts<T extends AccountTables>(
-  database: Db<T>,
+export async function openAccounts(
+  db: Db<AccountTables>,
   settings: AccountSettings,
   clock: Clock,
   hooks: Hooks = {},
 ): Promise<Accounts> {
-  const db = database as unknown as Db<AccountTables>
   const { masterKey, issuer, audience, accessTokenLifetimeSeconds: lifetimeSeconds } = settings
   const keyOptions = { db, clock, masterKey, tokenLifetimeSeconds: lifetimeSeconds }
   const signingKeys = await openSigningKeys(keyOptions)

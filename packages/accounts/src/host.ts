@@ -8,7 +8,6 @@ import {
   type Job,
   jwksRoutes,
   type KeyGuard,
-  type LeaseTables,
   type Logger,
   Problem,
   type Server,
@@ -51,8 +50,8 @@ import { userRoutes } from './users/users.routes.ts'
 import { registerUser } from './users/users.ts'
 
 /** The rules for a host's service keys: the audit records changes, and only a current administrator issues one. */
-export function keyRules<T extends AccountTables>(...audit: Parameters<typeof recordKeyEvents<T>>) {
-  return { record: recordKeyEvents<T>(...audit), admit: requireStillAdmin<T> }
+export function keyRules(...audit: Parameters<typeof recordKeyEvents>) {
+  return { record: recordKeyEvents(...audit), admit: requireStillAdmin }
 }
 
 /** The host's guard for recent reauthentication. */
@@ -64,9 +63,9 @@ type Extras = { keys?: KeyGuard; recent?: Recent; callers?: (accounts: Accounts)
  * Opens the accounts and mounts them on a server, which closes them when it closes. A failure closes
  * the server, and with it the database.
  */
-export async function mountAccounts<T extends AccountTables>(
+export async function mountAccounts(
   server: Server,
-  db: Db<T>,
+  db: Db<AccountTables>,
   settings: AccountSettings,
   { keys, recent, callers, ...hooks }: Hooks & Extras = {},
 ): Promise<{ accounts: Accounts; guard: AccountGuard; callers: Callers }> {
@@ -163,7 +162,7 @@ const DAY_SECONDS = 86_400
 /** Deletes what has expired and rotates the signing keys. */
 function startMaintenance(accounts: Accounts, { log, metrics }: Server): Job {
   return startJob({
-    db: accounts.db as unknown as Db<LeaseTables>,
+    db: accounts.db,
     name: 'accounts-maintenance',
     everySeconds: EVERY_SECONDS,
     log: log as Logger,

@@ -1,6 +1,7 @@
 export {
   type AccountGuard,
   type Accounts,
+  type Admission,
   accountSettings,
   type Gate,
   openAccounts,

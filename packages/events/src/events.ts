@@ -2,7 +2,6 @@ import {
   type AddressRules,
   type Caller,
   type Clock,
-  type Db as Connection,
   exampleOf,
   type Guard,
   type KeyEvent,
@@ -12,7 +11,7 @@ import {
 } from '@plinth/kit'
 import type { TSchema } from 'typebox'
 import { insertEvent } from './database/outbox.repository.ts'
-import type { Db, EventTables } from './database/tables.ts'
+import type { Db } from './database/tables.ts'
 
 /** The dependencies that the rules about events share. */
 export type Events = {
@@ -96,18 +95,14 @@ export const KEY_EVENTS: EventCatalogue = {
 }
 
 /** Publishes a change to a service key, in the transaction of the change. */
-export async function insertKeyEvent<T extends EventTables>(
-  db: Connection<T>,
-  { event, keyId }: KeyEvent,
-  at: Date,
-): Promise<void> {
+export async function insertKeyEvent(db: Db, { event, keyId }: KeyEvent, at: Date): Promise<void> {
   const type = KEY_TYPES[event]
   if (type) await insertEvent(db, { type, subject: `key:${keyId}`, data: { keyId }, at })
 }
 
 /** Publishes a sample event, for testing receivers. */
-export function insertSample<T extends EventTables>(
-  db: Connection<T>,
+export function insertSample(
+  db: Db,
   catalogue: EventCatalogue,
   { source, type, at }: { source: string; type: string; at: Date },
 ): Promise<string> {

@@ -102,12 +102,14 @@ type Host<T> = {
  * Mounts events on a server whose database includes `eventMigrations`: routes, deliveries, metrics and
  * the pruning of old events.
  */
-export function mountEvents<T extends EventTables>(
+export function mountEvents<T extends EventTables>(server: Server, host: Host<T>): Dispatcher
+/** Kysely compares tables only when they are known, so what is generic for the host is not for the rules. */
+export function mountEvents(
   server: Server,
-  { db, source, settings, masterKey, catalogue, guards, record }: Host<T>,
+  { db, source, settings, masterKey, catalogue, guards, record }: Host<EventTables>,
 ): Dispatcher {
   const events: Events = {
-    db: db as unknown as Db,
+    db,
     clock: server.clock,
     log: server.log as Logger,
     source,
@@ -115,7 +117,7 @@ export function mountEvents<T extends EventTables>(
     masterKey,
     addresses: settings,
     timeoutMs: settings.timeoutMs,
-    record: (to, entry) => record(to as unknown as Connection<T>, entry),
+    record,
   }
   const streams = openStreams(events)
   server.addHook('preClose', async () => streams.close())

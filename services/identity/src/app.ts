@@ -214,7 +214,7 @@ function identityKeys(
   { production }: IdentityConfig,
   follow: SecurityListener,
 ): ServiceKeys {
-  const rules = keyRules<IdentityTables>(clock, NAME, follow)
+  const rules = keyRules(clock, NAME, follow)
   return openServiceKeys(db, { clock, production, scopes: SCOPES, ...rules })
 }
 

@@ -188,7 +188,7 @@ export async function openStorage(
     endpoints: limits.objectEndpoints,
   })
   const { db, withReserve } = database
-  const rules = keyRules<StorageTables>(clock, SOURCE)
+  const rules = keyRules(clock, SOURCE)
   const keys = openServiceKeys(db, { clock, production, scopes: SCOPES, ...rules })
   const storage: Storage = {
     db,

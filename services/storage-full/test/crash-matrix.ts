@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import {
-  createLogger,
-  type Db,
-  eraseDeletedUsers,
-  type LeaseTables,
-  systemClock,
-} from '@plinth/kit'
+import { createLogger, eraseDeletedUsers, systemClock } from '@plinth/kit'
 import { type Api, spawnService, type TestEngine } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { openStorage, type Storage } from '../src/app.ts'
@@ -259,7 +253,7 @@ async function recover(env: Record<string, string>) {
   const introspection = introspectionOf(config.trustedIssuer, systemClock)
   try {
     // The lease of the dead process would expire by itself; the test does not wait for that.
-    await (storage.db as unknown as Db<LeaseTables>).deleteFrom('leases').execute()
+    await storage.db.deleteFrom('leases').execute()
     if (config.trustedIssuer && introspection) {
       const erased = erasedOwners(storage, config.trustedIssuer.issuer, introspection)
       await eraseDeletedUsers(erased, new AbortController().signal)

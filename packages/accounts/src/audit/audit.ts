@@ -87,12 +87,11 @@ export const FACTOR_EVENTS: EventCatalogue = {
  * Writes one row per security event, in the transaction of the change it reports if there is one.
  * Never write a username that does not exist: people type passwords into the wrong field.
  */
-export async function recordEvent<T extends AccountTables>(
-  { db: database, clock, onEvent, settings }: Recorder<T>,
+export async function recordEvent(
+  { db, clock, onEvent, settings }: Recorder,
   securityEvent: SecurityEvent,
   origin: Origin,
 ): Promise<void> {
-  const db = database as unknown as Db<AccountTables>
   const { event, actor, subject, result = 'SUCCESS', userId, reason } = securityEvent
   const { address, requestId } = origin
   const at = clock()
@@ -114,16 +113,12 @@ export async function recordEvent<T extends AccountTables>(
   await insertEvent(db, { type, subject: `user:${userId}`, data, at })
 }
 
-type Recorder<T> = { db: Db<T>; clock: Clock } & Pick<Accounts, 'onEvent'> &
+type Recorder = { db: Db<AccountTables>; clock: Clock } & Pick<Accounts, 'onEvent'> &
   Partial<Pick<Accounts, 'settings'>>
 
 /** Records changes to service keys in the same audit, and emits events for them if the host has a source. */
-export function recordKeyEvents<T extends AccountTables>(
-  clock: Clock,
-  source?: string,
-  onEvent?: SecurityListener,
-) {
-  return async (db: Db<T>, keyEvent: KeyEvent): Promise<void> => {
+export function recordKeyEvents(clock: Clock, source?: string, onEvent?: SecurityListener) {
+  return async (db: Db<AccountTables>, keyEvent: KeyEvent): Promise<void> => {
     const { origin, actor, event, subject } = keyEvent
     const result = event === 'SERVICE_KEY_REFUSED' ? 'REFUSED' : 'SUCCESS'
     const entry = { event, actor: actor ?? undefined, subject, result } as const

@@ -134,11 +134,10 @@ function authenticationOf({ amr, authenticated_at, created_at }: ProofColumns): 
   }
 }
 
-export async function findAuthentication<T extends AccountTables>(
-  database: Db<T>,
+export async function findAuthentication(
+  db: Db<AccountTables>,
   sessionId: number,
 ): Promise<Authentication | undefined> {
-  const db = database as unknown as Db<AccountTables>
   const row = await db
     .selectFrom('sessions')
     .select(['amr', 'authenticated_at', 'created_at'])
@@ -147,12 +146,11 @@ export async function findAuthentication<T extends AccountTables>(
   return row && authenticationOf(row)
 }
 
-export async function updateAuthentication<T extends AccountTables>(
-  database: Db<T>,
+export async function updateAuthentication(
+  db: Db<AccountTables>,
   sessionId: number,
   { amr, authenticatedAt }: Authentication,
 ): Promise<void> {
-  const db = database as unknown as Db<AccountTables>
   const proof = { amr: amr.join(' '), authenticated_at: authenticatedAt.toISOString() }
   await db.updateTable('sessions').set(proof).where('id', '=', sessionId).execute()
 }

@@ -157,11 +157,7 @@ export async function updateEmail(db: Db<AccountTables>, id: number, email: stri
 }
 
 /** Frees the address of an account for its owner. Domains below `.invalid` never exist (RFC 2606). */
-export async function releaseEmail<T extends AccountTables>(
-  database: Db<T>,
-  id: number,
-): Promise<void> {
-  const db = database as unknown as Db<AccountTables>
+export async function releaseEmail(db: Db<AccountTables>, id: number): Promise<void> {
   const email = `${randomUUID()}@unclaimed.invalid`
   await db.updateTable('users').set({ email, verified: 0 }).where('id', '=', id).execute()
 }
@@ -198,12 +194,11 @@ export async function expirePassword(db: Db<AccountTables>, id: number): Promise
 }
 
 /** Called by the host, with the user's row locked, when the user gets a second factor or has none left. */
-export async function updateSecondFactor<T extends AccountTables>(
-  database: Db<T>,
+export async function updateSecondFactor(
+  db: Db<AccountTables>,
   id: number,
   secondFactor: boolean,
 ): Promise<void> {
-  const db = database as unknown as Db<AccountTables>
   const second_factor = secondFactor ? 1 : 0
   await db.updateTable('users').set({ second_factor }).where('id', '=', id).execute()
 }

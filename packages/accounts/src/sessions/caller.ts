@@ -43,11 +43,7 @@ export async function identifyCaller(
  * Checks the caller again in the transaction of a change to an account: the session may have ended since
  * the request began. Until the transaction ends, no session of this user can end.
  */
-export async function lockCaller<T extends AccountTables>(
-  database: Db<T>,
-  caller: Caller,
-): Promise<void> {
-  const db = database as unknown as Db<AccountTables>
+export async function lockCaller(db: Db<AccountTables>, caller: Caller): Promise<void> {
   const user = await lockUser(db, Number(caller.userId))
   if (!user || !(await findCaller(db, caller))) throw accessTokenRejected()
 }

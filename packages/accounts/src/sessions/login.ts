@@ -82,13 +82,17 @@ async function turnAway(
 
 type Proven = { user: User; password: string; attempt: Attempt; guess: Guess; isKnown: boolean }
 
-async function openPasswordSession(accounts: Accounts, proven: Proven, origin: Origin) {
+async function openPasswordSession(
+  accounts: Accounts,
+  proven: Proven,
+  origin: Origin,
+): Promise<TokenPair | undefined> {
   const { user, password, attempt, guess, isKnown } = proven
   const { passwords } = accounts
   const newHash = passwords.isOutdated(user.passwordHash)
     ? await passwords.hash(password, origin.address, { isKnown })
     : undefined
-  return openSession(
+  const { pair } = await openSession(
     accounts,
     {
       userId: user.id,
@@ -100,13 +104,15 @@ async function openPasswordSession(accounts: Accounts, proven: Proven, origin: O
           isThrottledNow(accounts, attempt, db),
           isRefusedNow(accounts, guess, db),
         ])
-        if (now?.passwordHash !== user.passwordHash || now.passwordExpired) return false
-        if (refusals.includes(true)) return false
+        if (now?.passwordHash !== user.passwordHash || now.passwordExpired)
+          return { isAdmitted: false }
+        if (refusals.includes(true)) return { isAdmitted: false }
         if (newHash) await updatePasswordHash(db, user.id, newHash)
         await forgetFailures(db, attempt)
-        return true
+        return { isAdmitted: true }
       },
     },
     origin,
   )
+  return pair
 }

@@ -9,7 +9,7 @@ import {
   type SignAccessToken,
   secondsAfter,
 } from '@plinth/kit'
-import type { Accounts } from '../accounts.ts'
+import type { Accounts, Admission } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
 import { attemptOf, countWithin } from '../audit/failure-limit.ts'
 import { logOutSession, revokeSession } from '../database/ended-sessions.repository.ts'
@@ -34,59 +34,64 @@ export type TokenPair = {
 }
 
 /** An authenticated user, and the conditions that must still hold when the session opens. */
-export type Entry = {
+export type Entry<A extends Admission> = {
   userId: number
   event: string
   /** How the user authenticated: values of RFC 8176. */
   amr: string[]
   /** `locked` is the current user, if enabled; reads started before awaiting it share its round trip. */
-  admit(db: Db<AccountTables>, locked: Promise<User | undefined>): Promise<boolean>
+  admit(db: Db<AccountTables>, locked: Promise<User | undefined>): Promise<A>
 }
+
+/** `admission` is what the entry decided; even an admitted user gets no tokens if they are disabled. */
+type Attempted<A> = { admission: A; pair?: TokenPair }
 
 /**
  * Every kind of login ends here, and the host's gate may require more. The user's row is locked while the
  * session is created, so a user who is being disabled, or whose password is being changed, either gets
  * no session or one that the change then revokes.
  */
-export async function openSession(
+export async function openSession<A extends Admission>(
   accounts: Accounts,
-  entry: Entry,
+  entry: Entry<A>,
   origin: Origin,
-): Promise<TokenPair | undefined> {
+): Promise<Attempted<A>> {
   const refreshToken = newRefreshToken()
   const sign = await accounts.accessTokens.prepare()
-  let refusal: Problem | undefined
-  const opened = await inTransaction(accounts.db, async (db) => {
+  type Outcome = { admission: A; refusal?: Problem; opened?: Admitted }
+  const outcome = await inTransaction<AccountTables, Outcome>(accounts.db, async (db) => {
     const locked = lockUser(db, entry.userId).then((user) => (user?.enabled ? user : undefined))
-    const [user, admitted] = await Promise.all([locked, entry.admit(db, locked)])
-    if (!user || !admitted) return undefined
-    refusal = await refusalOfGate(accounts, db, { user, entry, origin })
-    if (refusal) return undefined
+    const [user, admission] = await Promise.all([locked, entry.admit(db, locked)])
+    if (!user || !admission.isAdmitted) return { admission }
+    const { amr } = entry
+    const refusal = await refusalOfGate(accounts, db, { user, amr, origin })
+    if (refusal) return { admission, refusal }
     const event = { event: entry.event, actor: user.username, subject: user.username }
     await recordEvent({ ...accounts, db }, event, origin)
     const { address, userAgent } = origin
     const use = { ...sessionTimes(accounts), address, userAgent }
     await markSeen(db, user, use.now)
     const hashes = refreshTokenHashes(refreshToken)
-    const { amr } = entry
     const session = insertSession(db, { userId: user.id, amr, ...hashes, ...use })
     const proof = { amr, authenticatedAt: use.now, createdAt: use.now }
-    return lastly(session.then(({ id }) => ({ user, sessionId: id, refreshToken, ...proof })))
+    const opened = session.then(({ id }) => ({ user, sessionId: id, refreshToken, ...proof }))
+    return lastly(opened.then((admitted) => ({ admission, opened: admitted })))
   })
+  const { admission, refusal, opened } = outcome
   // Thrown only after the commit, so that the gate's writes are kept.
   if (refusal) throw refusal
-  return opened && tokenPair(accounts, opened, sign)
+  return opened ? { admission, pair: await tokenPair(accounts, opened, sign) } : { admission }
 }
 
-type AtGate = { user: User; entry: Entry; origin: Origin }
+type AtGate = { user: User; amr: string[]; origin: Origin }
 
 async function refusalOfGate(
   { gate }: Accounts,
   db: Db<AccountTables>,
-  { user, entry, origin }: AtGate,
+  { user, amr, origin }: AtGate,
 ): Promise<Problem | undefined> {
   if (!gate || !(user.secondFactor || gate.always)) return undefined
-  return gate.ask(db, user, entry.amr, origin)
+  return gate.ask(db, user, amr, origin)
 }
 
 export function sessionTimes(accounts: Accounts): SessionWindow & { expiresAt: Date } {

@@ -1,5 +1,5 @@
 import { type Caller, type Db, inTransaction } from '@plinth/kit'
-import type { Accounts } from '../accounts.ts'
+import type { Accounts, Admission } from '../accounts.ts'
 import { type By, recordEvent } from '../audit/audit.ts'
 import { revokeSession, revokeSessions } from '../database/ended-sessions.repository.ts'
 import { listLiveSessions, sessionWindow } from '../database/sessions.repository.ts'
@@ -49,20 +49,22 @@ export type PasskeySummary = { id: string; label: string; createdAt: string; las
 
 /**
  * For an operator, or a user who has proved that the address is theirs. Needs no current password, ends
- * every session and, given a store, removes every passkey, because one of them may be a thief's. Returns
- * whether the password was reset.
+ * every session and, given a store, removes every passkey, because one of them may be a thief's. Returns what
+ * `admit` decided, or undefined if the user no longer exists.
  */
-export async function resetPassword(
+export async function resetPassword<A extends Admission>(
   accounts: Accounts,
   user: User,
   newPassword: string,
   by: By,
-  { passkeys, admit }: ResetOptions = {},
-): Promise<{ passkeysRemoved: number } | undefined> {
+  { passkeys, admit }: Reset<A>,
+): Promise<(A & { passkeysRemoved: number }) | undefined> {
   const newHash = await accounts.passwords.hash(newPassword, by.origin.address)
   return inTransaction(accounts.db, async (db) => {
     const now = await lockUser(db, user.id)
-    if (!now || (admit && !(await admit(db, now)))) return undefined
+    if (!now) return undefined
+    const admission = await admit(db, now)
+    if (!admission.isAdmitted) return { ...admission, passkeysRemoved: 0 }
     await updatePasswordHash(db, user.id, newHash)
     await revokeSessions(db, user.id)
     const { actor, reason } = by
@@ -71,12 +73,12 @@ export async function resetPassword(
     const passkeysRemoved = (await passkeys?.remove(db, user.id, 'all')) ?? 0
     if (passkeysRemoved > 0)
       await recordEvent({ ...accounts, db }, { event: 'PASSKEY_REMOVED', ...who }, by.origin)
-    return { passkeysRemoved }
+    return { ...admission, passkeysRemoved }
   })
 }
 
-type ResetOptions = {
+type Reset<A> = {
   passkeys?: PasskeyStore
   /** Decides in the transaction, with the user's row locked, whether the password may still be reset. */
-  admit?: (db: Db<AccountTables>, user: User) => Promise<boolean>
+  admit(db: Db<AccountTables>, user: User): Promise<A>
 }

@@ -61,13 +61,12 @@ export async function changeUser(
  * two administrators may disable each other at the same time. Service keys, which have no session, and users of
  * another issuer, who have no account here, are not checked.
  */
-export async function requireStillAdmin<T extends AccountTables>(
-  database: Db<T>,
+export async function requireStillAdmin(
+  db: Db<AccountTables>,
   caller: Caller,
   lockedAdmins?: number[],
 ): Promise<void> {
   if (caller.sessionId === '' || !/^\d+$/.test(caller.userId)) return
-  const db = database as unknown as Db<AccountTables>
   const admins = lockedAdmins ?? (await lockEnabledAdmins(db))
   if (!(await findCaller(db, caller))) throw accessTokenRejected()
   if (!admins.includes(Number(caller.userId))) throw accessDenied()

@@ -1,5 +1,4 @@
 import {
-  type Db as Connection,
   engineOf,
   type FromRow,
   forUpdate,
@@ -10,7 +9,7 @@ import {
   toRow,
 } from '@plinth/kit'
 import { sql } from 'kysely'
-import type { Db, EndpointRow, EndpointState, EventTables } from './tables.ts'
+import type { Db, EndpointRow, EndpointState } from './tables.ts'
 
 export type { EndpointState } from './tables.ts'
 
@@ -65,13 +64,9 @@ export async function findEndpointForUpdate(db: Db, id: string): Promise<Endpoin
 }
 
 /** Replaces the creator's user name; the endpoints stay. */
-export async function renameEndpointCreator<T extends EventTables>(
-  db: Connection<T>,
-  username: string,
-  to: string,
-): Promise<void> {
+export async function renameEndpointCreator(db: Db, username: string, to: string): Promise<void> {
   if (isReservedName(username)) return
-  await (db as unknown as Db)
+  await db
     .updateTable('event_endpoints')
     .set({ created_by: to })
     .where('created_by', '=', username)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { type Db as Connection, prepared, traceHeaders } from '@plinth/kit'
+import { prepared, traceHeaders } from '@plinth/kit'
 import { type RawBuilder, sql } from 'kysely'
-import type { Db, EventTables, OutboxRow } from './tables.ts'
+import type { Db, OutboxRow } from './tables.ts'
 
 export type NewEvent = {
   type: string
@@ -20,16 +20,13 @@ const MOST_BYTES = 19_400
  * Writes an event in the transaction of the change it describes: it exists if and only if the change
  * does. The outbox has no index but its primary key, so this adds little to the change. Returns the id.
  */
-export async function insertEvent<T extends EventTables>(
-  connection: Connection<T>,
-  event: NewEvent,
-): Promise<string> {
+export async function insertEvent(connection: Db, event: NewEvent): Promise<string> {
   const id = newEventId(event.at)
   const { type, subject, endpointId = null } = event
   const data = JSON.stringify(event.data)
   if (Buffer.byteLength(data) > MOST_BYTES)
     throw new Error(`The event ${type} of ${subject} has more than ${MOST_BYTES} bytes.`)
-  await insertRow(connection as unknown as Db, {
+  await insertRow(connection, {
     id,
     type,
     subject,
@@ -91,12 +88,8 @@ export function firstEvent({ type, prefix, idName, data, at }: NewRow): FirstEve
 }
 
 /** For when the row id is known before the event is written. */
-export async function insertFirstEvent<T extends EventTables>(
-  db: Connection<T>,
-  event: FirstEvent,
-  rowId: number,
-): Promise<void> {
-  await insertRow(db as unknown as Db, {
+export async function insertFirstEvent(db: Db, event: FirstEvent, rowId: number): Promise<void> {
+  await insertRow(db, {
     id: event.eventId,
     type: event.eventType,
     subject: `${event.subjectPrefix}${rowId}`,

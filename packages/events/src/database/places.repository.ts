@@ -14,19 +14,20 @@ const PLACING_LOCK = 7_264_109
  * Moves events from the outbox to the list, and lets `fanOut` create their deliveries in the same
  * transaction. Transactions do not commit in the order of their row numbers, so a reader that pages by
  * row number would miss events. Places are therefore assigned after the commit, by one node at a time,
- * and so is the sequence of a subject, which is part of the body. Returns whether there may be more.
+ * and so is the sequence of a subject, which is part of the body. Returns the result of `fanOut`: then there may
+ * be more. Returns undefined if no event was waiting.
  */
-export async function placeNext(
+export async function placeNext<R>(
   db: Db,
   source: string,
-  fanOut: (db: Db, placed: () => Promise<PlacedEvent[]>) => Promise<void>,
-): Promise<boolean> {
-  if ((await firstWaiting(db, {})).length === 0) return false
+  fanOut: (db: Db, placed: () => Promise<PlacedEvent[]>) => Promise<R>,
+): Promise<R | undefined> {
+  if ((await firstWaiting(db, {})).length === 0) return undefined
   return inTransaction(db, async (transaction) => {
     if (engineOf(db) === 'postgres')
       await sql`select pg_advisory_xact_lock(${PLACING_LOCK})`.execute(transaction)
     const [first] = await firstWaiting(transaction, {})
-    if (!first) return false
+    if (!first) return undefined
     const last = await lastPlace(transaction)
     const batch = { end: first.n + BATCH, source }
     if (engineOf(db) === 'postgres') await takeAndPlace(transaction, batch)
@@ -34,8 +35,7 @@ export async function placeNext(
       await place(transaction, batch)
       await take(transaction, batch)
     }
-    await fanOut(transaction, () => placedAfter(transaction, { last }))
-    return true
+    return fanOut(transaction, () => placedAfter(transaction, { last }))
   })
 }
 

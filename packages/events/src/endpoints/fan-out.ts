@@ -10,12 +10,13 @@ import type { Events } from '../events.ts'
  */
 export async function placeEvents({ db, source, clock }: Events): Promise<boolean | undefined> {
   let hasEndpoints: boolean | undefined
-  let isMore = true
-  while (isMore)
-    isMore = await placeNext(db, source, async (transaction, placed) => {
-      hasEndpoints = await fanOut(transaction, placed, clock())
-    })
-  return hasEndpoints
+  for (;;) {
+    const placed = await placeNext(db, source, (transaction, events) =>
+      fanOut(transaction, events, clock()),
+    )
+    if (placed === undefined) return hasEndpoints
+    hasEndpoints = placed
+  }
 }
 
 /** Paused endpoints get deliveries too, and receive them once they are active again. */

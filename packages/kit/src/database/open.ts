@@ -65,13 +65,13 @@ async function openCurrent<T>(
   options: OpenOptions,
 ): Promise<Database<T>> {
   const connection = await connect<T>(url, options)
+  const leases = connection.db as unknown as Db<LeaseTables>
   let withReserve: WithReserve = (work) => work()
   try {
     const { version = VERSION, ...update } = options
     await requireUnicode(connection, url)
     await migrate(connection.db, { ...connection, ...update, migrations, version })
-    if (migrations.includes(kitMigrations[0] as Migration))
-      await deleteDeadLeases(connection.db as unknown as Db<LeaseTables>)
+    if (migrations.includes(kitMigrations[0] as Migration)) await deleteDeadLeases(leases)
     if (options.reserve && connection.file !== undefined)
       withReserve = await openReserve(connection.db, connection.file)
   } catch (error) {
@@ -81,11 +81,11 @@ async function openCurrent<T>(
   return {
     db: connection.db,
     engine: connection.engine,
-    ping: () => probe(connection.db as unknown as Db<LeaseTables>),
+    ping: () => probe(leases),
     withReserve,
     measure: (metrics) => {
       connection.measure(metrics)
-      measureLeases(metrics, connection.db as unknown as Db<LeaseTables>)
+      measureLeases(metrics, leases)
     },
     close: connection.close,
   }

@@ -1,5 +1,3 @@
-import type { Db } from '../database/engine.ts'
-import type { LeaseTables } from '../database/leases/leases.repository.ts'
 import { type Job, startJob } from '../database/leases/leases.ts'
 import { inTransaction } from '../database/transaction.ts'
 import type { Server } from '../http/framework.ts'
@@ -15,7 +13,7 @@ const EVERY_SECONDS = 3_600
 /** Records keys that expire soon; each notice is given once across all nodes. */
 export function startKeyNotices(keys: ServiceKeys, { log, metrics }: Server): Job {
   return startJob({
-    db: keys.db as unknown as Db<LeaseTables>,
+    db: keys.db,
     name: 'job:key-notices',
     everySeconds: EVERY_SECONDS,
     log: log as Logger,

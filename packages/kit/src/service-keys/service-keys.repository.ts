@@ -1,8 +1,9 @@
 import type { Generated, Selectable } from 'kysely'
 import { type Db, idColumn } from '../database/engine.ts'
+import type { LeaseTables } from '../database/leases/leases.repository.ts'
 import type { Migration } from '../database/migrate.ts'
 
-export type ServiceKeyTables = {
+export type ServiceKeyTables = LeaseTables & {
   service_keys: {
     id: Generated<number>
     name: string
@@ -153,8 +154,8 @@ export function isReservedName(name: string): boolean {
 }
 
 /** Revokes the keys of an erased user. They stay in the list, but no longer say who made them. */
-export async function endKeysMadeBy<T extends ServiceKeyTables>(
-  db: Db<T>,
+export async function endKeysMadeBy(
+  db: Db<ServiceKeyTables>,
   username: string,
   { to, now }: { to: string; now: Date },
 ): Promise<void> {

@@ -144,7 +144,7 @@ function inAccount<R>(
 ): Promise<R> {
   return inTransaction(db, async (inside) => {
     await lockCaller(inside, caller)
-    const within = { ...accounts, db: inside as unknown as typeof accounts.db }
+    const within = { ...accounts, db: inside }
     return work(inside, await requireUser(within, Number(caller.userId)))
   })
 }

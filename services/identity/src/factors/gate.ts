@@ -1,4 +1,5 @@
 import {
+  type Admission,
   type Gate,
   lockUser,
   type Origin,
@@ -33,8 +34,7 @@ export function openGate(clock: Clock, { requireVerified }: { requireVerified: b
   return {
     always: requireVerified,
     problems: [mfaRequired, ...(requireVerified ? [emailNotVerified] : [])],
-    async ask(database, user, amr, origin) {
-      const db = database as unknown as Db<IdentityTables>
+    async ask(db: Db<IdentityTables>, user, amr, origin) {
       if (requireVerified && !user.verified) {
         const refused = { event: 'LOGIN', subject: user.username, result: 'REFUSED' } as const
         await recordEvent({ db, clock }, refused, origin)
@@ -68,30 +68,28 @@ export async function completeLogIn(
   const tokenHash = hashOpaqueToken(mfaToken)
   const step = await tryStep(db, tokenHash, { most: MOST_TRIES, now: accounts.clock() })
   if (!step) throw codeRejected({ extra: { triesLeft: 0 } })
-  let outcome = 'wrong' as Outcome
-  let isSpent = false
-  let pendingDeletion = undefined as User | undefined
   const amr = [...step.amr.split(' '), 'otp', 'mfa']
   const entry = {
     userId: step.userId,
     event: SECOND_FACTOR_USED,
     amr,
-    admit: async (database: typeof accounts.db, locked: Promise<User | undefined>) => {
-      const inside = database as unknown as Db<IdentityTables>
-      const user = (await locked) ?? (await lockUser(database, step.userId))
-      if (!user?.enabled && !user?.deletion) return false
-      if (user.deletion) pendingDeletion = user
+    async admit(inside: Db<IdentityTables>, locked: Promise<User | undefined>): Promise<Tried> {
+      const user = (await locked) ?? (await lockUser(inside, step.userId))
+      if (!user?.enabled && !user?.deletion) return { isAdmitted: false, outcome: 'wrong' }
       // A concurrent request may have completed this sign-in: the code of this one must not be used up.
-      isSpent = !(await isStepOpen(inside, tokenHash))
-      if (isSpent) return false
-      outcome = await proveSecondFactor(factors, inside, user, proof, origin)
-      return outcome === 'passed' && spendStep(inside, tokenHash)
+      if (!(await isStepOpen(inside, tokenHash))) return { isAdmitted: false, outcome: 'spent' }
+      const outcome = await proveSecondFactor(factors, inside, user, proof, origin)
+      if (outcome !== 'passed') return { isAdmitted: false, outcome }
+      return { isAdmitted: await spendStep(inside, tokenHash), outcome, user }
     },
   }
-  const pair = await openSession(accounts, entry, origin)
+  const { pair, admission } = await openSession(accounts, entry, origin)
   if (pair) return pair
-  if (pendingDeletion && outcome === 'passed')
-    await accounts.turnAway?.run(accounts, pendingDeletion, amr, origin)
-  if (isSpent || outcome === 'passed') throw codeRejected({ extra: { triesLeft: 0 } })
+  const { outcome, user } = admission
+  if (user?.deletion) await accounts.turnAway?.run(accounts, user, amr, origin)
+  if (outcome === 'spent' || outcome === 'passed') throw codeRejected({ extra: { triesLeft: 0 } })
   throw signInRefusal(accounts, outcome, MOST_TRIES - step.tries)
 }
+
+/** `user` is the one whose code was right. */
+type Tried = Admission & { outcome: Outcome | 'spent'; user?: User }

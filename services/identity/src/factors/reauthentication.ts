@@ -56,14 +56,14 @@ export async function reauthenticate(
     const known = { password, field: 'password', event: EVENT }
     outcome = await withOwnPassword(accounts, caller, known, origin, {
       prepare: async () => undefined,
-      work: (inside, user) => finish(inside as unknown as Db<IdentityTables>, user, ['pwd']),
+      work: (inside: Db<IdentityTables>, user) => finish(inside, user, ['pwd']),
     })
   } else {
     const used = await provePasskey?.(passkey, Number(caller.userId))
     const finished = await inTransaction(db, async (inside) => {
       await lockCaller(inside, caller)
       if (!(await used?.use(inside))) return undefined
-      const within = { ...accounts, db: inside as unknown as typeof accounts.db }
+      const within = { ...accounts, db: inside }
       const user = await requireUser(within, Number(caller.userId))
       return finish(inside, user, used?.amr ?? [])
     })

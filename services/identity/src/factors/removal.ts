@@ -22,7 +22,7 @@ export async function removeByAdministrator(
   { actor, origin, reason }: By,
 ): Promise<{ removesAt: string }> {
   return inTransaction(db, async (inside) => {
-    const user = await lockUser(inside as unknown as typeof accounts.db, userId)
+    const user = await lockUser(inside, userId)
     if (!user) throw userUnknown()
     const factor = await findFactor(inside, userId)
     if (!user.secondFactor || !factor) throw factorAbsent()
@@ -62,7 +62,7 @@ export async function removeDueFactors(
     for (const id of due) {
       if (signal.aborted) return
       await inTransaction(db, async (inside) => {
-        const user = await lockUser(inside as unknown as typeof accounts.db, id)
+        const user = await lockUser(inside, id)
         const removesAt = (await findFactor(inside, id))?.removesAt ?? null
         if (!user || removesAt === null || removesAt > now) return
         await dropSecondFactor(accounts, inside, user, { origin: ORIGIN })

@@ -62,7 +62,7 @@ export async function proveSecondFactor(
   { code, recoveryCode }: FactorProof,
   origin: Origin,
 ): Promise<Outcome> {
-  const inside = { ...accounts, db: db as unknown as Accounts['db'] }
+  const inside = { ...accounts, db: db }
   const now = accounts.clock()
   const who = { actor: user.username, subject: user.username, userId: user.id }
   const passed = async () => {
@@ -154,4 +154,4 @@ export async function dropSecondFactor(
 
 /** For the command line. */
 export const dropFactor: DropFactor = (accounts, user, by) =>
-  dropSecondFactor(accounts, accounts.db as unknown as Db<IdentityTables>, user, by)
+  dropSecondFactor(accounts, accounts.db, user, by)

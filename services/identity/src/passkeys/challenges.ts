@@ -1,8 +1,6 @@
 import {
-  type Db,
   hashOpaqueToken,
   type Job,
-  type LeaseTables,
   type Logger,
   newOpaqueToken,
   type Server,
@@ -50,7 +48,7 @@ export async function redeemChallenge(
 /** Removes the challenges of ceremonies that were never finished. */
 export function startChallengeSweep({ db, clock }: Store, { log, metrics }: Server): Job {
   return startJob({
-    db: db as unknown as Db<LeaseTables>,
+    db: db,
     name: 'identity-challenge-sweep',
     everySeconds: SWEEP_SECONDS,
     log: log as Logger,

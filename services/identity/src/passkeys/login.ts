@@ -53,22 +53,20 @@ async function openPasskeySession(
   { amr, counter }: Proof,
   origin: Origin,
 ) {
-  let pendingDeletion = undefined as User | undefined
   const entry = {
     userId,
     event: 'PASSKEY_USED',
     amr,
-    async admit(database: typeof accounts.db, locked: Promise<User | undefined>) {
-      const user = (await locked) ?? (await lockUser(database, userId))
-      if (!user?.enabled && !user?.deletion) return false
-      const db = database as unknown as Db<IdentityTables>
-      if (!(await advanceCounter(db, credentialId, counter, clock()))) return false
-      if (user.deletion) pendingDeletion = user
-      return true
+    async admit(db: Db<IdentityTables>, locked: Promise<User | undefined>) {
+      const user = (await locked) ?? (await lockUser(db, userId))
+      if (!user?.enabled && !user?.deletion) return { isAdmitted: false }
+      const isAdmitted = await advanceCounter(db, credentialId, counter, clock())
+      return { isAdmitted, user }
     },
   }
-  const pair = await openSession(accounts, entry, origin)
-  if (pendingDeletion) await accounts.turnAway?.run(accounts, pendingDeletion, amr, origin)
+  const { pair, admission } = await openSession(accounts, entry, origin)
+  const { isAdmitted, user } = admission
+  if (isAdmitted && user?.deletion) await accounts.turnAway?.run(accounts, user, amr, origin)
   return pair
 }
 

@@ -75,7 +75,6 @@ export async function removePasskeys(
 
 /** For the command line, which resets passwords and removes passkeys in one transaction. */
 export const passkeyStore: PasskeyStore = {
-  list: (db, userId) => passkeysOf({ db: db as unknown as Db<IdentityTables> }, userId),
-  remove: (db, userId, choice) =>
-    deletePasskeys(db as unknown as Db<IdentityTables>, userId, choice),
+  list: (db: Db<IdentityTables>, userId) => passkeysOf({ db }, userId),
+  remove: (db: Db<IdentityTables>, userId, choice) => deletePasskeys(db, userId, choice),
 }

@@ -1,12 +1,4 @@
-import {
-  type Db,
-  type Job,
-  type LeaseTables,
-  type Logger,
-  type Server,
-  secondsAfter,
-  startJob,
-} from '@plinth/kit'
+import { type Job, type Logger, type Server, secondsAfter, startJob } from '@plinth/kit'
 import { deleteUnfinished } from '../database/factors.repository.ts'
 import { deleteExpiredHeld } from '../database/held-registrations.repository.ts'
 import { deleteTokensExpiredBy } from '../database/one-time-tokens.repository.ts'
@@ -49,7 +41,7 @@ export function startRecoverySweep(
   { log, metrics }: Server,
 ): Job {
   return startJob({
-    db: db as unknown as Db<LeaseTables>,
+    db: db,
     name: 'identity-recovery-sweep',
     everySeconds: SWEEP_SECONDS,
     log: log as Logger,

@@ -80,13 +80,12 @@ export function followEvents(
 ): SecurityListener {
   return {
     events: new Set(Object.keys(CONSEQUENCES)),
-    async run(database, { event, actor = '', subject = '', result }, origin) {
+    async run(db: Db<IdentityTables>, { event, actor = '', subject = '', result }, origin) {
       const { mail, ...consequence } = CONSEQUENCES[event] ?? {}
       if (result !== (consequence.result ?? 'SUCCESS')) return
       const owner = ownerIn(consequence, actor, subject)
-      const user = owner && (await findUserByUsername(database, owner))
+      const user = owner && (await findUserByUsername(db, owner))
       if (!user) return
-      const db = database as unknown as Db<IdentityTables>
       await invalidateTokens(db, user.id, { ...consequence, notices })
       // A stranger must not choose the language of a warning.
       const from = result === 'REFUSED' ? { ...origin, languages: undefined } : origin

@@ -192,7 +192,7 @@ export async function findByCode<T extends { id: string; codeHash: string; userI
     const inside = { ...accounts, db }
     const { failures } = await countWithin(inside, tries, 24 * HOUR)
     if (failures > MOST_FAILURES_A_DAY) return recordWrongCode(inside, undefined, guess)
-    const codes = codesIn(db as unknown as Db<IdentityTables>)
+    const codes = codesIn(db)
     const found = await codes.take(address, MOST_FAILURES)
     const right = found.find(({ id, codeHash: kept }) =>
       timingSafeEqual(Buffer.from(codeHash(accounts, id, typed)), Buffer.from(kept)),

@@ -36,7 +36,7 @@ export type Recovery = {
 
 /** The accounts, bound to our transaction. */
 export function within(accounts: Accounts, db: Db<IdentityTables>): Accounts {
-  return { ...accounts, db: db as unknown as Accounts['db'] }
+  return { ...accounts, db }
 }
 
 /**

@@ -1,11 +1,6 @@
-import {
-  type AccountTables,
-  findUserByUsername,
-  renameInAudit,
-  shortenAuditToRename,
-} from '@plinth/accounts'
+import { findUserByUsername, renameInAudit, shortenAuditToRename } from '@plinth/accounts'
 import { renameEndpointCreator } from '@plinth/events'
-import { type Db, endKeysMadeBy, inTransaction, isReservedName } from '@plinth/kit'
+import { endKeysMadeBy, inTransaction, isReservedName } from '@plinth/kit'
 import type { StorageDb } from '../database/tables.ts'
 
 /**
@@ -17,12 +12,11 @@ export async function renameOwner(
   username: string,
   { to, now, signal }: { to: string; now: Date; signal: AbortSignal },
 ): Promise<void> {
-  const accounts = db as unknown as Db<AccountTables>
-  if (isReservedName(username) || (await findUserByUsername(accounts, username))) return
-  await shortenAuditToRename(accounts, username, to, signal)
+  if (isReservedName(username) || (await findUserByUsername(db, username))) return
+  await shortenAuditToRename(db, username, to, signal)
   if (signal.aborted) return
   await inTransaction(db, async (inside) => {
-    await renameInAudit(inside as unknown as Db<AccountTables>, username, to)
+    await renameInAudit(inside, username, to)
     await endKeysMadeBy(inside, username, { to, now })
     await renameEndpointCreator(inside, username, to)
     await inside

@@ -1,6 +1,5 @@
 import { recordEvent } from '@plinth/accounts'
 import type { ErasedUsers, Introspection } from '@plinth/kit'
-import type { StorageTables } from '../database/tables.ts'
 import type { Storage } from '../files/storage.ts'
 import { claimForRemoval } from './deletions.repository.ts'
 import { finishDeletion, hideFile } from './deletions.ts'
@@ -15,7 +14,7 @@ export function erasedOwners(
   storage: Storage,
   issuer: string,
   { deletedUsers }: Introspection,
-): ErasedUsers<StorageTables> {
+): ErasedUsers {
   const { db, clock } = storage
   return {
     db,

@@ -56,8 +56,8 @@ export async function deleteLease(
  * the transaction of reads that began earlier. A lease that ends later than `seconds` allow was granted
  * before the clock was set back, and counts as expired.
  */
-export async function isLeaseHeld<T extends LeaseTables>(
-  db: Db<T>,
+export async function isLeaseHeld(
+  db: Db<LeaseTables>,
   prefix: string,
   seconds: number,
 ): Promise<boolean> {

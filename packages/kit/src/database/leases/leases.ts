@@ -9,19 +9,18 @@ import { claimLease, deleteLease, type LeaseTables } from './leases.repository.t
  * Runs `work` if no other node holds the lease called `name`, and keeps it while working. A node
  * that dies loses the lease after `leaseSeconds`. Returns whether the work was done here.
  */
-export async function withLease<T extends LeaseTables>(
-  db: Db<T>,
+export async function withLease(
+  db: Db<LeaseTables>,
   name: string,
   leaseSeconds: number,
   work: (signal: AbortSignal) => Promise<void>,
 ): Promise<boolean> {
-  const leases = db as unknown as Db<LeaseTables>
   const holder = randomUUID()
-  if (!(await claimLease(leases, name, holder, leaseSeconds))) return false
+  if (!(await claimLease(db, name, holder, leaseSeconds))) return false
   const lost = new AbortController()
   const renew = async () => {
     try {
-      if (!(await claimLease(leases, name, holder, leaseSeconds))) lost.abort()
+      if (!(await claimLease(db, name, holder, leaseSeconds))) lost.abort()
     } catch (error) {
       lost.abort(error)
     }
@@ -36,7 +35,7 @@ export async function withLease<T extends LeaseTables>(
     clearInterval(timer)
     // A renewal in flight on another connection would bring the lease back.
     await renewals
-    await deleteLease(leases, name, holder)
+    await deleteLease(db, name, holder)
   }
   try {
     await work(lost.signal)
@@ -50,12 +49,12 @@ export async function withLease<T extends LeaseTables>(
 }
 
 /** True for only one of many callers, on any node, until `seconds` have passed. */
-export function isFirstWithin<T extends LeaseTables>(
-  db: Db<T>,
+export function isFirstWithin(
+  db: Db<LeaseTables>,
   name: string,
   seconds: number,
 ): Promise<boolean> {
-  return claimLease(db as unknown as Db<LeaseTables>, name, randomUUID(), seconds)
+  return claimLease(db, name, randomUUID(), seconds)
 }
 
 export type Job = {
@@ -64,8 +63,8 @@ export type Job = {
   stop(): Promise<void>
 }
 
-type JobOptions<T> = {
-  db: Db<T>
+type JobOptions = {
+  db: Db<LeaseTables>
   name: string
   everySeconds: number
   leaseSeconds?: number
@@ -83,7 +82,7 @@ const LAST_SUCCESS = {
  * Runs background work periodically, on one node at a time. Its signal aborts when the lease is lost or
  * the job is stopped.
  */
-export function startJob<T extends LeaseTables>(options: JobOptions<T>): Job {
+export function startJob(options: JobOptions): Job {
   const stopping = new AbortController()
   const rounds = new Set<Promise<void>>()
   const now = () => systemClock().getTime() / 1000

@@ -14,8 +14,8 @@ import {
 } from './erased-users.repository.ts'
 import type { Introspection } from './introspection.ts'
 
-export type ErasedUsers<T extends IssuerTables> = {
-  db: Db<T>
+export type ErasedUsers = {
+  db: Db<IssuerTables>
   clock: Clock
   /** The issuer's name, as in its tokens. */
   issuer: string
@@ -31,8 +31,8 @@ const EVERY_SECONDS = 60
 const LAST_TOKEN_SECONDS = 1_000
 
 /** Erases the users that the issuer has erased, on one node at a time. */
-export function startErasure<T extends IssuerTables>(
-  users: ErasedUsers<T>,
+export function startErasure(
+  users: ErasedUsers,
   { log, metrics }: { log: Logger; metrics: Metrics },
 ): Job {
   const job = startJob({
@@ -57,14 +57,10 @@ export function startErasure<T extends IssuerTables>(
  * has no valid token any more: whatever a crash interrupts, or a late request adds, the next round repeats.
  * One user who cannot be erased does not keep the others from being erased.
  */
-export async function eraseDeletedUsers<T extends IssuerTables>(
-  users: ErasedUsers<T>,
-  signal: AbortSignal,
-): Promise<void> {
+export async function eraseDeletedUsers(users: ErasedUsers, signal: AbortSignal): Promise<void> {
   const { db, clock, issuer, deletedUsers } = users
-  const cursors = db as unknown as Db<IssuerTables>
   const settled = secondsAfter(clock(), -LAST_TOKEN_SECONDS).toISOString()
-  let cursor = await findCursor(cursors, issuer)
+  let cursor = await findCursor(db, issuer)
   const failures: Error[] = []
   let isComplete = true
   for (;;) {
@@ -80,23 +76,22 @@ export async function eraseDeletedUsers<T extends IssuerTables>(
     }
     if (signal.aborted || items.length === 0 || next === null || next === cursor) break
     cursor = next
-    if (isComplete) await saveCursor(cursors, issuer, next)
+    if (isComplete) await saveCursor(db, issuer, next)
   }
   if (failures.length > 0) throw new AggregateError(failures, 'some users could not be erased')
 }
 
-async function eraseOne<T extends IssuerTables>(
-  { db, issuer, eraseUser, forgetName }: ErasedUsers<T>,
+async function eraseOne(
+  { db, issuer, eraseUser, forgetName }: ErasedUsers,
   userId: string,
   { isSettled, signal }: { isSettled: boolean; signal: AbortSignal },
 ): Promise<void> {
   await eraseUser(userId)
   failPoint('erased-user:data')
   if (isSettled) {
-    const names = db as unknown as Db<IssuerTables>
-    for (const username of await listUsernames(names, { issuer, userId }))
+    for (const username of await listUsernames(db, { issuer, userId }))
       await forgetName(username, userId, signal)
-    if (!signal.aborted) await deleteUsernames(names, { issuer, userId })
+    if (!signal.aborted) await deleteUsernames(db, { issuer, userId })
   }
   failPoint('erased-user:name')
 }
@@ -107,13 +102,13 @@ const MOST_REMEMBERED = 10_000
  * Records which names belong to a user before anything is stored under such a name, because the list of
  * erased users has no names. One write for each user and node.
  */
-export function rememberUsers<T extends IssuerTables>(db: Db<T>, issuer: string) {
+export function rememberUsers(db: Db<IssuerTables>, issuer: string) {
   const remembered = new Set<string>()
   return async ({ userId, username }: { userId: string; username: string }): Promise<void> => {
     const user = `${userId} ${username}`
     if (remembered.has(user)) return
     try {
-      await insertUsername(db as unknown as Db<IssuerTables>, { issuer, userId, username })
+      await insertUsername(db, { issuer, userId, username })
     } catch {
       // On a full disk users can still read, and nothing is stored under the name. The next request tries again.
       return

@@ -1,5 +1,4 @@
 import {
-  type Accounts,
   cancelDeletion,
   changeEmail,
   findUserByEmail,
@@ -120,8 +119,7 @@ export async function confirmEmailChange(
     token.userId,
     {
       email: token.address,
-      async admit(database, user) {
-        const inside = database as unknown as Db<IdentityTables>
+      async admit(inside: Db<IdentityTables>, user) {
         const now = accounts.clock()
         // An upgrade may have rewritten the domain meanwhile.
         if (!user.enabled || normalName(user.email) !== normalName(from)) return false
@@ -176,11 +174,10 @@ function wasVerified({ details }: OneTimeToken): boolean {
 
 /** Whether an undo reserves the address. Only if it was verified: anyone can register a stranger's address. */
 export async function isHeldForUndo(
-  database: Accounts['db'],
+  db: Db<IdentityTables>,
   { id: userId, email: address }: { id: number; email: string },
   now: Date,
 ): Promise<boolean> {
-  const db = database as unknown as Db<IdentityTables>
   return (await listTokensOfOthers(db, { userId, kind: UNDO, address }, now)).some(wasVerified)
 }
 
@@ -216,10 +213,9 @@ async function restoreAddress(
   const silent = withoutNotices(recovery)
   const done = await resetPassword(silent, user, newOpaqueToken(), by, {
     passkeys,
-    async admit(database, now) {
-      const inside = database as unknown as Db<IdentityTables>
+    async admit(inside: Db<IdentityTables>, now) {
       const at = accounts.clock()
-      if (!(await spendToken(inside, token.id, at))) return false
+      if (!(await spendToken(inside, token.id, at))) return { isAdmitted: false }
       const admit = async () => true
       const email = token.address
       // First, so that the notices of the following steps go to the owner.
@@ -227,13 +223,13 @@ async function restoreAddress(
       const factor = await findFactor(inside, user.id)
       if (!wasVerified(token) || (factor?.confirmedAt ?? '') > token.createdAt)
         await dropSecondFactor(accounts, inside, now, by)
-      const byUser = async (_: typeof database, deletion: { by: string }) => deletion.by === 'user'
+      const byUser = async (_: typeof inside, deletion: { by: string }) => deletion.by === 'user'
       await cancelDeletion(within(accounts, inside), user.id, byUser, by)
       const lifetimeSeconds = LIFETIME_SECONDS['password-reset']
       const to = { to: email, userId: user.id }
       await queueMail(outbox, inside, { kind: 'password-ended', ...to, lifetimeSeconds }, origin)
-      return true
+      return { isAdmitted: true }
     },
   })
-  if (!done) throw tokenRejected()
+  if (!done?.isAdmitted) throw tokenRejected()
 }

@@ -40,18 +40,17 @@ export async function denyOwnership(
   const by = { actor: user.username, origin, reason: 'this was not me' }
   const done = await resetPassword(withoutNotices(recovery), user, newOpaqueToken(), by, {
     passkeys,
-    async admit(database, now) {
-      const inside = database as unknown as Db<IdentityTables>
-      if (!now.enabled || now.email !== token.address) return false
-      if (!(await spendToken(inside, token.id, accounts.clock()))) return false
+    async admit(inside: Db<IdentityTables>, now) {
+      if (!now.enabled || now.email !== token.address) return { isAdmitted: false }
+      if (!(await spendToken(inside, token.id, accounts.clock()))) return { isAdmitted: false }
       const lifetimeSeconds = LIFETIME_SECONDS['password-reset']
       const to = { to: now.email, userId: now.id }
       const mail = { kind: 'password-ended', ...to, lifetimeSeconds } as const
       await queueMail(outbox, inside, mail, origin)
-      return true
+      return { isAdmitted: true }
     },
   })
-  if (!done) throw tokenRejected()
+  if (!done?.isAdmitted) throw tokenRejected()
 }
 
 async function disableUnverified(

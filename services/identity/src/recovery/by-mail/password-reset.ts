@@ -1,5 +1,6 @@
 import {
   type Accounts,
+  type Admission,
   type By,
   findUserById,
   markVerified,
@@ -81,7 +82,7 @@ export async function resetByAdministrator(
   requireReachable(recovery.outbox, user)
   await resetPassword(withoutNotices(recovery), user, newOpaqueToken(), by, {
     ...(!keepPasskeys && { passkeys }),
-    async admit(database, now) {
+    async admit(inside: Db<IdentityTables>, now) {
       requireReachable(recovery.outbox, now)
       const mail = {
         kind: keepPasskeys ? KEEPING_PASSKEYS : BY_ADMINISTRATOR,
@@ -89,8 +90,8 @@ export async function resetByAdministrator(
         userId,
         lifetimeSeconds: DAY_SECONDS,
       } as const
-      await queueMail(outbox, database as unknown as Db<IdentityTables>, mail, by.origin)
-      return true
+      await queueMail(outbox, inside, mail, by.origin)
+      return { isAdmitted: true }
     },
   })
 }
@@ -125,30 +126,31 @@ export async function confirmPasswordReset(
     ...(code !== undefined && { code }),
     ...(recoveryCode !== undefined && { recoveryCode }),
   }
-  let outcome: Outcome = 'passed'
-  let factorRemoved = false
   const done = await resetPassword(accounts, user, newPassword, by, {
     ...(unverified && { passkeys }),
-    async admit(database, now) {
-      if (!now.enabled || now.email !== token.address) return false
-      const inside = database as unknown as Db<IdentityTables>
-      if (!unverified && now.secondFactor)
-        outcome = await proveSecondFactor(factors, inside, now, given, origin)
-      if (outcome !== 'passed') return false
+    async admit(inside: Db<IdentityTables>, now): Promise<Checked> {
+      if (!now.enabled || now.email !== token.address) return { isAdmitted: false }
+      if (!unverified && now.secondFactor) {
+        const outcome = await proveSecondFactor(factors, inside, now, given, origin)
+        if (outcome !== 'passed') return { isAdmitted: false, outcome }
+      }
       // Throwing rolls back, so that a code of the second factor is not used up for nothing.
       if (!(await spendToken(inside, token.id, accounts.clock()))) throw tokenRejected()
       if (unverified) await dropSecondFactor(accounts, inside, now, by)
-      factorRemoved = unverified && now.secondFactor
-      if (byMail) await markVerified(database, now)
-      return true
+      if (byMail) await markVerified(inside, now)
+      return { isAdmitted: true, hadFactor: now.secondFactor }
     },
   })
-  if (!done) throw outcome === 'passed' ? tokenRejected() : signInRefusal(accounts, outcome)
+  if (!done?.isAdmitted)
+    throw done?.outcome ? signInRefusal(accounts, done.outcome) : tokenRejected()
   return [
     ...(done.passkeysRemoved > 0 ? (['passkeys'] as const) : []),
-    ...(factorRemoved ? (['totp'] as const) : []),
+    ...(unverified && done.hadFactor ? (['totp'] as const) : []),
   ]
 }
+
+/** `outcome` is why the second factor was refused. */
+type Checked = Admission & { outcome?: Outcome; hadFactor?: boolean }
 
 /** A password that must be changed may be known to others, so it cannot be chosen again. */
 async function refuseSame(

@@ -9,12 +9,12 @@ import {
   renameLateEvents,
   requireUser,
   scheduleDeletion,
+  type User,
 } from '@plinth/accounts'
 import {
   type Caller,
   type Db,
   type Job,
-  type LeaseTables,
   type Logger,
   revokeKeysMadeBy,
   type Server,
@@ -60,9 +60,8 @@ export async function deleteOwnAccount(
       async admit(database) {
         await lockCaller(database, caller)
       },
-      async onScheduled(database, reader, at) {
+      async onScheduled(db: Db<IdentityTables>, reader, at) {
         const { email, username } = reader
-        const db = database as unknown as Db<IdentityTables>
         await revokeKeysMadeBy(keys, db, username, { actor: username, origin })
         if (!canSend(outbox) || graceDays === 0) return
         const undo = { userId, kind: 'deletion-undo', address: email, expiresAt: at } as const
@@ -93,9 +92,8 @@ export async function deleteByAdministrator(
     {
       by: 'administrator',
       graceSeconds: graceDays * DAY_SECONDS,
-      async onScheduled(database, reader, at) {
+      async onScheduled(db: Db<IdentityTables>, reader, at) {
         const { email, username } = reader
-        const db = database as unknown as Db<IdentityTables>
         await revokeKeysMadeBy(keys, db, username, by)
         if (!canSend(outbox) || graceDays === 0) return
         const details = { date: at }
@@ -122,8 +120,7 @@ export async function keepOwnAccount(
     const found = await findToken({ accounts, db }, kind, { token })
     const user = found && (await findUserById(accounts.db, found.userId))
     if (!found || !user) continue
-    const admit = async (database: typeof accounts.db, deletion: { by: string }) => {
-      const inside = database as unknown as Db<IdentityTables>
+    const admit = async (inside: Db<IdentityTables>, deletion: { by: string }) => {
       return deletion.by === 'user' && (await spendToken(inside, found.id, accounts.clock()))
     }
     if (await cancelDeletion(accounts, user.id, admit, { actor: user.username, origin })) return
@@ -142,7 +139,7 @@ const BATCH_SIZE = 100
 /** Starts the job that erases due accounts, on one node at a time. */
 export function startErasure(lifecycle: Lifecycle, { log, metrics }: Server): Job {
   const job = startJob({
-    db: lifecycle.db as unknown as Db<LeaseTables>,
+    db: lifecycle.db,
     name: 'identity-erasure',
     everySeconds: EVERY_SECONDS,
     log: log as Logger,
@@ -161,8 +158,7 @@ export async function eraseDue(
   signal: AbortSignal,
 ): Promise<void> {
   const failures: Error[] = []
-  const eraseElsewhere: Parameters<typeof eraseAccount>[2] = async (database, user) => {
-    const db = database as unknown as Db<IdentityTables>
+  const eraseElsewhere = async (db: Db<IdentityTables>, user: User) => {
     await eraseUserData(db, user, accounts.clock())
     await queueLastMail(outbox, db, user)
   }

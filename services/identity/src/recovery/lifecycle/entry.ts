@@ -10,8 +10,7 @@ import {
   type User,
   userUnknown,
 } from '@plinth/accounts'
-import { type Db, inTransaction, type Problem } from '@plinth/kit'
-import type { IdentityTables } from '../../database/tables.ts'
+import { inTransaction, type Problem } from '@plinth/kit'
 import { isHeldForUndo } from '../by-mail/email-change.ts'
 import { issueToken } from '../one-time-tokens.ts'
 import type { Recovery } from '../recovery.ts'
@@ -86,8 +85,7 @@ async function refuse(
   if (asked) return asked
   await recordRefusal(accounts, { event: 'LOGIN', subject: username }, origin)
   const kind = pending ? 'deletion-cancel' : 'password-change'
-  const db = accounts.db as unknown as Db<IdentityTables>
-  const { token } = await issueToken({ accounts, db }, { userId, kind, address })
+  const { token } = await issueToken({ accounts, db: accounts.db }, { userId, kind, address })
   return pending
     ? loginPendingDeletion({ extra: { token, deletesAt: pending.at } })
     : passwordChangeRequired({ extra: { token } })
