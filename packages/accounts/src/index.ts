@@ -34,7 +34,7 @@ export {
 } from './database/deletions.repository.ts'
 export { subtractFailedAttempt } from './database/failed-attempts.repository.ts'
 export { accountMigrations } from './database/migrations/index.ts'
-export { normalName } from './database/names.ts'
+export { domainForms, normalName } from './database/names.ts'
 export { findAuthentication, updateAuthentication } from './database/sessions.repository.ts'
 export type { AccountTables } from './database/tables.ts'
 export {

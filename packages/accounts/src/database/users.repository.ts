@@ -86,6 +86,18 @@ export function findUserByUsername(
   return findUser(db.selectFrom('users').selectAll().where('username', '=', username))
 }
 
+/** The first form of a name that an account has. */
+export async function findUserByForms(
+  db: Db<AccountTables>,
+  usernames: string[],
+): Promise<User | undefined> {
+  for (const username of usernames) {
+    const user = await findUserByUsername(db, username)
+    if (user) return user
+  }
+  return undefined
+}
+
 export function findUserByEmail(db: Db<AccountTables>, email: string): Promise<User | undefined> {
   return findUser(db.selectFrom('users').selectAll().where('email', '=', email))
 }

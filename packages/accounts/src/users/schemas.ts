@@ -11,6 +11,10 @@ export const USERNAME_RULE = 'must have 3 to 50 characters, and no control or in
 // Counts the length without surrounding spaces.
 const USERNAME = `^\\s*[^\\s${REFUSED}][^${REFUSED}]{1,48}[^\\s${REFUSED}]\\s*$`
 
+export function isUsername(text: string): boolean {
+  return new RegExp(USERNAME, 'u').test(text)
+}
+
 export const usernameText = Type.String({
   pattern: USERNAME,
   message: USERNAME_RULE,

@@ -27,7 +27,7 @@ import {
 import { emailTaken, registrationClosed, usernameTaken, userUnknown } from '../problems.ts'
 import { requireStillAdmin } from './changes.ts'
 import { refuseHeldNames } from './deletion.ts'
-import { USERNAME_RULE } from './schemas.ts'
+import { isUsername, USERNAME_RULE } from './schemas.ts'
 
 export { USER_SORTS } from '../database/users.repository.ts'
 
@@ -131,10 +131,9 @@ export async function registerUser(
   return insertOrRefuse(accounts, newUser, { actor: actor ?? username, origin, ...about })
 }
 
-/** The stored name must meet the rule too: lower-casing and NFC change the length. */
+/** The stored name must meet the rule too: normalising changes the length, and decodes a domain. */
 function requireUsername(username: string): void {
-  const { length } = [...username]
-  if (length < 3 || length > 50) throw validationFailed([`username: ${USERNAME_RULE}`])
+  if (!isUsername(username)) throw validationFailed([`username: ${USERNAME_RULE}`])
   if (isReservedName(username)) throw validationFailed(['username: is reserved'])
 }
 

@@ -1,4 +1,4 @@
-import { domainToASCII, domainToUnicode } from 'node:url'
+import { domainForms } from '@plinth/accounts'
 import { isLocalAddress } from '@plinth/kit'
 
 // Stricter than the rule for registration. Quotes, commas and brackets in an address have made mail
@@ -12,15 +12,12 @@ export function recipientOf(address: string): string | undefined {
   const at = address.lastIndexOf('@')
   const local = address.slice(0, Math.max(at, 0))
   const written = address.slice(at + 1).toLowerCase()
-  const domain = domainToASCII(written)
+  const { ascii: domain = '' } = domainForms(written) ?? {}
   const recipient = `${local}@${domain}`
   const fits = LOCAL.test(local) && DOMAIN.test(domain) && recipient.length <= LONGEST
-  // `domainToASCII` parses like a URL host: it drops a path, line ends and invisible characters, and decodes
-  // `%2e`. Each such spelling would be another address, with rate limits of its own, for the same inbox.
-  const isPlain = written === domain || written === domainToUnicode(domain)
   // RFC 2606: it never exists. Accounts whose address was given back to its owner have such an address.
   const exists = !domain.endsWith('.invalid')
-  return fits && isPlain && exists ? recipient : undefined
+  return fits && exists ? recipient : undefined
 }
 
 export function isMailable(address: string): boolean {

@@ -9,6 +9,7 @@ import { authenticationSchema } from './0006-authentication.ts'
 import { tombstones } from './0007-tombstones.ts'
 import { lastSeen } from './0008-last-seen.ts'
 import { endedSessions } from './0009-ended-sessions.ts'
+import { unicodeDomains } from './0010-unicode-domains.ts'
 
 /** The migrations of this package, kit and events; a host appends its own. */
 export const accountMigrations: Migration[] = [
@@ -24,4 +25,5 @@ export const accountMigrations: Migration[] = [
   authenticationSchema,
   lastSeen,
   endedSessions,
+  unicodeDomains,
 ]

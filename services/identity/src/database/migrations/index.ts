@@ -9,6 +9,7 @@ import { knownBrowsers } from './0006-known-browsers.ts'
 import { replacedTokens } from './0007-replaced-tokens.ts'
 import { heldRegistrations } from './0008-held-registrations.ts'
 import { checkedCodes } from './0009-checked-codes.ts'
+import { unicodeDomains } from './0010-unicode-domains.ts'
 
 export const identityMigrations: Migration[] = [
   ...accountMigrations,
@@ -22,4 +23,5 @@ export const identityMigrations: Migration[] = [
   replacedTokens,
   heldRegistrations,
   checkedCodes,
+  unicodeDomains,
 ]

@@ -123,7 +123,8 @@ export async function confirmEmailChange(
       async admit(database, user) {
         const inside = database as unknown as Db<IdentityTables>
         const now = accounts.clock()
-        if (!user.enabled || user.email !== from) return false
+        // An upgrade may have rewritten the domain meanwhile.
+        if (!user.enabled || normalName(user.email) !== normalName(from)) return false
         if (!(await spendToken(inside, token.id, now))) return false
         await offerUndo(recovery, inside, { token, user }, origin)
         return true
