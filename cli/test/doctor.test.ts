@@ -229,6 +229,21 @@ const FAULTS: Record<string, Fault> = {
     seen: /^the last webhook arrived at 2026-01-01T\S+, but polling found an event at 2026-01-02/,
     fix: /PROVIDER_WEBHOOK_SECRET/,
   },
+  'an administrator whom no mail reaches': {
+    env: PRODUCTION,
+    prepare: (folder) => {
+      mkdirSync(join(folder, 'data'), { mode: 0o700 })
+      const db = new Sqlite(join(folder, 'data/identity.db'))
+      db.exec(`create table users (id integer, username text, email text, admin integer, enabled integer);
+        insert into users values (1, 'admin', 'admin@localhost', 1, 1),
+          (2, 'ada', 'ada@example.com', 1, 1), (3, 'bob', 'bob@localhost', 0, 1)`)
+      db.close()
+    },
+    check: 'administrators',
+    status: 'warn',
+    seen: /^the address of the administrator admin is admin@localhost$/,
+    fix: /^sign in as admin and change the address/,
+  },
   'backups on the same disk as the data': {
     env: { ...PRODUCTION, BACKUP_DIR: 'backups' },
     prepare: (folder) => {

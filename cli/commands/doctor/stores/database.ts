@@ -13,6 +13,7 @@ import {
   ok,
   skip,
 } from '../finding.ts'
+import { administratorFindings } from './administrators.ts'
 import { keyFindings } from './keys.ts'
 import { type Reading, readDatabase } from './read-database.ts'
 
@@ -69,6 +70,7 @@ async function databaseFindings(
         : fileFindings(name, reading, file))),
       ...(await versionFindings(prepared, reading)),
       ...(await keyFindings(installation, prepared, reading)),
+      ...(await administratorFindings(installation, prepared, reading)),
     ]
     const isSound = found.every(({ status }) => status === 'ok')
     const engine = file === undefined ? 'PostgreSQL' : 'SQLite'
