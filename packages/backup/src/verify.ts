@@ -48,7 +48,7 @@ export async function verifyBackup(
   })
   try {
     let scratched: Scratch = { services: [], start: async () => {} }
-    const servicesOf = async (names: string[], { bytes }: Manifest) => {
+    const servicesOf = async (names: string[], { bytes = 0 }: Manifest) => {
       await requireRoom('verification', bytes, { folder, freeBytes })
       scratched = await scratchIn(scratch.path, names)
       return scratched.services

@@ -15,8 +15,12 @@ export function normalName(name: string): string {
   return composed.length > LONGEST_COMPOSED ? composed : withUnicodeDomain(composed)
 }
 
-/** The same with the domain as written: accounts of earlier versions keep it if the other form was taken. */
-export function composedName(name: string): string {
+/** The forms to look up a typed name in: an account of an earlier version keeps its form if the normal one was taken. */
+export function formsOf(name: string): string[] {
+  return [...new Set([composedName(name), normalName(name)])]
+}
+
+function composedName(name: string): string {
   const lower = name.trim().toLowerCase()
   const composed = lower.length > LONGEST_COMPOSED ? lower : lower.normalize('NFC')
   return composed.replaceAll('\0', '\ufffd')

@@ -87,14 +87,16 @@ export function findUserByUsername(
   return findUser(db.selectFrom('users').selectAll().where('username', '=', username))
 }
 
-/** By what a person has typed. */
-export async function findUserNamed(
+/** The first form of a name that an account has. */
+export async function findUserByForms(
   db: Db<AccountTables>,
-  typed: string,
+  usernames: string[],
 ): Promise<User | undefined> {
-  const [normal, composed] = [normalName(typed), composedName(typed)]
-  const kept = composed === normal ? undefined : await findUserByUsername(db, composed)
-  return kept ?? findUserByUsername(db, normal)
+  for (const username of usernames) {
+    const user = await findUserByUsername(db, username)
+    if (user) return user
+  }
+  return undefined
 }
 
 export function findUserByEmail(db: Db<AccountTables>, email: string): Promise<User | undefined> {

@@ -15,8 +15,8 @@ import {
   refuseWhenThrottled,
   totalsOf,
 } from '../audit/failure-limit.ts'
-import { normalName } from '../database/names.ts'
-import { findUserNamed, type User, updatePasswordHash } from '../database/users.repository.ts'
+import { formsOf, normalName } from '../database/names.ts'
+import { findUserByForms, type User, updatePasswordHash } from '../database/users.repository.ts'
 import { credentialsRejected } from '../problems.ts'
 import { openSession, type TokenPair } from './sessions.ts'
 
@@ -36,7 +36,7 @@ export async function logIn(
   const attempt = attemptOf('login', username, origin)
   const totals = totalsOf(accounts, username, origin)
   const [user, failed, reached] = await Promise.all([
-    findUserNamed(accounts.db, credentials.username),
+    findUserByForms(accounts.db, formsOf(credentials.username)),
     findFailures(accounts, attempt),
     reachedTotals(accounts, totals),
   ])

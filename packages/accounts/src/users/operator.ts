@@ -9,9 +9,10 @@ import {
 } from '@plinth/kit'
 import type { Accounts } from '../accounts.ts'
 import { type By, type Origin, recordEvent } from '../audit/audit.ts'
+import { formsOf } from '../database/names.ts'
 import {
   ADMIN_ROLE,
-  findUserNamed,
+  findUserByForms,
   listUsers,
   lockUser,
   USER_ROLE,
@@ -152,7 +153,7 @@ async function removeFactor(
 }
 
 async function requireNamed(accounts: Accounts, username: string): Promise<User> {
-  const user = await findUserNamed(accounts.db, username)
+  const user = await findUserByForms(accounts.db, formsOf(username))
   if (!user) throw userUnknown({ detail: `There is no user "${username}".` })
   return user
 }

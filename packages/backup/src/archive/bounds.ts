@@ -34,8 +34,9 @@ export function createBounds() {
       content += bytes
       if (content > most) throw damaged('it holds more than it says')
     },
-    setDeclared(bytes: number): void {
-      most = MOST_TIMES * bytes + MARGIN
+    /** Archives of the first version declare no size; what is held in memory has bounds all the same. */
+    setDeclared(bytes: number | undefined): void {
+      most = bytes === undefined ? Number.POSITIVE_INFINITY : MOST_TIMES * bytes + MARGIN
     },
   }
 }

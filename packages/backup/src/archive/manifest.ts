@@ -10,8 +10,8 @@ export type Manifest = {
   createdAt: string
   /** How long writers were blocked while all databases were pinned to one moment. */
   pausedMs: number
-  /** The size of the databases and files. */
-  bytes: number
+  /** The size of the databases and files. Earlier versions did not record it. */
+  bytes?: number
   services: Record<string, ServiceManifest>
 }
 
@@ -29,8 +29,7 @@ export function isManifest(found: unknown): found is Manifest {
   return (
     typeof version === 'string' &&
     typeof createdAt === 'string' &&
-    Number.isSafeInteger(bytes) &&
-    Number(bytes) >= 0 &&
+    (bytes === undefined || (Number.isSafeInteger(bytes) && Number(bytes) >= 0)) &&
     Object.values(services).every(isServiceManifest)
   )
 }

@@ -13,7 +13,6 @@ const MANIFEST: Manifest = {
   version: '1.0.0',
   createdAt: '2026-11-05T02:00:00.000Z',
   pausedMs: 1,
-  bytes: 0,
   services: {},
 }
 
