@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Db, forUpdate, type PageRequest, prepared, type Sort, sortRows } from '@plinth/kit'
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely'
-import { composedName, normalName } from './names.ts'
 import type { AccountTables } from './tables.ts'
 
 export type User = {
