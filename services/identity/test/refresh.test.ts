@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Api } from '@plinth/kit/testing'
-import { ALICE, adminToken, bothEngines, sharedIdentity, startWithAlice } from './start-identity.ts'
+import { ALICE, adminToken, engines, sharedIdentity, startWithAlice } from './start-identity.ts'
 
 const refresh = (api: Api, refreshToken: string) => api.post('/api/auth/refresh', { refreshToken })
 
-for (const engine of bothEngines) {
+for (const engine of engines) {
   describe(`POST /api/auth/refresh on ${engine.name}`, engine.options, () => {
     test('exchanges a refresh token for a new pair', async (t) => {
       const { api, pair } = await startWithAlice(t, { engine })

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { shared } from './shared.ts'
 import { checkoutBody, startLoop } from './start-loop.ts'
-import { bothEngines } from './start-payments.ts'
+import { engines } from './start-payments.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-for (const engine of bothEngines)
+for (const engine of engines)
   describe(`POST /api/checkout/sessions on ${engine.name}`, engine.options, () => {
     const start = async (t: { after(work: () => void): void }) =>
       startLoop(t, { databaseUrl: await engine.freshUrl(t) })
@@ -286,7 +286,7 @@ for (const engine of bothEngines)
     })
   })
 
-for (const engine of bothEngines)
+for (const engine of engines)
   describe(`the checkout request on ${engine.name}`, engine.options, () => {
     const loop = shared(async (scope) =>
       startLoop(scope, { webhooks: false, databaseUrl: await engine.freshUrl(scope) }),
