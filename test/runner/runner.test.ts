@@ -52,6 +52,7 @@ test('only the tests with the wanted tags run', (t) => {
   assert.equal(passedWith('not all'), 2)
   assert.equal(passedWith('all or property'), 2)
   assert.equal(passedWith('all'), 1)
+  assert.equal(passedWith('root'), 0)
 })
 
 test('a test that fails and then passes alone counts as passed and is listed as unstable', (t) => {
