@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const TEST_TIMEOUT_MS = 300_000
 const FILE_SECONDS = '900'
 /** If more processes fail, something is broken, not unstable. */
-const MAX_TRIED_AGAIN = 8
+const MAX_TRIED_AGAIN = 20
 /**
  * All files load much the same modules: a shared compile cache saves each process half a second. It is the one
  * that `npm start` uses, which the installation has filled, so that even the first processes profit.
