@@ -6,8 +6,8 @@ import { joinPackages } from './joined/join.ts'
 import { NOTHING, type Outcome, outcomeOf } from './outcome.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const TEST_TIMEOUT_MS = 300_000
-const FILE_SECONDS = '900'
+const TEST_TIMEOUT_MS = 900_000
+const FILE_SECONDS = '1800'
 /** If more processes fail, something is broken, not unstable. */
 const MAX_TRIED_AGAIN = 20
 /**
