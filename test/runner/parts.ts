@@ -64,8 +64,8 @@ export const PARTS: Record<Part, Selection> = {
   root: {
     flag: '--root',
     says: 'npm run test:all -- --root: only the tests that need root',
-    pattern: [INSIDE],
-    includes: () => true,
+    pattern: ['{packages/kit/src/files,packages/backup,services/storage-key,cli}/**/*.test.ts'],
+    includes: (file) => !isForAll(file),
     tags: 'root',
   },
 }
