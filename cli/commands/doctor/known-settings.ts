@@ -52,7 +52,9 @@ export async function knownSettings(entries = services): Promise<Set<string>> {
 async function ignoringErrors(read: () => unknown): Promise<void> {
   try {
     await read()
-  } catch {}
+  } catch {
+    // The names were recorded before it failed.
+  }
 }
 
 function recordingEnv(names: Set<string>, folder: string, value: string | undefined): Env {

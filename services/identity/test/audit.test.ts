@@ -249,7 +249,7 @@ for (const engine of engines) {
           assert.equal(status, 429)
         }
         await fail('alice')
-        await fail('nobody has this name')
+        await fail('no such user')
         clock.advance(3600)
         await fail('alice')
 

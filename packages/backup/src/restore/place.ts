@@ -61,6 +61,7 @@ function filePlace(file: string): Place {
       if (!isBegun) await link(file, kept)
       await rename(marked, file).catch(async (error) => {
         await rm(kept, { force: true })
+        // It still holds the copies of other files, or is gone; the error to report is the first one.
         await rmdir(dirname(kept)).catch(() => {})
         throw error
       })
