@@ -64,7 +64,10 @@ export const PARTS: Record<Part, Selection> = {
   root: {
     flag: '--root',
     says: 'npm run test:all -- --root: only the tests that need root',
-    pattern: ['{packages/kit/src/files,packages/backup/src,services/storage-key/test}/**/*.test.ts', 'cli/test/as-root.test.ts'],
+    pattern: [
+      '{packages/kit/src/files,packages/backup/src,services/storage-key/test}/**/*.test.ts',
+      'cli/test/as-root.test.ts',
+    ],
     includes: (file) => !isForAll(file),
     tags: 'root',
   },
