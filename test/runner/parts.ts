@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -64,11 +64,8 @@ export const PARTS: Record<Part, Selection> = {
   root: {
     flag: '--root',
     says: 'npm run test:all -- --root: only the tests that need root',
-    pattern: [
-      '{packages/kit/src/files,packages/backup/src,services/storage-key/test}/**/*.test.ts',
-      'cli/test/as-root.test.ts',
-    ],
-    includes: (file) => !isForAll(file),
+    pattern: [INSIDE],
+    includes: (file) => readFileSync(join(ROOT, file), 'utf8').includes('asRoot'),
     tags: 'root',
   },
 }

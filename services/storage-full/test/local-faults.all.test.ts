@@ -12,6 +12,7 @@ import {
   type Api,
   type ApiReply,
   apiFor,
+  asRoot,
   dropPrivileges,
   mayDropPrivileges,
   spawnService,
@@ -160,36 +161,43 @@ describe('a disk that fails', () => {
     await healthIs(service, 'UP')
   })
 
-  test('a read-only disk is 503 for changes and says so; reading works and the service stays ready', async (t) => {
-    const disk = join(await temporaryFolder({ after: () => {} }), 'disk')
-    t.after(async () => {
-      spawnSync('umount', ['-l', disk])
-      await rm(dirname(disk), { recursive: true, force: true })
-    })
-    await mkdir(disk)
-    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=20m', 'tmpfs', disk])
-    if (mounted.status !== 0) return t.skip('no tmpfs can be mounted here')
-    const { api, user, admin } = await startStorage(t, { STORAGE_FULL_ROOT: disk })
-    const { body: file } = await upload(api, user)
-    spawnSync('mount', ['-o', 'remount,ro', disk])
+  test(
+    'a read-only disk is 503 for changes and says so; reading works and the service stays ready',
+    asRoot,
+    async (t) => {
+      const disk = join(await temporaryFolder({ after: () => {} }), 'disk')
+      t.after(async () => {
+        spawnSync('umount', ['-l', disk])
+        await rm(dirname(disk), { recursive: true, force: true })
+      })
+      await mkdir(disk)
+      const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=20m', 'tmpfs', disk])
+      if (mounted.status !== 0) return t.skip('no tmpfs can be mounted here')
+      const { api, user, admin } = await startStorage(t, { STORAGE_FULL_ROOT: disk })
+      const { body: file } = await upload(api, user)
+      spawnSync('mount', ['-o', 'remount,ro', disk])
 
-    const changes = [await upload(api, user), await api.delete(`/file/${file.id}`, { token: user })]
-    const degraded = await healthIs(api, 'DEGRADED')
-    const ready = await api.get('/actuator/health/readiness')
-    const read = await api.get(`/file/download/${file.id}`, { token: user })
-    const thumbnail = await api.get(`/file/thumbnail/${file.id}`, { token: user })
-    const status = await api.get('/api/storage/status', { token: admin })
-    const tested = await api.post('/api/storage/test/local', undefined, { token: admin })
+      const changes = [
+        await upload(api, user),
+        await api.delete(`/file/${file.id}`, { token: user }),
+      ]
+      const degraded = await healthIs(api, 'DEGRADED')
+      const ready = await api.get('/actuator/health/readiness')
+      const read = await api.get(`/file/download/${file.id}`, { token: user })
+      const thumbnail = await api.get(`/file/thumbnail/${file.id}`, { token: user })
+      const status = await api.get('/api/storage/status', { token: admin })
+      const tested = await api.post('/api/storage/test/local', undefined, { token: admin })
 
-    for (const { status, headers, body } of changes) {
-      assert.deepEqual([status, body.code], [503, 'STORAGE_READ_ONLY'])
-      assert.equal(headers.get('retry-after'), '5')
-    }
-    assert.match(degraded.reason, /read-only/)
-    assert.deepEqual([ready.status, ready.body], [200, { status: 'UP' }])
-    assert.deepEqual([read.status, thumbnail.status, status.body.available], [200, 200, false])
-    assert.match(tested.body.detail, /read-only/)
-  })
+      for (const { status, headers, body } of changes) {
+        assert.deepEqual([status, body.code], [503, 'STORAGE_READ_ONLY'])
+        assert.equal(headers.get('retry-after'), '5')
+      }
+      assert.match(degraded.reason, /read-only/)
+      assert.deepEqual([ready.status, ready.body], [200, { status: 'UP' }])
+      assert.deepEqual([read.status, thumbnail.status, status.body.available], [200, 200, false])
+      assert.match(tested.body.detail, /read-only/)
+    },
+  )
 
   test('a start on a full disk fails with a message that says so', async (t) => {
     const folder = await temporaryFolder(t)

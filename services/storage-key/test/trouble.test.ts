@@ -93,29 +93,33 @@ describe('a full disk', asRoot, () => {
   })
 })
 
-test('a read-only disk is 503 for changes and says so; reading works and the service stays ready', async (t) => {
-  const disk = mountSmallDisk(t)
-  if (!disk) return t.skip('no tmpfs can be mounted here; crash.test.ts injects EROFS')
-  const { api, anonymous } = await startStorageKey(t, {
-    STORAGE_KEY_ROOT: disk,
-    STORAGE_KEY_ACTUATOR: 'full',
-  })
-  const { body: name } = await upload(api)
-  execFileSync('mount', ['-o', 'remount,ro', disk])
+test(
+  'a read-only disk is 503 for changes and says so; reading works and the service stays ready',
+  asRoot,
+  async (t) => {
+    const disk = mountSmallDisk(t)
+    if (!disk) return t.skip('no tmpfs can be mounted here; crash.test.ts injects EROFS')
+    const { api, anonymous } = await startStorageKey(t, {
+      STORAGE_KEY_ROOT: disk,
+      STORAGE_KEY_ACTUATOR: 'full',
+    })
+    const { body: name } = await upload(api)
+    execFileSync('mount', ['-o', 'remount,ro', disk])
 
-  const changes = [await upload(api), await api.delete(`/file/${name}`)]
-  const degraded = await health(anonymous, 'DEGRADED')
-  const ready = await anonymous.get('/actuator/health/readiness')
+    const changes = [await upload(api), await api.delete(`/file/${name}`)]
+    const degraded = await health(anonymous, 'DEGRADED')
+    const ready = await anonymous.get('/actuator/health/readiness')
 
-  for (const { status, headers, body } of changes) {
-    assert.deepEqual([status, headers.get('retry-after')], [503, '5'])
-    assert.match(body.message, /read-only/)
-  }
-  assert.match(degraded.reason, /read-only/)
-  assert.deepEqual([ready.status, ready.body], [200, { status: 'UP' }])
-  assert.ok((await api.get(`/file/${name}`)).bytes.equals(PNG))
-  assert.deepEqual((await api.get('/file/list')).body, [name])
-})
+    for (const { status, headers, body } of changes) {
+      assert.deepEqual([status, headers.get('retry-after')], [503, '5'])
+      assert.match(body.message, /read-only/)
+    }
+    assert.match(degraded.reason, /read-only/)
+    assert.deepEqual([ready.status, ready.body], [200, { status: 'UP' }])
+    assert.ok((await api.get(`/file/${name}`)).bytes.equals(PNG))
+    assert.deepEqual((await api.get('/file/list')).body, [name])
+  },
+)
 
 /** The body once it has this status: the result of a health check is cached for a second. */
 async function health(api: Pick<Api, 'get'>, status: 'UP' | 'DEGRADED' | 'DOWN') {

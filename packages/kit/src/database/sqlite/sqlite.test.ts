@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { asRoot } from '../../../testing/processes/as-root.ts'
 import { StartError } from '../../problems.ts'
 import { backUpSqlite, isBusy, openSqlite } from './file.ts'
 
@@ -77,9 +78,7 @@ test('a file that an earlier version left readable is made private', (t) => {
 
 const SETTING = 'SHOP_DATABASE_URL'
 
-type Other = { make(file: string, folder: string): void; says: RegExp; skip?: boolean }
-
-const notRoot = process.getuid?.() !== 0
+type Other = { make(file: string, folder: string): void; says: RegExp; options?: typeof asRoot }
 
 /** What a mistyped setting may name. */
 const OTHERS: Record<string, Other> = {
@@ -103,13 +102,13 @@ const OTHERS: Record<string, Other> = {
       spawnSync('chown', ['-h', '65534', file])
     },
     says: /is a link to a file of another user/,
-    skip: notRoot,
+    options: asRoot,
   },
 }
 
 describe('a setting that names something else is refused before anything is changed:', () => {
-  for (const [name, { make, says, skip }] of Object.entries(OTHERS))
-    test(name, { skip }, (t) => {
+  for (const [name, { make, says, options }] of Object.entries(OTHERS))
+    test(name, options ?? {}, (t) => {
       const folder = openFolder(t)
       const file = join(folder, 'x.db')
       make(file, folder)
@@ -164,7 +163,7 @@ test('a link to a database file on another disk is followed, and that file is pr
   assert.deepEqual(contentOf(target), ['x.db 600', 'x.db-shm 600', 'x.db-wal 600'])
 })
 
-test("another user's database file keeps its mode", { skip: notRoot }, (t) => {
+test("another user's database file keeps its mode", asRoot, (t) => {
   const folder = openFolder(t)
   const file = join(folder, 'x.db')
   openSqlite(file).close()
