@@ -1,4 +1,4 @@
-import type { Env } from '@plinth/kit'
+import type { Env } from '@plinth/kit/runtime'
 import { type ServiceEntry, services } from '../launcher/services.ts'
 import type { Progress } from './progress.ts'
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import type { Problem } from '@plinth/kit'
+import type { Problem } from '@plinth/kit/problems'
 import { type Env, readEnvFile } from '@plinth/kit/runtime'
 import { type Command, CommandError, EXIT, type Given, type Option, usageOf } from './command.ts'
 import { commands } from './commands/index.ts'
@@ -178,7 +178,8 @@ function readSettingsFile(file: string | undefined, env: Env): void {
 
 async function refusalOf(error: unknown): Promise<Answer> {
   if (error instanceof CommandError) return { code: error.code, stderr: error.message }
-  const { failureOf, Problem } = await import('@plinth/kit')
+  const { failureOf } = await import('@plinth/kit/http')
+  const { Problem } = await import('@plinth/kit/problems')
   if (error instanceof Problem) return problemOf(error)
   const { message, code } = failureOf(error)
   return { code, stderr: message }

@@ -6,7 +6,7 @@ const COMMANDS = {
   publint: ['publint@0.3.25', '--strict'],
   attw: ['@arethetypeswrong/cli@0.18.5', '--profile', 'esm-only'],
 }
-const LONGEST_MS = 3 * 60_000
+const MAX_MS = 3 * 60_000
 
 type Linter = keyof typeof COMMANDS
 
@@ -16,6 +16,6 @@ export const LINTERS = Object.keys(COMMANDS) as Linter[]
 export async function lint(linter: Linter, tarball: string): Promise<string> {
   const [name = '', ...words] = COMMANDS[linter]
   const command = ['exec', '--yes', `--package=${name}`, '--', linter, ...words, tarball]
-  const surroundings = { cwd: dirname(tarball), timeout: LONGEST_MS }
+  const surroundings = { cwd: dirname(tarball), timeout: MAX_MS }
   return (await promisify(execFile)('npm', command, surroundings)).stdout
 }

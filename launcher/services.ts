@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { ServiceData } from '@plinth/backup'
 import type { IdentityConfig } from '@plinth/identity'
-import type { Env, Server, ServiceSettings } from '@plinth/kit'
-import { enterDataFolder } from '@plinth/kit/runtime'
+import type { Server } from '@plinth/kit/http'
+import { type Env, enterDataFolder, type ServiceSettings } from '@plinth/kit/runtime'
 import type { PaymentsConfig } from '@plinth/payments'
 import type { SandboxConfig } from '@plinth/provider-sandbox'
 import type { StorageFullConfig } from '@plinth/storage-full'
@@ -222,7 +222,7 @@ function service<C extends ServiceSettings & Places>({
     const config = loadConfig(env)
     const named = { name: about.name, prefix: prefixOf(about) }
     const createNamed = async (config: () => C) => {
-      const { inService } = await import('@plinth/kit')
+      const { inService } = await import('@plinth/kit/http')
       return inService(named, async () => create(config()))
     }
     const inScratch = (folder: string) => {

@@ -1,7 +1,8 @@
 /** `plinth start` runs everything, `plinth start identity` runs one service; with `WORKERS=4`, in four processes. */
 import cluster from 'node:cluster'
 import { isatty } from 'node:tty'
-import { closeOnSignals, type Env, exitWith, run } from '@plinth/kit'
+import { closeOnSignals, exitWith, run } from '@plinth/kit/http'
+import type { Env } from '@plinth/kit/runtime'
 import { withSuiteAddress } from './config.ts'
 import type { ServiceEntry } from './services.ts'
 import { type Measured, metricsOf, startManagement, watch } from './stack/management.ts'

@@ -1,14 +1,9 @@
 /** The API for host programs: `import { createIdentity } from 'plinth'`. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
-import {
-  accessDenied,
-  closeGracefully,
-  prepareToListen,
-  type Server,
-  type ServiceSettings,
-  targetOf,
-} from '@plinth/kit'
+import { closeGracefully, prepareToListen, type Server, targetOf } from '@plinth/kit/http'
+import { accessDenied } from '@plinth/kit/problems'
+import type { ServiceSettings } from '@plinth/kit/runtime'
 import { services } from '../launcher/services.ts'
 
 /** A request as the host's guard sees it. */
@@ -124,7 +119,7 @@ async function serviceOf(server: Server, config: ServiceSettings): Promise<Servi
   }
 }
 
-const LONGEST_FINISH_MS = 25_000
+const MAX_FINISH_MS = 25_000
 
 /** The server knows only its own connections, so the requests of the host's are tracked here. */
 function handlerFor(server: Server): Service['handle'] {
@@ -138,7 +133,7 @@ function handlerFor(server: Server): Service['handle'] {
     const { promise: answered, resolve } = Promise.withResolvers<void>()
     onAnswered = resolve
     if (unanswered.size > 0)
-      await Promise.race([answered, setTimeout(LONGEST_FINISH_MS, undefined, { ref: false })])
+      await Promise.race([answered, setTimeout(MAX_FINISH_MS, undefined, { ref: false })])
   })
   return (request, response) => {
     // The service would wait for it forever.

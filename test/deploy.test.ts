@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { VERSION } from '@plinth/kit'
+import { VERSION } from '@plinth/kit/database'
 import { services } from '../launcher/services.ts'
 import { debianProgram } from './servers/debian.ts'
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Migration, openDatabase } from '@plinth/kit'
+import { type Migration, openDatabase } from '@plinth/kit/database'
 
 type Tables = { bare: { id: string; body: string } }
 

@@ -1,21 +1,16 @@
 /** The smallest service on the kit: a JSON route, and one that verifies a token and reads a row. */
+import { type Db, openDatabase, prepared } from '@plinth/kit/database'
+import { callerGuard, createServer, run, Type } from '@plinth/kit/http'
+import { createLogger } from '@plinth/kit/logging'
+import { notFound } from '@plinth/kit/problems'
+import { systemClock as clock } from '@plinth/kit/runtime'
 import {
-  callerGuard,
-  systemClock as clock,
   createAccessTokenSigner,
   createAccessTokenVerifier,
-  createLogger,
-  createServer,
-  type Db,
-  notFound,
-  openDatabase,
   openSigningKeys,
-  prepared,
-  run,
   type SigningKeyTables,
   signingKeyMigrations,
-  Type,
-} from '@plinth/kit'
+} from '@plinth/kit/tokens'
 
 type Tables = SigningKeyTables & { greetings: { id: number; text: string } }
 

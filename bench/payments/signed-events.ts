@@ -1,4 +1,5 @@
-import { signPayload, systemClock } from '@plinth/kit'
+import { systemClock } from '@plinth/kit/runtime'
+import { signPayload } from '@plinth/kit/tokens'
 
 export const WEBHOOK_SECRET = 'whsec_of_the_bench'
 

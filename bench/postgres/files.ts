@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { openDatabase } from '@plinth/kit'
+import { openDatabase } from '@plinth/kit/database'
 import { sql } from 'kysely'
 import { storageMigrations } from '../../services/storage-full/src/database/migrations/index.ts'
 import type { StorageTables } from '../../services/storage-full/src/database/tables.ts'

@@ -2,7 +2,7 @@
  * One scheduled backup, in its own process: compressing and hashing all data must not delay
  * requests. Its arguments are the names of the services.
  */
-import { armFailPoint } from '@plinth/kit'
+import { armFailPoint } from '@plinth/kit/runtime'
 import { loadBackups } from '../config.ts'
 import { services } from '../services.ts'
 import { isBusy, makeBackup } from './make.ts'

@@ -73,7 +73,7 @@ export function openBucket(config: BucketConfig): BackupBucket {
 
 const PART_BYTES = 16 * 2 ** 20
 /** A store takes at most 10,000. */
-const MOST_PARTS = 9_000
+const MAX_PARTS = 9_000
 const DAY_MS = 86_400_000
 
 /**
@@ -94,7 +94,7 @@ async function upload(
     await abortOld(client, target.Bucket, prefix, mtimeMs - DAY_MS)
     const { UploadId } = await s3.send(new sdk.CreateMultipartUploadCommand(target))
     const Parts: { PartNumber: number; ETag: string | undefined }[] = []
-    const partBytes = Math.max(PART_BYTES, Math.ceil(size / MOST_PARTS))
+    const partBytes = Math.max(PART_BYTES, Math.ceil(size / MAX_PARTS))
     try {
       for (let start = 0; start < size; start += partBytes) {
         const PartNumber = Parts.length + 1

@@ -1,5 +1,7 @@
 /** The outcome of the last backups, for operators. */
-import { type Clock, type Guard, type Metrics, type Server, systemClock } from '@plinth/kit'
+import type { Guard, Server } from '@plinth/kit/http'
+import type { Metrics } from '@plinth/kit/metrics'
+import { type Clock, systemClock } from '@plinth/kit/runtime'
 import type { BackupConfig } from '../config.ts'
 
 type BackupHealth = {

@@ -12,7 +12,7 @@ import {
   saveBackup,
   verifyBackup,
 } from '@plinth/backup'
-import { type Clock, type Env, systemClock } from '@plinth/kit'
+import { type Clock, type Env, systemClock } from '@plinth/kit/runtime'
 import { type BackupConfig, loadBackups } from '../config.ts'
 import type { ServiceEntry } from '../services.ts'
 import { openNamed } from './open-archive.ts'

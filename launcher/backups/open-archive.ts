@@ -1,7 +1,7 @@
 /** An archive by the name that `plinth backup list` shows: a file, or `bucket:plinth-….tar.zst`. */
 import type { Readable } from 'node:stream'
 import { BackupError, openArchive, type Show, showingBytes } from '@plinth/backup'
-import type { Env } from '@plinth/kit'
+import type { Env } from '@plinth/kit/runtime'
 import { IN_BUCKET, loadBackups } from '../config.ts'
 
 export async function openNamed(env: Env, name: string, show: Show = () => {}): Promise<Readable> {

@@ -2,16 +2,14 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { readRecord, recordElsewhere, recordFailure, type ServiceData } from '@plinth/backup'
 import {
-  type Clock,
-  type Env,
   isFirstWithin,
   isLeaseHeld,
   type LeaseTables,
-  type Logger,
   openDatabase,
-  systemClock,
   withLease,
-} from '@plinth/kit'
+} from '@plinth/kit/database'
+import type { Logger } from '@plinth/kit/logging'
+import { type Clock, type Env, systemClock } from '@plinth/kit/runtime'
 import type { BackupConfig } from '../config.ts'
 
 type Scheduled = {

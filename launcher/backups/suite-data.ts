@@ -1,15 +1,9 @@
 /** The data of the configured services, for a backup, a restore and a move. */
 import { relative, resolve } from 'node:path'
 import { BackupError, hasData, readRecord, type Scratch, type ServiceData } from '@plinth/backup'
-import {
-  closeGracefully,
-  type Env,
-  hostUrl,
-  listen,
-  refuseUnfinishedRestore,
-  StartError,
-  withoutSavingKeys,
-} from '@plinth/kit'
+import { closeGracefully, listen } from '@plinth/kit/http'
+import { StartError } from '@plinth/kit/problems'
+import { type Env, hostUrl, refuseUnfinishedRestore, withoutSavingKeys } from '@plinth/kit/runtime'
 import { loadBackups } from '../config.ts'
 import { type ServiceEntry, services } from '../services.ts'
 import { type Prepared, prepareStack } from '../stack/prepare.ts'

@@ -1,14 +1,9 @@
 import { consoleFolder } from '@plinth/console'
-import {
-  actuatorRoutes,
-  consoleRoutes,
-  createLogger,
-  createServer,
-  type Server,
-  systemClock,
-  traceHeaders,
-  VERSION,
-} from '@plinth/kit'
+import { VERSION } from '@plinth/kit/database'
+import { actuatorRoutes, consoleRoutes, createServer, type Server } from '@plinth/kit/http'
+import { createLogger } from '@plinth/kit/logging'
+import { systemClock } from '@plinth/kit/runtime'
+import { traceHeaders } from '@plinth/kit/tracing'
 import { backupHealthRoute } from '../backups/health.ts'
 import type { BackupConfig, SuiteConfig } from '../config.ts'
 import type { RunningService } from '../services.ts'

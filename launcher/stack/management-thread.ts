@@ -6,7 +6,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import type { Health } from '@plinth/kit'
+import type { Health } from '@plinth/kit/http'
 import type { Front, FrontMessage, FrontReply } from './management.ts'
 
 const { addresses, port } = workerData as Front
@@ -50,7 +50,7 @@ async function healthOfServices(longestMs: number): Promise<Health> {
 
 const PROBE = /^GET \/actuator\/health(\/liveness|\/readiness)?(\?\S*)? HTTP\/1\.[01]\r\n/
 const PROBE_START = 'GET /actuator/health'
-const MOST_HEAD_BYTES = 16_384
+const MAX_HEAD_BYTES = 16_384
 const HEAD_MS = 10_000
 
 /** Inspects the first request of a connection. Anything but a probe is left to the main thread to parse. */
@@ -62,7 +62,7 @@ function accept(socket: Socket): void {
     head = Buffer.concat([head, chunk])
     const text = head.toString('latin1')
     const mayBeProbe = PROBE_START.startsWith(text.slice(0, PROBE_START.length))
-    if (mayBeProbe && !text.includes('\r\n\r\n') && head.length < MOST_HEAD_BYTES) return
+    if (mayBeProbe && !text.includes('\r\n\r\n') && head.length < MAX_HEAD_BYTES) return
     socket.off('data', inspect)
     const probe = PROBE.exec(text)
     if (probe) void answer(socket, probe[1], requestIdOf(text))

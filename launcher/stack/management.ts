@@ -4,30 +4,30 @@ import { getCompileCacheDir } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { VERSION } from '@plinth/kit/database'
 import {
   actuatorRoutes,
   addressesOf,
   callerGuard,
   cannotListen,
-  createLogger,
   createServer,
+  type Guard,
+  type Health,
+  listen,
+  type Server,
+  worst,
+} from '@plinth/kit/http'
+import { createLogger, type Logger } from '@plinth/kit/logging'
+import {
   EXPOSITION_TYPE,
   exposition,
   type Family,
-  type Guard,
-  type Health,
-  hashOpaqueToken,
-  hostUrl,
-  type Logger,
   labelled,
-  listen,
   merged,
-  type Server,
-  systemClock,
-  VERSION,
   watchProcess,
-  worst,
-} from '@plinth/kit'
+} from '@plinth/kit/metrics'
+import { hostUrl, systemClock } from '@plinth/kit/runtime'
+import { hashOpaqueToken } from '@plinth/kit/tokens'
 import { backupHealthRoute } from '../backups/health.ts'
 import type { ManagementConfig } from '../config.ts'
 import { healthRoutes } from './health/health.routes.ts'

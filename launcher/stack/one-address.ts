@@ -1,14 +1,7 @@
 import { join } from 'node:path'
-import {
-  type Env,
-  generatedKey,
-  hostPathOf,
-  mountServers,
-  newKeyText,
-  publicUrl,
-  readSettings,
-  type Server,
-} from '@plinth/kit'
+import { hostPathOf, mountServers, type Server } from '@plinth/kit/http'
+import { type Env, generatedKey, publicUrl, readSettings } from '@plinth/kit/runtime'
+import { newKeyText } from '@plinth/service-keys'
 import { isSet, type SuiteConfig } from '../config.ts'
 import { prefixOf, type RunningService, type ServiceEntry } from '../services.ts'
 

@@ -1,4 +1,4 @@
-import { type Env, SettingsError } from '@plinth/kit'
+import { type Env, SettingsError } from '@plinth/kit/runtime'
 import {
   loadBackups,
   loadConfig,

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
-import { type Env, generatedKey } from '@plinth/kit'
+import { type Env, generatedKey } from '@plinth/kit/runtime'
 
 type SandboxPlan = {
   dataFolder: string

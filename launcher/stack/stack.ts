@@ -1,14 +1,6 @@
-import {
-  closeGracefully,
-  createLogger,
-  type Env,
-  inService,
-  isLoopback,
-  listen,
-  type Server,
-  SettingsError,
-  systemClock,
-} from '@plinth/kit'
+import { closeGracefully, inService, listen, type Server } from '@plinth/kit/http'
+import { createLogger } from '@plinth/kit/logging'
+import { type Env, isLoopback, SettingsError, systemClock } from '@plinth/kit/runtime'
 import { measureBackups } from '../backups/health.ts'
 import { type BackupConfig, loadBackups, type SuiteConfig } from '../config.ts'
 import { prefixOf, type RunningService, type ServiceEntry } from '../services.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
-import { SettingsError } from '@plinth/kit'
+import { SettingsError } from '@plinth/kit/runtime'
 import { panelOf } from '../stack/panel.ts'
 import { startStack } from '../stack/stack.ts'
 import { checkedServices } from './checked-services.ts'

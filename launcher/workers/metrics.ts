@@ -1,6 +1,6 @@
 /** Merges the metrics of several processes: the primary's side, then the worker's. */
 import type { Worker } from 'node:cluster'
-import { type Family, labelled, merged } from '@plinth/kit'
+import { type Family, labelled, merged } from '@plinth/kit/metrics'
 import type { ReadMetrics } from '../stack/health/history.ts'
 
 type Request = { metricsWanted: number }

@@ -1,7 +1,7 @@
 /** Several processes of one service behind one port: the primary's side, then the worker's. */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import { closeOnSignals, type Health } from '@plinth/kit'
+import { closeOnSignals, type Health } from '@plinth/kit/http'
 import type { ManagementConfig } from '../config.ts'
 import { startManagement } from '../stack/management.ts'
 import { WorkerMetrics } from './metrics.ts'
@@ -12,7 +12,7 @@ const CLOSE = 'close'
 const LISTENING = 'listening'
 
 const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 10_000
+const MAX_PAUSE_MS = 10_000
 
 /** Runs this program in several processes that share one port. */
 export async function runWorkers(
@@ -80,7 +80,7 @@ class Workers {
 
   #nextPause(): number {
     this.#failures += 1
-    return Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, LONGEST_PAUSE_MS)
+    return Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, MAX_PAUSE_MS)
   }
 
   /** Says nothing about dependencies: each worker reports those at the public port. */

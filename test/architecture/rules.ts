@@ -5,13 +5,15 @@ const MAY_IMPORT: Record<string, string[]> = {
   kit: [],
   client: [],
   console: ['client'],
-  events: ['kit'],
-  accounts: ['kit', 'events'],
+  'service-keys': ['kit'],
+  'erased-users': ['kit'],
+  events: ['kit', 'service-keys'],
+  accounts: ['kit', 'service-keys', 'events'],
   backup: ['kit'],
-  identity: ['kit', 'events', 'accounts', 'console'],
-  'storage-full': ['kit', 'events', 'accounts', 'console'],
-  'storage-key': ['kit', 'console'],
-  payments: ['kit', 'events', 'console'],
+  identity: ['kit', 'service-keys', 'events', 'accounts', 'console'],
+  'storage-full': ['kit', 'service-keys', 'erased-users', 'events', 'accounts', 'console'],
+  'storage-key': ['kit', 'service-keys', 'console'],
+  payments: ['kit', 'service-keys', 'erased-users', 'events', 'console'],
   'provider-sandbox': ['kit', 'console'],
 }
 
@@ -58,8 +60,10 @@ export const fileRules: Rule[] = [
   perSource('a route does not import a repository', ({ path, imports }) =>
     path.endsWith('.routes.ts') ? imports.filter((name) => SQL_HOMES.test(name)) : [],
   ),
-  perSource('only app.ts and host.ts import routes', ({ path, imports }) =>
-    /\/(app|host)\.ts$/.test(path) ? [] : imports.filter((name) => name.endsWith('.routes.ts')),
+  perSource('only app.ts, host.ts and a face import routes', ({ path, imports }) =>
+    /\/(app|host|index)\.ts$/.test(path)
+      ? []
+      : imports.filter((name) => name.endsWith('.routes.ts')),
   ),
   perSource('the web framework stays in kit', ({ owner, imports }) =>
     owner === 'kit' ? [] : imports.filter((name) => /^@?fastify/.test(name)),
@@ -97,10 +101,10 @@ export const fileRules: Rule[] = [
       .slice(2)
       .filter((part) => FORBIDDEN_NAME.test(part)),
   ),
-  perSource('request types are imported only by routes, app.ts and kit', (file) =>
-    file.owner === 'kit' || /\.routes\.ts$|\/app\.ts$/.test(file.path)
+  perSource('request types are imported only by routes, guards, app.ts and kit', (file) =>
+    file.owner === 'kit' || /\.routes\.ts$|-guard\.ts$|\/app\.ts$/.test(file.path)
       ? []
-      : importedNames(file, /^(@plinth\/kit|node:http)$/)
+      : importedNames(file, /^(@plinth\/kit\/http|node:http)$/)
           .filter(({ name }) => REQUEST_TYPES.test(name))
           .map(({ name }) => name),
   ),

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { type Env, SettingsError } from '@plinth/kit'
+import { type Env, SettingsError } from '@plinth/kit/runtime'
 import {
   loadBackups,
   loadManagement,

@@ -11,12 +11,12 @@ const inSource = (file: string, pattern: RegExp) => Number(pattern.exec(read(fil
 
 /** A number in a document, its unit, and the value in the code. */
 const CLAIMS: [document: string, text: RegExp, unit: number, value: () => number][] = [
-  [decision('0011'), /Headers above (\d+) KB/, KB, () => constant('LONGEST_HEADER_BYTES')],
-  [decision('0011'), /preambles above (\d+) KB/, KB, () => constant('LONGEST_PREAMBLE_BYTES')],
+  [decision('0011'), /Headers above (\d+) KB/, KB, () => constant('MAX_HEADER_BYTES')],
+  [decision('0011'), /preambles above (\d+) KB/, KB, () => constant('MAX_PREAMBLE_BYTES')],
   [decision('0012'), /first (\d+) bytes/, 1, () => constant('FAMILY_BYTES')],
   [decision('0014'), /over (\d+) kB of script/, 1000, () => budget('page.js')],
   [decision('0014'), /or (\d+) kB of style/, 1000, () => budget('page.css')],
-  [decision('0016'), /up to (\d+)/, 1, () => constant('MOST_MEMBERS')],
+  [decision('0016'), /up to (\d+)/, 1, () => constant('MAX_MEMBERS')],
   [decision('0017'), /batches of (\d+) KB/, KB, () => constant('BATCH_BYTES')],
   [decision('0017'), /default limits are (\d+) and/, 1, () => setting('STORAGE_KEY_MAX_FILE_SIZE')],
   [decision('0017'), /limits are \d+ and (\d+) MB/, 1, () => setting('STORAGE_FULL_MAX_FILE_SIZE')],

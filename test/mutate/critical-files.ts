@@ -9,6 +9,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const SUFFIXES = ['', '.alone', '.all', '.alone.all'].map((name) => `${name}.test.ts`)
 
 const kit = judgedIn('packages/kit/src', 'packages/kit/src')
+const serviceKeys = judgedIn('packages/service-keys/src', 'packages/service-keys/src')
 const accounts = judgedIn('packages/accounts/src', 'services/identity/test')
 const identity = judgedIn('services/identity/src', 'services/identity/test')
 const backup = judgedIn('packages/backup/src', 'cli/test')
@@ -206,26 +207,22 @@ export const CRITICAL: CriticalFile[] = [
     '../../../test/documents/openapi',
   ),
   storageKey('files.ts', 'files', 'upload', 'names', 'races', 'trouble'),
-  kit(
-    'service-keys/key-guard.ts',
-    'service-keys/service-keys',
-    '../../../services/payments/test/guard',
-  ),
-  kit(
-    'service-keys/key-rights.ts',
-    'service-keys/service-keys',
+  serviceKeys('key-guard.ts', 'service-keys', '../../../services/payments/test/guard'),
+  serviceKeys(
+    'key-rights.ts',
+    'service-keys',
     '../../../services/payments/test/service-keys',
     '../../../test/documents/openapi',
   ),
-  kit('service-keys/key-text.ts', 'service-keys/service-keys'),
-  kit(
-    'service-keys/service-keys.repository.ts',
-    'service-keys/service-keys',
+  serviceKeys('key-text.ts', 'service-keys'),
+  serviceKeys(
+    'service-keys.repository.ts',
+    'service-keys',
     '../../../services/identity/test/lifecycle',
   ),
-  kit(
-    'service-keys/service-keys.ts',
-    'service-keys/service-keys',
+  serviceKeys(
+    'service-keys.ts',
+    'service-keys',
     '../../../services/identity/test/lifecycle',
     '../../../services/storage-full/test/service-keys',
   ),
@@ -364,7 +361,7 @@ export const EQUIVALENT: { file: string; fault: string; line: string; why: strin
     why: 'One more query finds no file, and the result is the same.',
   },
   {
-    file: 'packages/kit/src/service-keys/key-rights.ts',
+    file: 'packages/service-keys/src/key-rights.ts',
     fault: '1 → 2',
     line: 'const width = { 4: 32, 6: 128 }[isIP(address)] ?? -2',
     why: 'No number of bits is below either.',
@@ -390,13 +387,13 @@ export const EQUIVALENT: { file: string; fault: string; line: string; why: strin
   {
     file: 'packages/events/src/delivery/schedule.ts',
     fault: '0 → 1',
-    line: 'return Number.isNaN(seconds) ? 1 : Math.min(Math.max(seconds, 0), LONGEST_RETRY_AFTER_SECONDS)',
+    line: 'return Number.isNaN(seconds) ? 1 : Math.min(Math.max(seconds, 0), MAX_RETRY_AFTER_SECONDS)',
     why: 'The shortest pause is longer.',
   },
   {
     file: 'packages/events/src/delivery/schedule.ts',
     fault: '0 → 1',
-    line: 'return Number.isNaN(seconds) ? 0 : Math.min(Math.max(seconds, 1), LONGEST_RETRY_AFTER_SECONDS)',
+    line: 'return Number.isNaN(seconds) ? 0 : Math.min(Math.max(seconds, 1), MAX_RETRY_AFTER_SECONDS)',
     why: 'The shortest pause is longer.',
   },
   {
@@ -414,7 +411,7 @@ export const EQUIVALENT: { file: string; fault: string; line: string; why: strin
   {
     file: 'packages/events/src/delivery/send.ts',
     fault: '<= → <',
-    line: 'if (bytes < MOST_REPLY_BYTES) return',
+    line: 'if (bytes < MAX_REPLY_BYTES) return',
     why: 'Only the beginning of a reply is kept, and it is far shorter.',
   },
   {

@@ -5,8 +5,8 @@ import { atMost, type Row } from '../../harness/row.ts'
 import { PICTURES } from '../../harness/settings.ts'
 import { type Service, upload, withService } from './service.ts'
 
-const LARGEST_GROWTH_MB = 150
-const LARGEST_SLOWDOWN = 5
+const MAX_GROWTH_MB = 150
+const MAX_SLOWDOWN = 5
 
 /** Requests all thumbnails of 24-megapixel photos at once, while other clients list files. */
 export async function thumbnails(folder: string): Promise<Row[]> {
@@ -38,7 +38,7 @@ export async function thumbnails(folder: string): Promise<Row[]> {
       {
         what: `memory over idle while ${PICTURES} thumbnails are asked for at once`,
         ours: `${Math.round(grown)} MB`,
-        ...atMost(LARGEST_GROWTH_MB, grown, ' MB'),
+        ...atMost(MAX_GROWTH_MB, grown, ' MB'),
         peakMb: service.peakMemoryMb(),
       },
       {
@@ -46,7 +46,7 @@ export async function thumbnails(folder: string): Promise<Row[]> {
         ours: `${busy.p99Ms.toFixed(1)} ms`,
         baseline: `${idle.toFixed(1)} ms`,
         ratio: slowdown,
-        ...atMost(LARGEST_SLOWDOWN, slowdown),
+        ...atMost(MAX_SLOWDOWN, slowdown),
       },
     ]
   })

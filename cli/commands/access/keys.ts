@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
-import type { Env, ServiceKeys } from '@plinth/kit'
-import { enterDataFolder } from '@plinth/kit/runtime'
+import { type Env, enterDataFolder } from '@plinth/kit/runtime'
+import type { ServiceKeys } from '@plinth/service-keys'
 import { withSuiteAddress } from '../../../launcher/config.ts'
 import {
   type Command,
@@ -15,7 +15,7 @@ import {
 const OPERATOR = 'command line'
 export const BY = { actor: OPERATOR, origin: { address: OPERATOR, requestId: null } }
 
-type Code = typeof import('@plinth/kit')
+type Code = typeof import('@plinth/service-keys')
 type Work = (keys: ServiceKeys, code: Code, given: Given) => Promise<Outcome>
 type Issued = Awaited<ReturnType<Code['createServiceKey']>>
 
@@ -46,8 +46,7 @@ export const keyCommands: Command[] = [
         )
       const request = { name, scopes: texts('scope'), lifetimeDays: daysOf(text('expires')) }
       // The same rules and messages as `POST /api/service-keys`.
-      const faults = code.faultsOf(code.keyBody(keys.scopes), request)
-      if (faults.length > 0) throw code.validationFailed(faults)
+      code.requireKeyRequest(keys.scopes, request)
       return issued(await code.createServiceKey(keys, request, BY))
     },
   ),
@@ -114,7 +113,7 @@ function keyCommand(
 ): Command {
   const run = async (given: Given) => {
     const { keys, close } = await openService(given.text('service'), given.env)
-    const outcome = await work(keys, await import('@plinth/kit'), given)
+    const outcome = await work(keys, await import('@plinth/service-keys'), given)
     // After a failure the process ends without closing, so that closing cannot hide the failure.
     await close()
     return outcome

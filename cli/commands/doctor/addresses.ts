@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:tls'
-import { isLoopback, systemClock } from '@plinth/kit'
+import { isLoopback, systemClock } from '@plinth/kit/runtime'
 import { prefixOf } from '../../../launcher/services.ts'
 import {
   type Check,

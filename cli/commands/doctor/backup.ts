@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { RESTORE_MARK, systemClock, unfinishedSince } from '@plinth/kit'
+import { RESTORE_MARK, systemClock, unfinishedSince } from '@plinth/kit/runtime'
 import { loadBackups } from '../../../launcher/config.ts'
 import { counted } from '../../command.ts'
 import { type Check, type Finding, ok, skip } from './finding.ts'

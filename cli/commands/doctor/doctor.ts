@@ -34,7 +34,7 @@ async function runChecks({ env, flag, text, progress }: Given): Promise<Finding[
   const { outsideChecks } = await import('./outside.ts')
   const { addressChecks } = await import('./addresses.ts')
   const { originChecks } = await import('./origins.ts')
-  const { Settings } = await import('@plinth/kit')
+  const { Settings } = await import('@plinth/kit/runtime')
   const dataFolder = resolve(new Settings(env).text('SUITE_DATA', 'data'))
   const settingsFile = text('settings') ?? '.env'
   if (flag('fix')) repair(dataFolder, await secretFiles(env, settingsFile))

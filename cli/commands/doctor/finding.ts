@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
-import { challengeFile, type Env, hostUrl, type ServiceSettings, systemClock } from '@plinth/kit'
+import { challengeFile } from '@plinth/kit/http'
+import { type Env, hostUrl, type ServiceSettings, systemClock } from '@plinth/kit/runtime'
 import type { ManagementConfig, SuiteConfig } from '../../../launcher/config.ts'
 import type { Prepared } from '../../../launcher/stack/prepare.ts'
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Env } from '@plinth/kit'
+import type { Env } from '@plinth/kit/runtime'
 import {
   loadBackups,
   loadManagement,

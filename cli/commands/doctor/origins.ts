@@ -1,5 +1,5 @@
 import type { IdentityConfig } from '@plinth/identity'
-import { isLoopback } from '@plinth/kit'
+import { isLoopback } from '@plinth/kit/runtime'
 import { prefixOf } from '../../../launcher/services.ts'
 import type { Prepared } from '../../../launcher/stack/prepare.ts'
 import { type Check, configOf, type Finding, type Installation, ok, unknown } from './finding.ts'

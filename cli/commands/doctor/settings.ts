@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
-import { type Env, SettingsError, StartError, withoutSavingKeys } from '@plinth/kit'
+import { StartError } from '@plinth/kit/problems'
+import { type Env, SettingsError, withoutSavingKeys } from '@plinth/kit/runtime'
 import { prepareStack } from '../../../launcher/stack/prepare.ts'
 import { counted } from '../../command.ts'
 import {

@@ -4,7 +4,7 @@ import type { Message } from './read-stream.ts'
 
 const ANSWER_MS = 15_000
 const RETRY_MS = 1_000
-const MOST_ERROR = 200
+const MAX_ERROR = 200
 
 /** Retries until the receiver answers, so that it misses nothing while it restarts. */
 export async function forwardUntilAnswered(listener: Listener, message: Message): Promise<void> {
@@ -67,7 +67,7 @@ async function report(listener: Listener, id: string, outcome: Outcome): Promise
       url: `${origin}${pathname}`,
       durationMs,
       status,
-      error: error?.slice(0, MOST_ERROR) ?? null,
+      error: error?.slice(0, MAX_ERROR) ?? null,
     }),
   }).then(
     (reply) => reply.body?.cancel(),

@@ -105,7 +105,7 @@ async function renewKey(
   progress.hasNewKey = true
   const { keys, close } = await openService(service, given.env)
   const request = { name: 'plinth listen', scopes: ['events:read'], lifetimeDays: KEY_DAYS }
-  const { createServiceKey } = await import('@plinth/kit')
+  const { createServiceKey } = await import('@plinth/service-keys')
   const { secret } = await createServiceKey(keys, request, BY)
   await close()
   state.saveKey(url, secret)

@@ -26,7 +26,7 @@ export class RetryLaterError extends Error {
 /** The service sends a comment every 15 seconds. */
 const SILENCE_MS = 45_000
 
-const LONGEST_WAIT_SECONDS = 600
+const MAX_WAIT_SECONDS = 600
 
 type Query = Partial<Record<'types' | 'since' | 'after', string | undefined>>
 
@@ -88,5 +88,5 @@ export async function refusalOf(reply: Response): Promise<RefusedError | RetryLa
   if (reply.status !== 429 && reply.status < 500) return new RefusedError(reply.status, message)
   // A service that is starting or overloaded will answer later.
   const seconds = Number(reply.headers.get('retry-after')) || 0
-  return new RetryLaterError(Math.min(seconds, LONGEST_WAIT_SECONDS) * 1000, message)
+  return new RetryLaterError(Math.min(seconds, MAX_WAIT_SECONDS) * 1000, message)
 }

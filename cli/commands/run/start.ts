@@ -1,5 +1,5 @@
 import cluster from 'node:cluster'
-import type { Env } from '@plinth/kit'
+import type { Env } from '@plinth/kit/runtime'
 import { services } from '../../../launcher/services.ts'
 import { type Command, serviceOf } from '../../command.ts'
 

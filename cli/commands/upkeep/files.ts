@@ -14,7 +14,7 @@ import {
 
 const POLL_MS = 1000
 const DEFAULT_LIMIT = 100
-const MOST_LISTED = 10_000
+const MAX_LISTED = 10_000
 const OPERATOR = {
   actor: 'command line',
   origin: { address: 'command line', userAgent: null, requestId: null },
@@ -76,8 +76,8 @@ function fileCommand(
 async function list(storage: Storage, code: Code, given: Given): Promise<Outcome> {
   const size = numberOf(given, 'limit', DEFAULT_LIMIT)
   const page = numberOf(given, 'page', 0)
-  if (size < 1 || size > MOST_LISTED)
-    throw new CommandError(EXIT.usage, `--limit: expected 1 to ${MOST_LISTED}.`)
+  if (size < 1 || size > MAX_LISTED)
+    throw new CommandError(EXIT.usage, `--limit: expected 1 to ${MAX_LISTED}.`)
   const asked = { page, size, offset: page * size, sort: [] }
   const ownerId = given.text('owner')
   const { files, total } = await code.pageOfFiles(storage, ownerId, asked)

@@ -24,7 +24,7 @@ async function plan({ operands, env, flag }: Given): Promise<Outcome> {
       EXIT.usage,
       'Each service migrates its database when it starts. --plan shows what it would do.',
     )
-  const { missingMigrations } = await import('@plinth/kit')
+  const { missingMigrations } = await import('@plinth/kit/database')
   const { suiteData } = await import('../../../launcher/backups/suite-data.ts')
   const rows: { service: string; migration: string }[] = []
   for (const { name, database } of await suiteData(env, operands.map(serviceOf)))

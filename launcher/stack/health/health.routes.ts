@@ -1,6 +1,6 @@
 /** The Health page for people without Grafana, and the figures it draws. */
 import { consoleFolder } from '@plinth/console'
-import { consoleRoutes, type Guard, type Server } from '@plinth/kit'
+import { consoleRoutes, type Guard, type Server } from '@plinth/kit/http'
 import type { Point } from './history.ts'
 
 const PAGE = { operationId: 'healthPage', summary: 'The last hour, as a page for browsers' }

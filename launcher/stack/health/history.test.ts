@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { type Family, labelled, merged } from '@plinth/kit'
+import { type Family, labelled, merged } from '@plinth/kit/metrics'
 import { keepHistory } from './history.ts'
 
 type Requests = Extract<Family, { type: 'histogram' }>

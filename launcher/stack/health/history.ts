@@ -1,5 +1,6 @@
 /** The last hour of the metrics, for the Health page: a ring of points in memory. */
-import type { Clock, Family } from '@plinth/kit'
+import type { Family } from '@plinth/kit/metrics'
+import type { Clock } from '@plinth/kit/runtime'
 
 export type ReadMetrics = () => Promise<Family[]>
 
@@ -11,7 +12,7 @@ type HistogramSample = Extract<Family, { type: 'histogram' }>['samples'][number]
 
 const EVERY_SECONDS = 10
 /** One hour. */
-const MOST_POINTS = 360
+const MAX_POINTS = 360
 /** Rates over a shorter time are too noisy. */
 const SHORTEST_SECONDS = 5
 
@@ -51,7 +52,7 @@ export function keepHistory(read: ReadMetrics, clock: Clock): History {
   const record = async () => {
     const reading = await now()
     ring.push(pointOf(last, reading))
-    if (ring.length > MOST_POINTS) ring.shift()
+    if (ring.length > MAX_POINTS) ring.shift()
     last = reading
   }
   // A reading that fails leaves a gap.

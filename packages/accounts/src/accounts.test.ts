@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { type Env, readSettings, SettingsError } from '@plinth/kit'
+import { type Env, readSettings, SettingsError } from '@plinth/kit/runtime'
 import { accountSettings } from './accounts.ts'
 
 const MASTER_KEY = randomBytes(32).toString('base64')

@@ -1,21 +1,16 @@
 import { join } from 'node:path'
+import type { Db } from '@plinth/kit/database'
+import { type Guard, Type, timestamp } from '@plinth/kit/http'
+import type { DefinedProblem, Problem } from '@plinth/kit/problems'
+import { type Clock, isLoopback, type Settings } from '@plinth/kit/runtime'
 import {
   type AccessTokenSigner,
   type AccessTokenVerifier,
-  type Clock,
   createAccessTokenSigner,
   createAccessTokenVerifier,
-  type Db,
-  type DefinedProblem,
-  type Guard,
-  isLoopback,
   openSigningKeys,
-  type Problem,
-  type Settings,
   type SigningKeys,
-  Type,
-  timestamp,
-} from '@plinth/kit'
+} from '@plinth/kit/tokens'
 import type { Origin } from './database/audit.repository.ts'
 import type { AccountTables } from './database/tables.ts'
 import type { HashedRegistration, User } from './database/users.repository.ts'

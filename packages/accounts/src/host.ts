@@ -1,21 +1,9 @@
-import {
-  type Db,
-  faultsOf,
-  type Guard,
-  inTransaction,
-  isLocalAddress,
-  isUniqueViolation,
-  type Job,
-  jwksRoutes,
-  type KeyGuard,
-  type Logger,
-  Problem,
-  type Server,
-  SettingsError,
-  StartError,
-  secondsAfter,
-  startJob,
-} from '@plinth/kit'
+import { type Db, inTransaction, isUniqueViolation, type Job, startJob } from '@plinth/kit/database'
+import { faultsOf, type Guard, jwksRoutes, type Server } from '@plinth/kit/http'
+import type { Logger } from '@plinth/kit/logging'
+import { Problem, StartError } from '@plinth/kit/problems'
+import { isLocalAddress, SettingsError, secondsAfter } from '@plinth/kit/runtime'
+import type { KeyGuard } from '@plinth/service-keys'
 import {
   type AccountGuard,
   type AccountSettings,

@@ -1,4 +1,5 @@
-import { countReplies, type Server, secondsAfter } from '@plinth/kit'
+import { countReplies, type Server } from '@plinth/kit/http'
+import { secondsAfter } from '@plinth/kit/runtime'
 import type { Accounts } from './accounts.ts'
 import { countActiveSessions } from './database/sessions.repository.ts'
 

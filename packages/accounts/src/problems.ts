@@ -1,4 +1,4 @@
-import { defineProblem } from '@plinth/kit'
+import { defineProblem } from '@plinth/kit/problems'
 
 // The same answer for an unknown user, a wrong password and a disabled account: the caller must not
 // learn which it was.

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import { type Env, openDatabase, readSettings } from '@plinth/kit'
+import { openDatabase } from '@plinth/kit/database'
+import { type Env, readSettings } from '@plinth/kit/runtime'
 import { type TestEngine, testClock } from '@plinth/kit/testing'
 import { accountSettings, openAccounts } from '../src/accounts.ts'
 import { accountMigrations } from '../src/database/migrations/index.ts'

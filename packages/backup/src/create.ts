@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { Writable } from 'node:stream'
-import { type Clock, failPoint, missingMigrations, VERSION } from '@plinth/kit'
-import { MOST_ROW } from './archive/bounds.ts'
+import { missingMigrations, VERSION } from '@plinth/kit/database'
+import { type Clock, failPoint } from '@plinth/kit/runtime'
+import { MAX_ROW } from './archive/bounds.ts'
 import { FORMAT, fingerprintOf, type Manifest, rowsMember } from './archive/manifest.ts'
 import type { Show } from './archive/read.ts'
 import { type ArchiveWriter, openArchiveWriter } from './archive/write.ts'
@@ -218,7 +219,7 @@ async function writeRows(
   for await (const rows of batches) {
     for (const row of rows) {
       const line = JSON.stringify(row)
-      if (line.length > MOST_ROW)
+      if (line.length > MAX_ROW)
         throw new BackupError(
           'refused',
           `${nameOf(part + 1)} would hold a row that no restore accepts.`,

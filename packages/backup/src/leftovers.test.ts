@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { systemClock } from '@plinth/kit'
+import { systemClock } from '@plinth/kit/runtime'
 import { saveBackup } from './kept/save.ts'
 import { verifyBackup } from './verify.ts'
 

@@ -1,4 +1,5 @@
-import { failPoint, VERSION } from '@plinth/kit'
+import { VERSION } from '@plinth/kit/database'
+import { failPoint } from '@plinth/kit/runtime'
 import type { Show } from './archive/read.ts'
 import { mark, release, requireKnown, startFilling } from './databases/fill.ts'
 import { openConnection, openSnapshots, requireUnused } from './databases/open.ts'
@@ -135,7 +136,7 @@ async function copy(
   }
 }
 
-const MOST_REPORTED = 20
+const MAX_REPORTED = 20
 
 /** PostgreSQL stores no NUL in a text, and no text longer than its column. */
 async function requireFitting(source: Connection, target: Connection, tables: Table[]) {
@@ -145,7 +146,7 @@ async function requireFitting(source: Connection, target: Connection, tables: Ta
     const limits = await listTextLimits(target, table)
     for await (const rows of streamRows(source, table))
       for (const row of rows)
-        if (faults.length < MOST_REPORTED) faults.push(...faultsOf(table, row, limits))
+        if (faults.length < MAX_REPORTED) faults.push(...faultsOf(table, row, limits))
   }
   if (faults.length > 0)
     throw new BackupError('refused', `PostgreSQL would reject the data: ${faults.join(', ')}.`)

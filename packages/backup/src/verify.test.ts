@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { systemClock } from '@plinth/kit'
+import { systemClock } from '@plinth/kit/runtime'
 import { lockFile } from './databases/sqlite.repository.ts'
 import { saveBackup } from './kept/save.ts'
 import { verifyBackup } from './verify.ts'

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { type Clock, failPoint } from '@plinth/kit'
+import { type Clock, failPoint } from '@plinth/kit/runtime'
 import type { Manifest } from './archive/manifest.ts'
 import { openArchive, type Show } from './archive/read.ts'
 import { openConnection } from './databases/open.ts'

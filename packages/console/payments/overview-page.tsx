@@ -85,7 +85,7 @@ function SetBadge({ set }: { set: boolean }) {
   return <Badge tone={set ? 'good' : 'warn'}>{set ? 'configured' : 'not configured'}</Badge>
 }
 
-const MOST_POLLS = 30
+const MAX_POLLS = 30
 
 /** What the URL says about the checkout that led here. */
 const returned = new URLSearchParams(location.search)
@@ -110,7 +110,7 @@ function StepsAfterReturn({ outcome }: { outcome: string }) {
   // The webhook may still be on its way.
   useEffect(() => {
     polls.current += 1
-    if (!waiting || polls.current > MOST_POLLS) return
+    if (!waiting || polls.current > MAX_POLLS) return
     const timer = setTimeout(found.reload, 1000)
     return () => clearTimeout(timer)
   })

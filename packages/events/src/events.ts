@@ -1,14 +1,8 @@
-import {
-  type AddressRules,
-  type Caller,
-  type Clock,
-  exampleOf,
-  type Guard,
-  type KeyEvent,
-  type Logger,
-  Type,
-  validationFailed,
-} from '@plinth/kit'
+import { type Caller, exampleOf, type Guard, Type } from '@plinth/kit/http'
+import type { Logger } from '@plinth/kit/logging'
+import { validationFailed } from '@plinth/kit/problems'
+import type { AddressRules, Clock } from '@plinth/kit/runtime'
+import type { KeyEvent } from '@plinth/service-keys'
 import type { TSchema } from 'typebox'
 import { insertEvent } from './database/outbox.repository.ts'
 import type { Db } from './database/tables.ts'

@@ -1,21 +1,14 @@
+import { type Db as Connection, type Job, startJob } from '@plinth/kit/database'
+import { type Caller, exampleOf, type Guard, type Server, Type } from '@plinth/kit/http'
+import type { Logger } from '@plinth/kit/logging'
 import {
   type AddressRules,
-  type Caller,
   type Clock,
-  type Db as Connection,
-  exampleOf,
-  type Guard,
-  type Job,
-  type KeyCaller,
-  type KeyGuard,
-  type Logger,
   networkList,
-  type Server,
   type Settings,
   secondsAfter,
-  startJob,
-  Type,
-} from '@plinth/kit'
+} from '@plinth/kit/runtime'
+import type { KeyCaller, KeyGuard } from '@plinth/service-keys'
 import { countPending, updatePlannedAhead } from './database/deliveries.repository.ts'
 import { countEndpoints } from './database/endpoints.repository.ts'
 import { deleteOldEvents } from './database/events.repository.ts'

@@ -1,4 +1,4 @@
-import { defineProblem } from '@plinth/kit'
+import { defineProblem } from '@plinth/kit/problems'
 
 export const urlNotAllowed = defineProblem(
   'URL_NOT_ALLOWED',

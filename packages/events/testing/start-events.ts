@@ -1,14 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import {
-  anyone,
-  createLogger,
-  createServer,
-  inTransaction,
-  kitMigrations,
-  openApiRoutes,
-  openDatabase,
-  Type,
-} from '@plinth/kit'
+import { inTransaction, kitMigrations, openDatabase } from '@plinth/kit/database'
+import { anyone, createServer, openApiRoutes, Type } from '@plinth/kit/http'
+import { createLogger } from '@plinth/kit/logging'
 import {
   bothEngines as eitherEngine,
   enginesWith,

@@ -14,30 +14,29 @@ import {
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
 import { describeEvents, eventGuards, insertSample, KEY_EVENTS, mountEvents } from '@plinth/events'
+import { type Db, openDatabase } from '@plinth/kit/database'
 import {
   type ApiDescription,
   actuatorRoutes,
-  addChosenKey,
-  type Clock,
   consoleRoutes,
-  createLogger,
   createServer,
-  type Db,
   type Guard,
   indexRoute,
-  type Logger,
-  measureDisks,
   openApiRoutes,
-  openDatabase,
-  openServiceKeys,
   protectedResourceRoutes,
   type Server,
+} from '@plinth/kit/http'
+import { createLogger, type Logger } from '@plinth/kit/logging'
+import { measureDisks } from '@plinth/kit/metrics'
+import { type Clock, systemClock } from '@plinth/kit/runtime'
+import {
+  addChosenKey,
+  openServiceKeys,
   type ServiceKeys,
   serviceKeyGuard,
   serviceKeyRoutes,
   startKeyNotices,
-  systemClock,
-} from '@plinth/kit'
+} from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
 import type { IdentityConfig } from './config.ts'
 import { identityMigrations } from './database/migrations/index.ts'

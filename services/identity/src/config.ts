@@ -4,11 +4,11 @@ import {
   databaseOptions,
   databaseUrl,
   type Env,
-  isKeyText,
   readSettings,
   type Settings,
   serviceSettings,
-} from '@plinth/kit'
+} from '@plinth/kit/runtime'
+import { isKeyText } from '@plinth/service-keys'
 import { mailSettings } from './mail/settings.ts'
 import { relyingParty, userVerification } from './passkeys/relying-party.ts'
 

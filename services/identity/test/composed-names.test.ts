@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { AccountTables } from '@plinth/accounts'
-import { openDatabase } from '@plinth/kit'
+import { openDatabase } from '@plinth/kit/database'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import { ALICE, engines, startIdentity } from './start-identity.ts'
 

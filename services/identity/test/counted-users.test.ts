@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { engineOf, openDatabase } from '@plinth/kit'
+import { engineOf, openDatabase } from '@plinth/kit/database'
 import { sql } from 'kysely'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import { ALICE, adminToken, engines, startIdentity } from './start-identity.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { StartError } from '@plinth/kit'
+import { StartError } from '@plinth/kit/problems'
 import type { TestEngine } from '@plinth/kit/testing'
 import { commandLine } from './command-line.ts'
 import { ADMIN, engines, startIdentity } from './start-identity.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { inTransaction, openDatabase, secondsAfter } from '@plinth/kit'
+import { inTransaction, openDatabase } from '@plinth/kit/database'
+import { secondsAfter } from '@plinth/kit/runtime'
 import type { Api } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'

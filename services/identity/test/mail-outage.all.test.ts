@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { exposition } from '@plinth/kit'
+import { exposition } from '@plinth/kit/metrics'
 import type { TestEngine } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
 import { startSmtpServer } from './inbox.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { openDatabase } from '@plinth/kit'
+import { openDatabase } from '@plinth/kit/database'
 import type { Api, TestEngine } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { describe, type TestContext, test } from 'node:test'
 import { openAccounts } from '@plinth/accounts'
 import { cheapHashing } from '@plinth/accounts/testing'
-import { openDatabase } from '@plinth/kit'
+import { openDatabase } from '@plinth/kit/database'
 import { propertyRuns, type TestEngine, testClock } from '@plinth/kit/testing'
 import fc from 'fast-check'
 import { loadConfig, openForOperator } from '../src/app.ts'
@@ -62,7 +62,7 @@ async function startNodes(t: TestContext, engine: TestEngine) {
 }
 
 /** The most mails that an address gets in an hour. */
-const MOST_MAILS = 4
+const MAX_MAILS = 4
 let users = 0
 
 /** A new user who keeps every reset token that was mailed. */
@@ -84,7 +84,7 @@ async function newUser({ clock, api }: Nodes) {
     logIn: () => api(0).post('/api/auth/login', { username, password: model.password }),
 
     async ask() {
-      if (tokens.length > MOST_MAILS) return
+      if (tokens.length > MAX_MAILS) return
       clock.advance(61)
       await api(tokens.length).post('/api/auth/password-reset', { email })
       tokens.push(tokenOf(await mailTo(api(0), email, 'password-reset', tokens.length)))
@@ -257,8 +257,8 @@ const GUESS = {
   origin: { address: '127.0.0.1', userAgent: null, requestId: null },
 }
 const DAY_MS = 86_400_000
-const MOST_FAILURES = 5
-const MOST_A_DAY = 20
+const MAX_FAILURES = 5
+const MAX_A_DAY = 20
 
 type Performed<D extends MachineStep['do']> = (step: Extract<MachineStep, { do: D }>) => unknown
 
@@ -299,7 +299,7 @@ function newLife({ clock, userId, nodes }: Machine) {
   /** How many of `times` tries are compared at all before a limit is reached. */
   const comparedOf = (target: Issued | undefined, times: number) => {
     if (wrongCodes.endsAt <= now()) Object.assign(wrongCodes, { count: 0, endsAt: now() + DAY_MS })
-    const left = Math.min(MOST_A_DAY - wrongCodes.count, target ? MOST_FAILURES - target.tries : 0)
+    const left = Math.min(MAX_A_DAY - wrongCodes.count, target ? MAX_FAILURES - target.tries : 0)
     return Math.max(0, Math.min(times, left))
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { inTransaction, openDatabase, readSettings, secondsAfter } from '@plinth/kit'
+import { inTransaction, openDatabase } from '@plinth/kit/database'
+import { readSettings, secondsAfter } from '@plinth/kit/runtime'
 import type { Api } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { until } from '../../../test/until.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { openDatabase } from '@plinth/kit'
+import { openDatabase } from '@plinth/kit/database'
 import type { TestEngine } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { until } from '../../../test/until.ts'

@@ -34,7 +34,7 @@ export type Answer = { status: number; accessToken?: string; refreshToken?: stri
 
 const ACCESS_SECONDS = 900
 const REFRESH_SECONDS = 1_209_600
-const LONGEST_SECONDS = 90 * 86_400
+const MAX_SECONDS = 90 * 86_400
 
 export function newModel(password: string): Model {
   return { nowSeconds: 0, enabled: true, password, sessions: [], tokens: {}, access: {} }
@@ -114,7 +114,7 @@ function changePassword(
 function admit(model: Model, session: number, answer: Answer): number {
   const { accessToken = '', refreshToken = '' } = answer
   const beganAt = model.sessions[session]?.beganAt ?? model.nowSeconds
-  const expiresAt = Math.min(model.nowSeconds + REFRESH_SECONDS, beganAt + LONGEST_SECONDS)
+  const expiresAt = Math.min(model.nowSeconds + REFRESH_SECONDS, beganAt + MAX_SECONDS)
   const fresh = { current: refreshToken, revoked: false, ended: false }
   model.sessions[session] = { ...fresh, beganAt, expiresAt }
   model.tokens[refreshToken] = session

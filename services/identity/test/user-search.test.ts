@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Db, openDatabase } from '@plinth/kit'
+import { type Db, openDatabase } from '@plinth/kit/database'
 import { CompiledQuery, sql } from 'kysely'
 import { filteredIds } from '../../../packages/accounts/src/database/audit.repository.ts'
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openDatabase } from '@plinth/kit'
+import { openDatabase } from '@plinth/kit/database'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
 import {

@@ -8,31 +8,31 @@ import {
   insertSample,
   mountEvents,
 } from '@plinth/events'
+import { openDatabase } from '@plinth/kit/database'
 import {
   type ApiDescription,
   type Authenticate,
   actuatorRoutes,
   anyone,
-  type Clock,
   callerGuard,
   consoleRoutes,
-  createLogger,
   createServer,
   type Guard,
   indexRoute,
-  isLoopback,
-  issuerUnavailable,
+  openApiRoutes,
+  type Server,
+} from '@plinth/kit/http'
+import { createLogger } from '@plinth/kit/logging'
+import { issuerUnavailable } from '@plinth/kit/problems'
+import { type Clock, isLoopback, systemClock } from '@plinth/kit/runtime'
+import {
   type KeyEvent,
   type KeyGuard,
-  openApiRoutes,
-  openDatabase,
   openServiceKeys,
-  type Server,
   serviceKeyGuard,
   serviceKeyRoutes,
   startKeyNotices,
-  systemClock,
-} from '@plinth/kit'
+} from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
 import { checkoutRoutes } from './checkout/checkout.routes.ts'
 import { customerOperationRoutes, customerRoutes } from './checkout/customers.routes.ts'

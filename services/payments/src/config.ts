@@ -10,7 +10,7 @@ import {
   readSettings,
   type Settings,
   serviceSettings,
-} from '@plinth/kit'
+} from '@plinth/kit/runtime'
 
 export type PaymentsConfig = ReturnType<typeof loadConfig>
 

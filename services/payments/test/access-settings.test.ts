@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Env, SettingsError } from '@plinth/kit'
+import { type Env, SettingsError } from '@plinth/kit/runtime'
 import { loadConfig } from '../src/config.ts'
 import { LIVE } from './start-payments.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Env } from '@plinth/kit'
+import type { Env } from '@plinth/kit/runtime'
 import { loadConfig } from '../src/config.ts'
 import { shared } from './shared.ts'
 import { engines, LIVE, startPayments } from './start-payments.ts'

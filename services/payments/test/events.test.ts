@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Delivered, startReceiver } from '@plinth/events/testing'
-import { createServiceKey, openServiceKeys } from '@plinth/kit'
+import { createServiceKey, openServiceKeys } from '@plinth/service-keys'
 import { startLoop } from './start-loop.ts'
 import { engines, startPayments } from './start-payments.ts'
 

@@ -1,4 +1,4 @@
-import { armFailPoint } from '@plinth/kit'
+import { armFailPoint } from '@plinth/kit/runtime'
 import type { ApiReply } from '@plinth/kit/testing'
 import { checkReply } from './invariants.ts'
 import { booksOf, type Event, refundsOf, type Story, sessionsOf } from './world.ts'

@@ -1,5 +1,5 @@
 import { describe, test } from 'node:test'
-import { armFailPoint } from '@plinth/kit'
+import { armFailPoint } from '@plinth/kit/runtime'
 import { propertyRuns } from '@plinth/kit/testing'
 import fc from 'fast-check'
 import { checkInvariants, checkSettled } from './invariants.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { type Db, inTransaction } from '@plinth/kit'
+import { type Db, inTransaction } from '@plinth/kit/database'
 import { sql } from 'kysely'
 import { insertPayment } from '../src/payment/database/payments.repository.ts'
 import type { PaymentTables } from '../src/payment/database/tables.ts'

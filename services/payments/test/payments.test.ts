@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { inTransaction, openDatabase } from '@plinth/kit'
+import { inTransaction, openDatabase } from '@plinth/kit/database'
 import { migrations } from '../src/payment/database/migrations/index.ts'
 import { updateNextCheck } from '../src/payment/database/payments.repository.ts'
 import type { PaymentTables } from '../src/payment/database/tables.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { inTransaction, openDatabase } from '@plinth/kit'
+import { inTransaction, openDatabase } from '@plinth/kit/database'
 import { until } from '../../../test/until.ts'
 import { migrations } from '../src/payment/database/migrations/index.ts'
 import { findPaymentForUpdate } from '../src/payment/database/payments.repository.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { armFailPoint } from '@plinth/kit'
+import { armFailPoint } from '@plinth/kit/runtime'
 import { readEvent } from '../src/provider/objects.ts'
 import { receiveEvent } from '../src/webhooks/receive.ts'
 import { shared } from './shared.ts'

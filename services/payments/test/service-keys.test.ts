@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'
 import { describe, test } from 'node:test'
-import type { Env } from '@plinth/kit'
+import type { Env } from '@plinth/kit/runtime'
 import { type TestEngine, testClock } from '@plinth/kit/testing'
 import { plinthSucceeds } from '../../../cli/test/run-plinth.ts'
 import { startLoop } from './start-loop.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Clock, Env } from '@plinth/kit'
+import type { Clock, Env } from '@plinth/kit/runtime'
 import { listenForTest, type TestClock, testClock } from '@plinth/kit/testing'
 import { createProviderSandbox, loadConfig } from '@plinth/provider-sandbox'
 import type { PaymentsConfig } from '../src/config.ts'

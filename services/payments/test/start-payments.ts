@@ -1,4 +1,4 @@
-import { type Env, signPayload } from '@plinth/kit'
+import type { Env } from '@plinth/kit/runtime'
 import {
   type Api,
   bothEngines as eitherEngine,
@@ -6,6 +6,7 @@ import {
   listenForTest,
   testClock,
 } from '@plinth/kit/testing'
+import { signPayload } from '@plinth/kit/tokens'
 import { openPayments } from '../src/app.ts'
 import { loadConfig, type PaymentsConfig } from '../src/config.ts'
 import { migrations } from '../src/payment/database/migrations/index.ts'

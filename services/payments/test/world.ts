@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { armFailPoint } from '@plinth/kit'
+import { armFailPoint } from '@plinth/kit/runtime'
 import { type ApiReply, testClock } from '@plinth/kit/testing'
 import { checkoutBody, providerEnv, startSandbox } from './start-loop.ts'
 import { startPayments } from './start-payments.ts'

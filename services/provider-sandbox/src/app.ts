@@ -1,18 +1,16 @@
 import type { AddressInfo } from 'node:net'
 import { consoleFolder } from '@plinth/console'
+import { kitMigrations, openDatabase } from '@plinth/kit/database'
 import {
   actuatorRoutes,
-  type Clock,
   consoleRoutes,
-  createLogger,
   createServer,
   indexRoute,
-  kitMigrations,
-  openDatabase,
   renderProblem,
   type Server,
-  systemClock,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
+import { createLogger } from '@plinth/kit/logging'
+import { type Clock, systemClock } from '@plinth/kit/runtime'
 import manifest from '../package.json' with { type: 'json' }
 import { apiRoutes } from './api/api.routes.ts'
 import { createHeldCalls } from './api/faults/held-calls.ts'
@@ -39,7 +37,7 @@ export { loadConfig, type SandboxConfig } from './config.ts'
 
 const ABOUT = { name: 'provider-sandbox', version: manifest.apiVersion }
 
-const MOST_BYTES = 1024 * 1024
+const MAX_BYTES = 1024 * 1024
 
 const allMigrations = [...kitMigrations, ...migrations]
 
@@ -58,7 +56,7 @@ export async function createProviderSandbox(
     log,
     clock,
     ...config,
-    bodyLimitBytes: MOST_BYTES,
+    bodyLimitBytes: MAX_BYTES,
     renderProblem: (problem, request) =>
       renderForApi(problem, request.url) ?? renderProblem(problem, request),
   })

@@ -5,7 +5,7 @@ import {
   readSettings,
   type Settings,
   serviceSettings,
-} from '@plinth/kit'
+} from '@plinth/kit/runtime'
 
 export type SandboxConfig = ReturnType<typeof loadConfig>
 

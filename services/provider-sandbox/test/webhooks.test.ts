@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { verifyPayload } from '@plinth/kit'
+import { verifyPayload } from '@plinth/kit/tokens'
 import { orderOf, paidOrder } from './orders.ts'
 import { startReceiver } from './receiver.ts'
 import { startSandbox } from './start-sandbox.ts'

@@ -10,6 +10,7 @@ import {
   recordEvent,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
+import { startErasure } from '@plinth/erased-users'
 import {
   describeEvents,
   EVENT_SCOPES,
@@ -17,33 +18,30 @@ import {
   insertSample,
   mountEvents,
 } from '@plinth/events'
+import { type Database, openDatabase } from '@plinth/kit/database'
+import { sweepSpools } from '@plinth/kit/files'
 import {
   type ApiDescription,
   actuatorRoutes,
-  type Clock,
   callerGuard,
   consoleRoutes,
-  createLogger,
   createServer,
-  type Database,
-  type Introspection,
   indexRoute,
-  issuerUnavailable,
-  type Logger,
   openApiRoutes,
-  openDatabase,
-  openServiceKeys,
   type Server,
+  worstOf,
+} from '@plinth/kit/http'
+import { createLogger, type Logger } from '@plinth/kit/logging'
+import { issuerUnavailable } from '@plinth/kit/problems'
+import { type Clock, makeOwnedFolder, systemClock } from '@plinth/kit/runtime'
+import type { Introspection } from '@plinth/kit/tokens'
+import {
+  openServiceKeys,
   type ServiceKeys,
   serviceKeyGuard,
   serviceKeyRoutes,
-  startErasure,
   startKeyNotices,
-  sweepSpools,
-  systemClock,
-  worstOf,
-} from '@plinth/kit'
-import { makeOwnedFolder } from '@plinth/kit/runtime'
+} from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
 import type { StorageFullConfig } from './config.ts'
 import { storageMigrations } from './database/migrations/index.ts'

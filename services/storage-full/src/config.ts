@@ -1,18 +1,16 @@
 import { join, resolve } from 'node:path'
 import { accountSettings } from '@plinth/accounts'
 import { eventSettings } from '@plinth/events'
+import { FILE_TYPES, fileTypes, HOST_NAME } from '@plinth/kit/files'
 import {
   databaseOptions,
   databaseUrl,
   type Env,
-  FILE_TYPES,
-  fileTypes,
-  HOST_NAME,
   issuerKey,
   readSettings,
   type Settings,
   serviceSettings,
-} from '@plinth/kit'
+} from '@plinth/kit/runtime'
 
 export type StorageFullConfig = ReturnType<typeof loadConfig>
 

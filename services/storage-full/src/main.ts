@@ -1,4 +1,5 @@
-import { enterDataFolder, inService, run } from '@plinth/kit'
+import { inService, run } from '@plinth/kit/http'
+import { enterDataFolder } from '@plinth/kit/runtime'
 import { createStorageFull } from './app.ts'
 import { loadConfig } from './config.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openDatabase } from '@plinth/kit'
+import { openDatabase } from '@plinth/kit/database'
 import { pooled } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { storageMigrations } from '../src/database/migrations/index.ts'

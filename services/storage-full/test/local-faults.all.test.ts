@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { armFailPoint } from '@plinth/kit'
+import { armFailPoint } from '@plinth/kit/runtime'
 import {
   type Api,
   type ApiReply,

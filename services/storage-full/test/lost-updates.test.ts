@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { createLogger } from '@plinth/kit'
+import { createLogger } from '@plinth/kit/logging'
 import { testClock } from '@plinth/kit/testing'
 import { openStorage } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'

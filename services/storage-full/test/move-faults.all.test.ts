@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { rename } from 'node:fs/promises'
 import { after, describe, type TestContext, test } from 'node:test'
-import { createLogger } from '@plinth/kit'
+import { createLogger } from '@plinth/kit/logging'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { until } from '../../../test/until.ts'
 import { openStorage } from '../src/app.ts'

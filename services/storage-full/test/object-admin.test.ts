@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, type TestContext, test } from 'node:test'
-import { createLogger } from '@plinth/kit'
+import { createLogger } from '@plinth/kit/logging'
 import { sampleFiles } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { openStorage } from '../src/app.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
-import { Spool } from '@plinth/kit'
+import { Spool } from '@plinth/kit/files'
 import type { ByteRange, SourceFile, StorageProvider } from '../src/locations/providers/provider.ts'
 
 type Place = {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { createLogger, secondsAfter } from '@plinth/kit'
+import { createLogger } from '@plinth/kit/logging'
+import { secondsAfter } from '@plinth/kit/runtime'
 import { type ApiReply, sampleFiles } from '@plinth/kit/testing'
 import { openStorage } from '../src/app.ts'
 import { claimForRemoval } from '../src/owners/deletions.repository.ts'
@@ -14,7 +15,7 @@ import { engines, register, sharedStorage, type TestStorage, upload } from './st
 const MINUTES = 60
 const SIZE = sampleFiles.png.length
 /** Two small pictures fit, a small one and a larger one do not. */
-const MOST_BYTES = 2 * SIZE + 10
+const MAX_BYTES = 2 * SIZE + 10
 
 type Caller = Pick<TestStorage, 'api'> & { user: string }
 
@@ -45,7 +46,7 @@ for (const engine of engines)
   describe(`deletions that can be undone, on ${engine.name}`, engine.options, () => {
     const { newcomer } = sharedStorage(engine, {
       STORAGE_FULL_USER_FILES: '2',
-      STORAGE_FULL_USER_BYTES: String(MOST_BYTES),
+      STORAGE_FULL_USER_BYTES: String(MAX_BYTES),
       STORAGE_FULL_ORPHAN_AGE_SECONDS: '0',
     })
 
@@ -251,7 +252,7 @@ for (const engine of engines)
       const refused = replies.find(({ status }) => status === 413)?.body
       assert.deepEqual(
         [refused.code, refused.maxFiles, refused.maxBytes],
-        ['QUOTA_EXCEEDED', 2, MOST_BYTES],
+        ['QUOTA_EXCEEDED', 2, MAX_BYTES],
       )
       assert.match(refused.detail, /^The quota of the owner has no room for this file/)
       const { body: usage } = await api.get('/file/usage', { token: user })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { createLogger } from '@plinth/kit'
+import { createLogger } from '@plinth/kit/logging'
 import { sampleFiles } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { openStorage } from '../src/app.ts'

@@ -10,7 +10,7 @@ import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 const { pagesAtOnce, picturesAtOnce } = shareOfCores(availableParallelism())
-const MOST_MEGABYTES = 150 + 200 * (pagesAtOnce + picturesAtOnce)
+const MAX_MEGABYTES = 150 + 200 * (pagesAtOnce + picturesAtOnce)
 
 const harmless = {
   png: { name: 'x.png', type: 'image/png', bytes: sampleFiles.png },
@@ -64,7 +64,7 @@ describe('GET /file/thumbnail/{id} of hostile files', () => {
     assert.equal(listed.status, 200)
     assert.equal((await service.api.get('/actuator/health')).status, 200)
     const grown = memoryOf(service, 'VmHWM') - megabytesBefore
-    assert.ok(grown < MOST_MEGABYTES, `${grown} MB more than before`)
+    assert.ok(grown < MAX_MEGABYTES, `${grown} MB more than before`)
   })
 })
 

@@ -1,23 +1,20 @@
 import { consoleFolder } from '@plinth/console'
+import { acceptUploads } from '@plinth/kit/files'
 import {
   type ApiDescription,
-  acceptUploads,
   actuatorRoutes,
-  type Clock,
   consoleRoutes,
   countReplies,
-  createLogger,
   createServer,
   indexRoute,
-  type KeyGuard,
-  measureDisks,
   openApiRoutes,
   requestedPath,
   type Server,
-  serviceKeyGuard,
-  startKeyNotices,
-  systemClock,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
+import { createLogger } from '@plinth/kit/logging'
+import { measureDisks } from '@plinth/kit/metrics'
+import { type Clock, systemClock } from '@plinth/kit/runtime'
+import { type KeyGuard, serviceKeyGuard, startKeyNotices } from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
 import { DEVELOPMENT_KEY, type StorageKeyConfig } from './config.ts'
 import { fileRoutes } from './files.routes.ts'

@@ -7,7 +7,7 @@ import {
   type ServiceSettings,
   type Settings,
   serviceSettings,
-} from '@plinth/kit'
+} from '@plinth/kit/runtime'
 
 export type StorageKeyConfig = ReturnType<typeof loadConfig>
 

@@ -2,18 +2,20 @@ import {
   DOWNLOAD_PROBLEMS,
   FileForm,
   fileReplies,
+  receiveUpload,
+  sendFile,
+  UPLOAD_PROBLEMS,
+} from '@plinth/kit/files'
+import {
   type Reply,
   type Request,
-  receiveUpload,
   replyWith,
   type Server,
-  sendFile,
   Type,
   targetOf,
   timestamp,
-  tooManyOpenFiles,
-  UPLOAD_PROBLEMS,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
+import { tooManyOpenFiles } from '@plinth/kit/problems'
 import { deleteFile, describeFile, type FileStore, representFile, storeFile } from './files.ts'
 import { fileMissing, NAME_PROBLEMS, notAFile } from './problems.ts'
 import { requestedName } from './request-target.ts'

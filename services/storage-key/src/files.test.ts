@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createLogger } from '@plinth/kit'
+import { createLogger } from '@plinth/kit/logging'
 import { startSweeping } from './files.ts'
 
 test('leftovers of other hosts are removed after a day, at startup and while the service runs', {

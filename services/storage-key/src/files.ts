@@ -5,30 +5,30 @@ import { join } from 'node:path'
 import {
   contentDisposition,
   entityTag,
-  failPoint,
   fileTypes,
-  isDiskFull,
-  isDiskReadOnly,
   isSmall,
-  type Logger,
-  makeDataFolder,
   type OpenFile,
   openRegularFile,
   probeFolder,
-  RESTORE_MARK,
   type Representation,
   readRange,
   readSmallRange,
   removeFile,
   requireFileType,
-  StartError,
-  storageFull,
-  storageReadOnly,
   sweepOldSpools,
   sweepSpools,
   type Upload,
   type UploadLimits,
-} from '@plinth/kit'
+} from '@plinth/kit/files'
+import type { Logger } from '@plinth/kit/logging'
+import {
+  isDiskFull,
+  isDiskReadOnly,
+  StartError,
+  storageFull,
+  storageReadOnly,
+} from '@plinth/kit/problems'
+import { failPoint, makeDataFolder, RESTORE_MARK } from '@plinth/kit/runtime'
 import mime from 'mime'
 import type { StorageKeyConfig } from './config.ts'
 import { createListing, type Listing } from './listing.ts'

@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises'
-import { coalesce } from '@plinth/kit'
+import { coalesce } from '@plinth/kit/runtime'
 
 /** The names of the regular files in a folder, as a sorted JSON array. */
 export type Listing = () => Promise<Buffer>

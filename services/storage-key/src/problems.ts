@@ -1,11 +1,6 @@
-import {
-  type DefinedProblem,
-  defineProblem,
-  http,
-  type Problem,
-  Type,
-  timestamp,
-} from '@plinth/kit'
+import { Type, timestamp } from '@plinth/kit/http'
+import { type DefinedProblem, defineProblem, type Problem } from '@plinth/kit/problems'
+import { http } from '@plinth/kit/runtime'
 
 export const keyRejected = defineProblem('UNAUTHORIZED', 401, 'Unauthorized', {
   headers: { 'www-authenticate': 'ApiKey' },

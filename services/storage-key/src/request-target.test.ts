@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { dirname, join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
-import { Problem } from '@plinth/kit'
+import { Problem } from '@plinth/kit/problems'
 import { propertyRuns } from '@plinth/kit/testing'
 import { assert as check, constantFrom, oneof, property, string, stringMatching } from 'fast-check'
 import { requestedName } from './request-target.ts'

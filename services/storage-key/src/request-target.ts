@@ -2,7 +2,7 @@ import { nameAbsolute, nameClimbs, nameInvalid, nameNested } from './problems.ts
 
 /** Placeholder for the requested name in routes; the name itself is read from the raw target. */
 const NAME = 'requested'
-const LONGEST_NAME_BYTES = 255
+const MAX_NAME_BYTES = 255
 
 /**
  * The route for a request, decided on the raw target: a parser that first resolves `..` or decodes
@@ -51,7 +51,7 @@ export function requestedName(url: string, route: 'file' | 'info'): string {
   const rest = fileAreaRest(url) ?? ''
   const raw = route === 'info' ? infoName(rest) : rest.slice(1)
   const name = decoded(raw ?? '')
-  if (name === undefined || Buffer.byteLength(name) > LONGEST_NAME_BYTES) throw nameInvalid()
+  if (name === undefined || Buffer.byteLength(name) > MAX_NAME_BYTES) throw nameInvalid()
   requireFlat(name)
   return name
 }

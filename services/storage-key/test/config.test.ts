@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { SettingsError } from '@plinth/kit'
+import { SettingsError } from '@plinth/kit/runtime'
 import { loadConfig } from '../src/config.ts'
 
 const refused = (name: string) => (error: unknown) =>

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { armFailPoint, HOST_NAME } from '@plinth/kit'
+import { HOST_NAME } from '@plinth/kit/files'
+import { armFailPoint } from '@plinth/kit/runtime'
 import { sampleFiles, spawnService } from '@plinth/kit/testing'
 import {
   apiAt,

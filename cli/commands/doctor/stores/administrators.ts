@@ -1,4 +1,4 @@
-import { isLocalAddress } from '@plinth/kit'
+import { isLocalAddress } from '@plinth/kit/runtime'
 import type { Finding, Installation } from '../finding.ts'
 import type { Reading } from './read-database.ts'
 

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
-import { RESTORE_MARK, VERSION } from '@plinth/kit'
+import { VERSION } from '@plinth/kit/database'
+import { RESTORE_MARK } from '@plinth/kit/runtime'
 import { loadWorkerCount } from '../../../../launcher/config.ts'
 import { prefixOf } from '../../../../launcher/services.ts'
 import { unfinished } from '../backup.ts'
@@ -17,7 +18,7 @@ import { administratorFindings } from './administrators.ts'
 import { keyFindings } from './keys.ts'
 import { type Reading, readDatabase } from './read-database.ts'
 
-const LARGEST_LOG_BYTES = 2 ** 30
+const MAX_LOG_BYTES = 2 ** 30
 
 /** The oldest version that the PostgreSQL project still maintains. */
 const OLDEST_POSTGRES = 14
@@ -102,7 +103,7 @@ async function fileFindings(name: string, reading: Reading, file: string): Promi
       fix: `restore ${file} from a backup`,
     })
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
-  if (log > LARGEST_LOG_BYTES)
+  if (log > MAX_LOG_BYTES)
     findings.push({
       check: 'database',
       status: 'warn',

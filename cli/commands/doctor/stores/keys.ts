@@ -1,4 +1,4 @@
-import { systemClock } from '@plinth/kit'
+import { systemClock } from '@plinth/kit/runtime'
 import { prefixOf } from '../../../../launcher/services.ts'
 import { counted } from '../../../command.ts'
 import {

@@ -6,7 +6,7 @@ import {
   type Server,
   Type,
   timestamp,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
 import { type AccountGuard, type Accounts, ADMIN_ROLE } from '../accounts.ts'
 import { AUDIT_SORTS, pageOfEvents } from './audit.ts'
 

@@ -1,14 +1,8 @@
 import { type EventCatalogue, insertEvent, insertKeyEvent } from '@plinth/events'
-import {
-  type Caller,
-  type Clock,
-  type Db,
-  type KeyEvent,
-  nameInAudit,
-  type PageRequest,
-  pageOf,
-  Type,
-} from '@plinth/kit'
+import type { Db, PageRequest } from '@plinth/kit/database'
+import { type Caller, pageOf, Type } from '@plinth/kit/http'
+import type { Clock } from '@plinth/kit/runtime'
+import { type KeyEvent, nameInAudit } from '@plinth/service-keys'
 import type { Accounts, Origin, SecurityEvent, SecurityListener } from '../accounts.ts'
 import {
   countAuditEvents,
@@ -163,7 +157,7 @@ export type By = {
   caller?: Caller
 }
 
-const LONGEST_USER_AGENT = 300
+const MAX_USER_AGENT = 300
 
 type Sender = {
   ip: string
@@ -182,6 +176,6 @@ export function byCaller(request: Sender & { caller: Caller; body?: unknown }): 
 }
 
 export function originOf({ ip, id, headers }: Sender): Origin {
-  const userAgent = headers['user-agent']?.slice(0, LONGEST_USER_AGENT) ?? null
+  const userAgent = headers['user-agent']?.slice(0, MAX_USER_AGENT) ?? null
   return { address: ip, userAgent, requestId: id, languages: headers['accept-language'] }
 }

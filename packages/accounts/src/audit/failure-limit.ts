@@ -1,13 +1,7 @@
-import {
-  clientNetwork,
-  type Db,
-  hashOpaqueToken,
-  inTransaction,
-  networkShares,
-  type Problem,
-  secondsAfter,
-  widestNetwork,
-} from '@plinth/kit'
+import { type Db, inTransaction } from '@plinth/kit/database'
+import type { Problem } from '@plinth/kit/problems'
+import { clientNetwork, networkShares, secondsAfter, widestNetwork } from '@plinth/kit/runtime'
+import { hashOpaqueToken } from '@plinth/kit/tokens'
 import type { Accounts } from '../accounts.ts'
 import {
   addFailedAttempt,

@@ -7,7 +7,7 @@ import {
   prepared,
   sortRows,
   toRow,
-} from '@plinth/kit'
+} from '@plinth/kit/database'
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
@@ -116,14 +116,14 @@ export async function countAuditEvents(
 }
 
 /** Counting stops here, so that a busy name does not cost a scan of millions of rows. */
-const MOST_COUNTED = 10_000
+const MAX_COUNTED = 10_000
 
 async function countFiltered(db: Db<AccountTables>, filter: AuditFilter): Promise<number> {
   const { total } = await db
-    .selectFrom(idsOf(db, filter, (ids) => ids.limit(MOST_COUNTED)).as('found'))
+    .selectFrom(idsOf(db, filter, (ids) => ids.limit(MAX_COUNTED)).as('found'))
     .select(({ fn }) => fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow()
-  return Math.min(Number(total), MOST_COUNTED)
+  return Math.min(Number(total), MAX_COUNTED)
 }
 
 export function deleteOldAuditEvents(db: Db<AccountTables>, before: Date, signal: AbortSignal) {

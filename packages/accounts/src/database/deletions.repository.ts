@@ -1,4 +1,5 @@
-import { type Db, fromRow, isReservedName } from '@plinth/kit'
+import { type Db, fromRow } from '@plinth/kit/database'
+import { isReservedName } from '@plinth/service-keys'
 import { sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 import type { Deletion } from './users.repository.ts'

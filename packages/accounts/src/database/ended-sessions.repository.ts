@@ -1,4 +1,4 @@
-import type { Db } from '@plinth/kit'
+import type { Db } from '@plinth/kit/database'
 import type { UpdateResult } from 'kysely'
 import type { SessionWindow } from './sessions.repository.ts'
 import type { AccountTables } from './tables.ts'

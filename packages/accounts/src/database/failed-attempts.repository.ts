@@ -1,4 +1,4 @@
-import { type Db, deleteUntil, forUpdate, prepared } from '@plinth/kit'
+import { type Db, deleteUntil, forUpdate, prepared } from '@plinth/kit/database'
 import { sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 

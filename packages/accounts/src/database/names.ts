@@ -2,7 +2,7 @@ import { domainToASCII, domainToUnicode } from 'node:url'
 
 // Twice the longest address in UTF-16 units; no stored name is longer. Longer text is not normalised,
 // because that takes quadratic time on hostile input.
-const LONGEST_COMPOSED = 508
+const MAX_COMPOSED = 508
 
 /**
  * The form in which a username or e-mail address is stored and looked up: trimmed, in lower case and in
@@ -12,7 +12,7 @@ const LONGEST_COMPOSED = 508
  */
 export function normalName(name: string): string {
   const composed = composedName(name)
-  return composed.length > LONGEST_COMPOSED ? composed : withUnicodeDomain(composed)
+  return composed.length > MAX_COMPOSED ? composed : withUnicodeDomain(composed)
 }
 
 /** The forms to look up a typed name in: an account of an earlier version keeps its form if the normal one was taken. */
@@ -22,7 +22,7 @@ export function formsOf(name: string): string[] {
 
 function composedName(name: string): string {
   const lower = name.trim().toLowerCase()
-  const composed = lower.length > LONGEST_COMPOSED ? lower : lower.normalize('NFC')
+  const composed = lower.length > MAX_COMPOSED ? lower : lower.normalize('NFC')
   return composed.replaceAll('\0', '\ufffd')
 }
 

@@ -1,12 +1,5 @@
-import {
-  type Clock,
-  type Db,
-  deleteUntil,
-  type FromRow,
-  fromRow,
-  prepared,
-  secondsAfter,
-} from '@plinth/kit'
+import { type Db, deleteUntil, type FromRow, fromRow, prepared } from '@plinth/kit/database'
+import { type Clock, secondsAfter } from '@plinth/kit/runtime'
 import { type Insertable, type NotNull, type Selectable, sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 

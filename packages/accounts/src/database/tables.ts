@@ -1,5 +1,5 @@
 import type { EventTables } from '@plinth/events'
-import type { SigningKeyTables } from '@plinth/kit'
+import type { SigningKeyTables } from '@plinth/kit/tokens'
 import type { Generated } from 'kysely'
 
 export type AccountTables = SigningKeyTables &

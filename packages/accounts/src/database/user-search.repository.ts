@@ -1,4 +1,4 @@
-import { type Db, engineOf } from '@plinth/kit'
+import { type Db, engineOf } from '@plinth/kit/database'
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 import { ADMIN_ROLE, type User, userOf } from './users.repository.ts'

@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { type Db, forUpdate, type PageRequest, prepared, type Sort, sortRows } from '@plinth/kit'
+import {
+  type Db,
+  forUpdate,
+  type PageRequest,
+  prepared,
+  type Sort,
+  sortRows,
+} from '@plinth/kit/database'
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { withSpan } from '@plinth/kit'
+import { withSpan } from '@plinth/kit/tracing'
 import { costOf, DEFAULT_COST, decoyHash, type HashCost, type HashTask, isAtLeast } from './phc.ts'
 import { type Client, createPasswordPool, type PoolOptions } from './pool.ts'
 
@@ -21,7 +21,7 @@ const DEFAULTS: PoolOptions = {
 }
 
 // Twice the longest password, in UTF-16 units; nothing longer can match.
-const LONGEST_CHECKED = 2048
+const MAX_CHECKED = 2048
 
 /**
  * `address` is the client's: the pool is fair between networks. `isKnown` says that the user has a session there,
@@ -48,8 +48,8 @@ export function createPasswords(options: PasswordOptions = {}) {
       { isKnown = false } = {},
     ): Promise<boolean> {
       const usable =
-        hash !== undefined && costOf(hash) !== undefined && password.length <= LONGEST_CHECKED
-      const text = password.slice(0, LONGEST_CHECKED)
+        hash !== undefined && costOf(hash) !== undefined && password.length <= MAX_CHECKED
+      const text = password.slice(0, MAX_CHECKED)
       const task = { kind: 'verify', password: text, hash: usable ? hash : decoy } as const
       return (await run(task, { address, isKnown })) === true && usable
     },

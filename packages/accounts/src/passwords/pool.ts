@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { createNetworkQueue, defineProblem } from '@plinth/kit'
+import { defineProblem } from '@plinth/kit/problems'
+import { createNetworkQueue } from '@plinth/kit/runtime'
 import type { HashTask } from './phc.ts'
 
 export const passwordQueueFull = defineProblem(

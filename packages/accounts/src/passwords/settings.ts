@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { Settings } from '@plinth/kit'
+import type { Settings } from '@plinth/kit/runtime'
 import type { PasswordOptions } from './passwords.ts'
 import { DEFAULT_COST } from './phc.ts'
 

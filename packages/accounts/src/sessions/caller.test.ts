@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { inTransaction } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
 import { engines } from '@plinth/kit/testing'
 import { ORIGIN, startAccounts, USER } from '../../testing/start-accounts.ts'
 import { revokeSessions } from '../database/ended-sessions.repository.ts'

@@ -1,13 +1,7 @@
-import {
-  accessTokenRejected,
-  type Caller,
-  callerGuard,
-  type Db,
-  type Guard,
-  type KeyGuard,
-  nameInAudit,
-  onDenial,
-} from '@plinth/kit'
+import type { Db } from '@plinth/kit/database'
+import { type Caller, callerGuard, type Guard } from '@plinth/kit/http'
+import { accessTokenRejected } from '@plinth/kit/problems'
+import { type KeyGuard, nameInAudit, onDenial } from '@plinth/service-keys'
 import type { AccountGuard, Accounts } from '../accounts.ts'
 import { originOf } from '../audit/audit.ts'
 import { recordRefusal } from '../audit/failure-limit.ts'

@@ -1,4 +1,4 @@
-import { inTransaction } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
 import type { Accounts } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
 import { revokeAnySession } from '../database/ended-sessions.repository.ts'

@@ -1,4 +1,4 @@
-import { type Migration, openDatabase } from '@plinth/kit'
+import { type Migration, openDatabase } from '@plinth/kit/database'
 import type { AccountSettings } from '../accounts.ts'
 import { revokeAllSessions } from '../database/ended-sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'

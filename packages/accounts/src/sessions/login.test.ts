@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { type Env, inTransaction } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
+import type { Env } from '@plinth/kit/runtime'
 import { engines, type TestEngine } from '@plinth/kit/testing'
 import { sql } from 'kysely'
 import { until } from '../../../../test/until.ts'

@@ -1,4 +1,5 @@
-import { inTransaction, type Problem } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
+import type { Problem } from '@plinth/kit/problems'
 import type { Accounts } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
 import { recordRefusal, throttled } from '../audit/failure-limit.ts'

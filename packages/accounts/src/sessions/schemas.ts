@@ -1,4 +1,4 @@
-import { requiredText, Type } from '@plinth/kit'
+import { requiredText, Type } from '@plinth/kit/http'
 
 export const CredentialsBody = Type.Object(
   {

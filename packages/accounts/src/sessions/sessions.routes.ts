@@ -6,7 +6,7 @@ import {
   pathId,
   type Request,
   type Server,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
 import { type AccountGuard, type Accounts, SessionsReply } from '../accounts.ts'
 import { originOf } from '../audit/audit.ts'
 import { passwordQueueFull } from '../passwords/pool.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { inTransaction } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
 import { engines } from '@plinth/kit/testing'
 import { ORIGIN, startAccounts, USER } from '../../testing/start-accounts.ts'
 import { accountMigrations } from '../database/migrations/index.ts'
@@ -14,15 +14,15 @@ import { logIn } from './login.ts'
 import { refreshSession } from './refresh.ts'
 import { logOut, ownSessions, sessionTimes } from './sessions.ts'
 
-const MOST_LISTED = 1000
+const MAX_LISTED = 1000
 const CALLER = { userId: '2', username: 'user', roles: ['ROLE_USER'], sessionId: '1' }
 
 for (const engine of engines)
   describe(`own sessions on ${engine.name}`, engine.options, () => {
-    test(`are listed up to ${MOST_LISTED}, most recently used first`, async (t) => {
+    test(`are listed up to ${MAX_LISTED}, most recently used first`, async (t) => {
       const { accounts, clock, db } = await startAccounts(t, engine)
       await inTransaction(db, async (inside) => {
-        for (let index = 0; index <= MOST_LISTED; index += 1) {
+        for (let index = 0; index <= MAX_LISTED; index += 1) {
           const address = `10.0.${index >> 8}.${index & 255}`
           const use = { ...sessionTimes(accounts), address, userAgent: null }
           const hashes = { tokenFamily: `family ${index}`, tokenHash: `token ${index}` }
@@ -34,8 +34,8 @@ for (const engine of engines)
       const listed = await ownSessions(accounts, CALLER)
 
       const addresses = await listSessionAddresses(db, 2, clock())
-      assert.deepEqual([listed.length, addresses.length], [MOST_LISTED, MOST_LISTED])
-      assert.deepEqual([listed[0]?.id, listed.at(-1)?.id], [MOST_LISTED + 1, 2])
+      assert.deepEqual([listed.length, addresses.length], [MAX_LISTED, MAX_LISTED])
+      assert.deepEqual([listed[0]?.id, listed.at(-1)?.id], [MAX_LISTED + 1, 2])
     })
 
     test('are counted until they end or expire', async (t) => {

@@ -1,14 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import {
-  type Caller,
-  type Db,
-  hashOpaqueToken,
-  inTransaction,
-  lastly,
-  type Problem,
-  type SignAccessToken,
-  secondsAfter,
-} from '@plinth/kit'
+import { type Db, inTransaction, lastly } from '@plinth/kit/database'
+import type { Caller } from '@plinth/kit/http'
+import type { Problem } from '@plinth/kit/problems'
+import { secondsAfter } from '@plinth/kit/runtime'
+import { hashOpaqueToken, type SignAccessToken } from '@plinth/kit/tokens'
 import type { Accounts, Admission } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
 import { attemptOf, countWithin } from '../audit/failure-limit.ts'

@@ -1,4 +1,5 @@
-import { type Caller, type Db, inTransaction } from '@plinth/kit'
+import { type Db, inTransaction } from '@plinth/kit/database'
+import type { Caller } from '@plinth/kit/http'
 import type { Accounts, Admission } from '../accounts.ts'
 import { type By, recordEvent } from '../audit/audit.ts'
 import { revokeSession, revokeSessions } from '../database/ended-sessions.repository.ts'

@@ -1,11 +1,6 @@
-import {
-  accessDenied,
-  accessTokenRejected,
-  type Caller,
-  type Db,
-  inTransaction,
-  isUniqueViolation,
-} from '@plinth/kit'
+import { type Db, inTransaction, isUniqueViolation } from '@plinth/kit/database'
+import type { Caller } from '@plinth/kit/http'
+import { accessDenied, accessTokenRejected } from '@plinth/kit/problems'
 import type { Accounts } from '../accounts.ts'
 import { type By, type Origin, recordEvent } from '../audit/audit.ts'
 import { revokeSessions } from '../database/ended-sessions.repository.ts'

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { type Db, failPoint, inTransaction, secondsAfter } from '@plinth/kit'
+import { type Db, inTransaction } from '@plinth/kit/database'
+import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import type { Accounts } from '../accounts.ts'
 import { type By, type Origin, recordEvent } from '../audit/audit.ts'
 import {

@@ -1,12 +1,7 @@
-import {
-  faultsOf,
-  inTransaction,
-  newOpaqueToken,
-  notFound,
-  pathId,
-  type Sort,
-  validationFailed,
-} from '@plinth/kit'
+import { inTransaction, type Sort } from '@plinth/kit/database'
+import { faultsOf, pathId } from '@plinth/kit/http'
+import { notFound, validationFailed } from '@plinth/kit/problems'
+import { newOpaqueToken } from '@plinth/kit/tokens'
 import type { Accounts } from '../accounts.ts'
 import { type By, type Origin, recordEvent } from '../audit/audit.ts'
 import { formsOf } from '../database/names.ts'

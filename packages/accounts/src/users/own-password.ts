@@ -1,11 +1,6 @@
-import {
-  accessTokenRejected,
-  type Caller,
-  type Db,
-  inTransaction,
-  type Problem,
-  validationFailed,
-} from '@plinth/kit'
+import { type Db, inTransaction } from '@plinth/kit/database'
+import type { Caller } from '@plinth/kit/http'
+import { accessTokenRejected, type Problem, validationFailed } from '@plinth/kit/problems'
 import type { Accounts } from '../accounts.ts'
 import { type Origin, recordEvent } from '../audit/audit.ts'
 import {
@@ -54,11 +49,11 @@ export async function changeOwnPassword(
 }
 
 // Normalising hostile text takes quadratic time, and no password is longer.
-const LONGEST_COMPARED = 2048
+const MAX_COMPARED = 2048
 
 /** As they are hashed: encodings do not count. */
 function isSame(newPassword: string, currentPassword: string): boolean {
-  if (currentPassword.length > LONGEST_COMPARED) return false
+  if (currentPassword.length > MAX_COMPARED) return false
   return newPassword.normalize('NFKC') === currentPassword.normalize('NFKC')
 }
 

@@ -1,6 +1,14 @@
-import { emailText, oneOf, orNull, pageReply, requiredText, Type, timestamp } from '@plinth/kit'
+import {
+  emailText,
+  oneOf,
+  orNull,
+  pageReply,
+  requiredText,
+  Type,
+  timestamp,
+} from '@plinth/kit/http'
 
-const LONGEST_PASSWORD = 1024
+const MAX_PASSWORD = 1024
 
 // Control characters and lone surrogates (\p{Cs}) are refused because not every database can store them.
 // Default-ignorable characters, which are invisible or change the writing direction, are refused because
@@ -22,7 +30,7 @@ export const usernameText = Type.String({
 })
 
 export function passwordText(minLength: number) {
-  return requiredText({ minLength, maxLength: LONGEST_PASSWORD, examples: ['a long passphrase'] })
+  return requiredText({ minLength, maxLength: MAX_PASSWORD, examples: ['a long passphrase'] })
 }
 
 export const registrationBody = (passwordMinLength: number) =>

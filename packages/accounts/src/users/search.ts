@@ -1,4 +1,6 @@
-import { type PageRequest, pageOf, validationFailed } from '@plinth/kit'
+import type { PageRequest } from '@plinth/kit/database'
+import { pageOf } from '@plinth/kit/http'
+import { validationFailed } from '@plinth/kit/problems'
 import type { Accounts } from '../accounts.ts'
 import { normalName } from '../database/names.ts'
 import {
@@ -24,7 +26,7 @@ export type UserSearch = {
   after?: string
 }
 
-const MOST_COUNTED = 10_000
+const MAX_COUNTED = 10_000
 
 /**
  * Without a filter, pages through every user, as specified. A search has a fixed order, that of the index
@@ -40,7 +42,7 @@ export async function searchUsers(accounts: Accounts, search: UserSearch, page: 
     after: positionOf(after, filter),
     size: page.size,
   })
-  const total = await countMatching(accounts.db, filter, MOST_COUNTED)
+  const total = await countMatching(accounts.db, filter, MAX_COUNTED)
   const users = found.users.map(({ user }) => summaryOf(user))
   const next = found.more ? cursorOf(found.users.at(-1)?.position) : null
   return { ...pageOf(users, total, page), first: !after, last: next === null, next }

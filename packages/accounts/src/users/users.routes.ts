@@ -8,7 +8,7 @@ import {
   pageRequest,
   pathId,
   type Server,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
 import { type AccountGuard, type Accounts, ADMIN_ROLE, SessionsReply } from '../accounts.ts'
 import { byCaller, originOf } from '../audit/audit.ts'
 import { passwordQueueFull } from '../passwords/pool.ts'

@@ -1,12 +1,7 @@
-import {
-  type Caller,
-  inTransaction,
-  isReservedName,
-  isUniqueViolation,
-  type PageRequest,
-  pageOf,
-  validationFailed,
-} from '@plinth/kit'
+import { inTransaction, isUniqueViolation, type PageRequest } from '@plinth/kit/database'
+import { type Caller, pageOf } from '@plinth/kit/http'
+import { validationFailed } from '@plinth/kit/problems'
+import { isReservedName } from '@plinth/service-keys'
 import type { Accounts, Hold } from '../accounts.ts'
 import { type By, type Origin, recordEvent } from '../audit/audit.ts'
 import { admitWithin, recordRefusal } from '../audit/failure-limit.ts'
@@ -45,7 +40,7 @@ type Registration = { username: string; email: string; password: string }
 type Registrar = Partial<Omit<By, 'origin'>> & { roles?: string[]; event?: string }
 
 const HOUR_SECONDS = 3600
-const LONGEST_EMAIL = 254
+const MAX_EMAIL = 254
 
 export function requireOpenRegistration({ settings }: Accounts): void {
   if (!settings.registration.open) throw registrationClosed()
@@ -139,8 +134,8 @@ function requireUsername(username: string): void {
 
 /** Like the username; lower-casing can double the length of an address. */
 export function requireEmailLength(email: string, field = 'email'): void {
-  if ([...email].length > LONGEST_EMAIL)
-    throw validationFailed([`${field}: must have at most ${LONGEST_EMAIL} characters`])
+  if ([...email].length > MAX_EMAIL)
+    throw validationFailed([`${field}: must have at most ${MAX_EMAIL} characters`])
 }
 
 /** The unique indexes let one of several concurrent registrations of a name succeed. */

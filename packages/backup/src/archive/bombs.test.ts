@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { constants, createZstdCompress } from 'node:zlib'
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 import { sqlite } from '@plinth/kit/testing'
 import { restoreBackup } from '../restore/restore.ts'
 import type { ServiceData } from '../sources/service-data.ts'
@@ -12,7 +12,7 @@ import { readArchive } from './read.ts'
 const MEGABYTE = 2 ** 20
 const HUGE = 256 * MEGABYTE
 /** Reading an intact archive takes a few dozen megabytes. */
-const MOST_GROWTH = 120 * MEGABYTE
+const MAX_GROWTH = 120 * MEGABYTE
 const SMALL_ARCHIVE = 200_000
 
 const CREATE: Migration = {
@@ -130,7 +130,7 @@ describe('an archive of a few kilobytes that unpacks to hundreds of megabytes is
       await assert.rejects(restore(archive, url), { reason: 'damaged', message: reason })
 
       const growth = process.memoryUsage.rss() - before
-      assert.ok(growth < MOST_GROWTH, `${growth / MEGABYTE} MB more`)
+      assert.ok(growth < MAX_GROWTH, `${growth / MEGABYTE} MB more`)
     })
 })
 

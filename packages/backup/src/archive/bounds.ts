@@ -4,13 +4,13 @@ import { damaged } from '../faults.ts'
 const MEGABYTE = 2 ** 20
 
 /** A few kilobytes of an archive can unpack to gigabytes. What is held in memory at once is limited to these bytes. */
-const MOST_HEADER = MEGABYTE
-const MOST_TEXT = { manifest: 4 * MEGABYTE, end: 1024 }
+const MAX_HEADER = MEGABYTE
+const MAX_TEXT = { manifest: 4 * MEGABYTE, end: 1024 }
 /** In characters. The largest rows hold a webhook of 1 MiB. */
-export const MOST_ROW = 16 * MEGABYTE
+export const MAX_ROW = 16 * MEGABYTE
 
 /** Rows are longer as text than in a database, and files may be added while the backup is made. */
-const MOST_TIMES = 4
+const MAX_TIMES = 4
 const MARGIN = 64 * MEGABYTE
 
 /** Watches the size of an archive while it is unpacked, against what its manifest says. */
@@ -21,8 +21,7 @@ export function createBounds() {
     async *headers(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
       for await (const chunk of source) {
         sinceContent += chunk.length
-        if (sinceContent > MOST_HEADER)
-          throw damaged(`a header is larger than ${MOST_HEADER} bytes`)
+        if (sinceContent > MAX_HEADER) throw damaged(`a header is larger than ${MAX_HEADER} bytes`)
         yield chunk
       }
     },
@@ -36,18 +35,17 @@ export function createBounds() {
     },
     /** Archives of the first version declare no size; what is held in memory has bounds all the same. */
     setDeclared(bytes: number | undefined): void {
-      most = bytes === undefined ? Number.POSITIVE_INFINITY : MOST_TIMES * bytes + MARGIN
+      most = bytes === undefined ? Number.POSITIVE_INFINITY : MAX_TIMES * bytes + MARGIN
     },
   }
 }
 
-export async function textOf(bytes: Readable, what: keyof typeof MOST_TEXT): Promise<string> {
+export async function textOf(bytes: Readable, what: keyof typeof MAX_TEXT): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of bytes) {
     length += chunk.length
-    if (length > MOST_TEXT[what])
-      throw damaged(`its ${what} is larger than ${MOST_TEXT[what]} bytes`)
+    if (length > MAX_TEXT[what]) throw damaged(`its ${what} is larger than ${MAX_TEXT[what]} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -59,8 +57,8 @@ export async function* linesOf(bytes: Readable, table: string): AsyncIterable<st
   for await (const text of bytes.setEncoding('utf8') as AsyncIterable<string>) {
     const [end = '', ...following] = text.split('\n')
     begun += end
-    if (begun.length > MOST_ROW)
-      throw damaged(`a row of ${table} is larger than ${MOST_ROW} characters`)
+    if (begun.length > MAX_ROW)
+      throw damaged(`a row of ${table} is larger than ${MAX_ROW} characters`)
     if (following.length === 0) continue
     const lines = [begun, ...following]
     begun = lines.pop() ?? ''

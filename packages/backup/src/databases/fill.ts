@@ -1,4 +1,4 @@
-import { openDatabase } from '@plinth/kit'
+import { openDatabase } from '@plinth/kit/database'
 import { BackupError, damaged } from '../faults.ts'
 import type { ServiceData } from '../sources/service-data.ts'
 import { openConnection } from './open.ts'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { makeDataFolder } from '@plinth/kit'
+import { makeDataFolder } from '@plinth/kit/runtime'
 import { BackupError } from '../faults.ts'
 import { createForOwner } from '../sources/owner.ts'
 import { isPostgresInUse, openPostgres, openPostgresSnapshot } from './postgres.repository.ts'

@@ -1,4 +1,4 @@
-import { openText } from '@plinth/kit'
+import { openText } from '@plinth/kit/tokens'
 
 /** Columns sealed with the master key, across all services. */
 export const SEALED_COLUMNS = [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { sealText } from '@plinth/kit'
+import { sealText } from '@plinth/kit/tokens'
 import { sealsOf } from './seals.repository.ts'
 
 test('reports whether the key sealed any value, and which other key did', async () => {

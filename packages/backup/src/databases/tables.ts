@@ -1,4 +1,4 @@
-import { RESTORE_MARK } from '@plinth/kit'
+import { RESTORE_MARK } from '@plinth/kit/runtime'
 
 export type Engine = 'sqlite' | 'postgres'
 

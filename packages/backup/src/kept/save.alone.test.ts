@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { systemClock } from '@plinth/kit'
+import { systemClock } from '@plinth/kit/runtime'
 import { asRoot } from '@plinth/kit/testing'
 import { openArchive, type Show } from '../archive/read.ts'
 import { restoreBackup } from '../restore/restore.ts'
@@ -15,7 +15,7 @@ import { saveBackup } from './save.ts'
 const MEGABYTE = 2 ** 20
 const SMALL = 32 * MEGABYTE
 const LARGE = 256 * MEGABYTE
-const MOST_GROWTH = 96 * MEGABYTE
+const MAX_GROWTH = 96 * MEGABYTE
 
 /** A service with two generated files that are not on disk. */
 function serviceOf(taken: Map<string, number>, fileBytes: number): ServiceData {
@@ -61,7 +61,7 @@ test('backs up and restores half a gigabyte in constant memory', async (t) => {
   const growth = (await mostMemoryFor(LARGE)) - small
 
   t.diagnostic(`memory grew by ${Math.round(growth / MEGABYTE)} MB`)
-  assert.ok(growth < MOST_GROWTH, `${growth}`)
+  assert.ok(growth < MAX_GROWTH, `${growth}`)
 })
 
 test('refuses to start unless a fifth more than the size of the data is free', async (t) => {

@@ -1,6 +1,7 @@
 import { open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { makeDataFolder, syncFolder } from '@plinth/kit'
+import { syncFolder } from '@plinth/kit/files'
+import { makeDataFolder } from '@plinth/kit/runtime'
 import { BackupError } from '../faults.ts'
 import { giveToOwner } from '../sources/owner.ts'
 

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type Migration, openDatabase } from '@plinth/kit'
+import { type Migration, openDatabase } from '@plinth/kit/database'
 import { asRoot } from '@plinth/kit/testing'
 import { saveBackup } from '../kept/save.ts'
 import { openFiles } from '../sources/folder.ts'

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
-import { type Clock, failPoint, VERSION } from '@plinth/kit'
+import { VERSION } from '@plinth/kit/database'
+import { type Clock, failPoint } from '@plinth/kit/runtime'
 import { linesOf } from '../archive/bounds.ts'
 import { fingerprintOf, type Manifest, memberOf } from '../archive/manifest.ts'
 import { type ReadMember, readArchive, type Show } from '../archive/read.ts'

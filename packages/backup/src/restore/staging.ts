@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { constants, existsSync } from 'node:fs'
 import { type FileHandle, mkdir, open, opendir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { syncFolder } from '@plinth/kit'
+import { syncFolder } from '@plinth/kit/files'
 import { giveFolderToOwner } from '@plinth/kit/runtime'
 import { giveTree } from '../sources/owner.ts'
 

@@ -4,7 +4,8 @@ import { copyFile, link, lstat, mkdir, opendir, readdir, rm } from 'node:fs/prom
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import { Spool, systemClock } from '@plinth/kit'
+import { Spool } from '@plinth/kit/files'
+import { systemClock } from '@plinth/kit/runtime'
 import type { FilesMode, ServiceData, StoredFiles } from './service-data.ts'
 
 const STAGING = '.backup-'

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 
 /** What one service keeps, and what a backup of it needs to know. */
 export type ServiceData = {

@@ -35,8 +35,8 @@ export type Call = {
 /** Sends one request and returns the response, or throws. */
 export type Send = (method: string, path: string, call?: Call) => Promise<Response>
 
-const LONGEST_DELAY_MS = 8_000
-const LONGEST_RETRY_AFTER_SECONDS = 30
+const MAX_DELAY_MS = 8_000
+const MAX_RETRY_AFTER_SECONDS = 30
 const TRANSIENT = [429, 502, 503, 504]
 const REPEATABLE = /^(GET|HEAD|PUT|DELETE)$/
 /** After these the service may have done what was asked: a proxy did not get its reply. */
@@ -170,11 +170,11 @@ function losesReply(error: unknown): boolean {
 
 /** Milliseconds, or false when a retry would not help. */
 function waitAfter(error: unknown, delay: number): number | false {
-  const jittered = Math.min(delay, LONGEST_DELAY_MS) * (0.5 + Math.random() / 2)
+  const jittered = Math.min(delay, MAX_DELAY_MS) * (0.5 + Math.random() / 2)
   if (error instanceof ConnectionError) return jittered
   if (!(error instanceof ProblemError) || !TRANSIENT.includes(error.status)) return false
   const { retryAfterSeconds = 0 } = error
-  if (retryAfterSeconds > LONGEST_RETRY_AFTER_SECONDS) return false
+  if (retryAfterSeconds > MAX_RETRY_AFTER_SECONDS) return false
   return Math.max(jittered, retryAfterSeconds * 1000)
 }
 

@@ -6,7 +6,7 @@ type Locks = {
   request(name: string, options: { signal: AbortSignal }, work: () => Promise<void>): Promise<void>
 }
 
-const LONGEST_WAIT_MS = 10_000
+const MAX_WAIT_MS = 10_000
 const SETTLE_MS = 500
 const LATE_WINNER_MS = 2_000
 const POLL_MS = 50
@@ -24,7 +24,7 @@ export async function inTurn(
   const isReplaced = () => !isSame(store.get(), spent)
   const waiting = new AbortController()
   const late = new TimeoutError('Another tab has been refreshing the session for too long')
-  const timer = setTimeout(() => waiting.abort(late), LONGEST_WAIT_MS)
+  const timer = setTimeout(() => waiting.abort(late), MAX_WAIT_MS)
   const unsubscribe = store.subscribe?.(() => {
     if (isReplaced()) waiting.abort(late)
   })

@@ -3,7 +3,7 @@ import type { Line } from './history.ts'
 const WIDTH = 300
 const HEIGHT = 60
 /** One hour, in steps of ten seconds. */
-const MOST_POINTS = 360
+const MAX_POINTS = 360
 
 type Series = { name: string; line: Line; tone?: 'soft' | 'bad' }
 
@@ -58,7 +58,7 @@ function valueText(value: number | null | undefined, text: (value: number) => st
 
 /** Leaves a gap where there is no value; a single value is a short dash. */
 function pathOf(line: Line, top: number): string {
-  const step = WIDTH / (MOST_POINTS - 1)
+  const step = WIDTH / (MAX_POINTS - 1)
   const left = WIDTH - (line.length - 1) * step
   let path = ''
   for (const [index, value] of line.entries()) {

@@ -4,13 +4,13 @@ import { encode } from 'uqr'
 import { shortId } from '../wording.ts'
 import { Button } from './button.tsx'
 
-const MOST_LINES = 40
+const MAX_LINES = 40
 
 /** Scrolls with the page. Shows the first lines of a long text, and the rest on request. */
 export function Code({ text, label }: { text: string; label: string }) {
   const whole = useSignal(false)
   const lines = text.split('\n')
-  const shown = whole.value ? text : lines.slice(0, MOST_LINES).join('\n')
+  const shown = whole.value ? text : lines.slice(0, MAX_LINES).join('\n')
   return (
     <section class="code" aria-label={label}>
       <pre>{coloured(shown)}</pre>
@@ -30,11 +30,11 @@ export function Code({ text, label }: { text: string; label: string }) {
 }
 
 const JSON_PARTS = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g
-const LONGEST_COLOURED = 50_000
+const MAX_COLOURED = 50_000
 
 /** Colours JSON; leaves any other text unchanged. */
 function coloured(text: string): ComponentChildren {
-  if (!/^\s*[[{]/.test(text) || text.length > LONGEST_COLOURED) return wrapping(text)
+  if (!/^\s*[[{]/.test(text) || text.length > MAX_COLOURED) return wrapping(text)
   const parts: ComponentChildren[] = []
   let end = 0
   for (const found of text.matchAll(JSON_PARTS)) {

@@ -80,7 +80,7 @@ function placeOf(of: Named): string {
   return of.provider === 'LOCAL' ? `folder ${of.path}` : `bucket ${of.bucket} at ${of.endpoint}`
 }
 
-const MOST_COUNTED = 10_000
+const MAX_COUNTED = 10_000
 
 const COLUMNS: Column<StorageLocation>[] = [
   { title: 'Place', of: ({ location }) => placeOf(location) },
@@ -92,7 +92,7 @@ const COLUMNS: Column<StorageLocation>[] = [
   },
   {
     title: 'Files',
-    of: ({ files }) => (files < MOST_COUNTED ? files : `${MOST_COUNTED} or more`),
+    of: ({ files }) => (files < MAX_COUNTED ? files : `${MAX_COUNTED} or more`),
     number: true,
   },
 ]

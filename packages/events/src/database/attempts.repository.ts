@@ -1,4 +1,4 @@
-import { engineOf, prepared } from '@plinth/kit'
+import { engineOf, prepared } from '@plinth/kit/database'
 import { sql } from 'kysely'
 import type { ClaimedDelivery } from './deliveries.repository.ts'
 import { text } from './outbox.repository.ts'

@@ -1,4 +1,5 @@
-import { engineOf, inTransaction, prepared, secondsAfter } from '@plinth/kit'
+import { engineOf, inTransaction, prepared } from '@plinth/kit/database'
+import { secondsAfter } from '@plinth/kit/runtime'
 import { sql } from 'kysely'
 import { type Endpoint, endpointOf } from './endpoints.repository.ts'
 import type { Db, Trigger } from './tables.ts'

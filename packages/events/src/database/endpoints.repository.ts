@@ -4,10 +4,10 @@ import {
   forUpdate,
   fromRow,
   inTransaction,
-  isReservedName,
   prepared,
   toRow,
-} from '@plinth/kit'
+} from '@plinth/kit/database'
+import { isReservedName } from '@plinth/service-keys'
 import { sql } from 'kysely'
 import type { Db, EndpointRow, EndpointState } from './tables.ts'
 

@@ -1,4 +1,4 @@
-import { inTransaction } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
 import { firstEventIdAt } from './outbox.repository.ts'
 import { lastPlace } from './places.repository.ts'
 import type { AttemptRow, Db, DeliveryState, EndpointState, Trigger } from './tables.ts'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { prepared, traceHeaders } from '@plinth/kit'
+import { prepared } from '@plinth/kit/database'
+import { traceHeaders } from '@plinth/kit/tracing'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db, OutboxRow } from './tables.ts'
 
@@ -14,7 +15,7 @@ export type NewEvent = {
 }
 
 /** Receivers must accept 20,000 bytes: this leaves room for what `placeNext` adds around the data. */
-const MOST_BYTES = 19_400
+const MAX_BYTES = 19_400
 
 /**
  * Writes an event in the transaction of the change it describes: it exists if and only if the change
@@ -24,8 +25,8 @@ export async function insertEvent(connection: Db, event: NewEvent): Promise<stri
   const id = newEventId(event.at)
   const { type, subject, endpointId = null } = event
   const data = JSON.stringify(event.data)
-  if (Buffer.byteLength(data) > MOST_BYTES)
-    throw new Error(`The event ${type} of ${subject} has more than ${MOST_BYTES} bytes.`)
+  if (Buffer.byteLength(data) > MAX_BYTES)
+    throw new Error(`The event ${type} of ${subject} has more than ${MAX_BYTES} bytes.`)
   await insertRow(connection, {
     id,
     type,

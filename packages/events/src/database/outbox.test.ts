@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { inTransaction } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
 import { engines, startEvents } from '../../testing/index.ts'
 import { insertEvent } from './outbox.repository.ts'
 

@@ -1,4 +1,4 @@
-import { engineOf, inTransaction, prepared } from '@plinth/kit'
+import { engineOf, inTransaction, prepared } from '@plinth/kit/database'
 import { type RawBuilder, sql } from 'kysely'
 import { text } from './outbox.repository.ts'
 import type { Db } from './tables.ts'

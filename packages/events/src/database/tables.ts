@@ -1,4 +1,4 @@
-import type { Db as Connection, LeaseTables } from '@plinth/kit'
+import type { Db as Connection, LeaseTables } from '@plinth/kit/database'
 import type { Generated } from 'kysely'
 
 /** The connection, or the caller's open transaction. */

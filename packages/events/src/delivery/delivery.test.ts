@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { inTrace } from '@plinth/kit'
 import { propertyRuns, type TestEngine, testClock } from '@plinth/kit/testing'
+import { inTrace } from '@plinth/kit/tracing'
 import { Webhook } from 'standardwebhooks'
 import { until } from '../../../../test/until.ts'
 import { bothEngines, type StartedEvents, startEvents, startReceiver } from '../../testing/index.ts'
@@ -125,7 +125,7 @@ for (const engine of bothEngines)
     test('a change that is rolled back publishes no event', async (t) => {
       const { receiver, endpoint, deliver, db, clock } = await start(t, engine)
       await endpoint(receiver)
-      const { inTransaction } = await import('@plinth/kit')
+      const { inTransaction } = await import('@plinth/kit/database')
       const { insertEvent } = await import('../index.ts')
 
       const at = clock()

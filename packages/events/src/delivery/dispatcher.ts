@@ -1,4 +1,6 @@
-import { coalesce, inTrace, type Metrics, type Tracer } from '@plinth/kit'
+import type { Metrics } from '@plinth/kit/metrics'
+import { coalesce } from '@plinth/kit/runtime'
+import { inTrace, type Tracer } from '@plinth/kit/tracing'
 import { listEndpointsDue, updatePlannedAhead } from '../database/deliveries.repository.ts'
 import { placeEvents } from '../endpoints/fan-out.ts'
 import type { Events } from '../events.ts'

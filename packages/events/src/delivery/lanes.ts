@@ -1,15 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import {
-  coalesce,
-  continueTrace,
-  failPoint,
-  inTransaction,
-  type Metrics,
-  type Tracer,
-  traceHeaders,
-  withSpan,
-} from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
+import type { Metrics } from '@plinth/kit/metrics'
+import { coalesce, failPoint } from '@plinth/kit/runtime'
+import { continueTrace, type Tracer, traceHeaders, withSpan } from '@plinth/kit/tracing'
 import { type Attempt, insertAttemptOf } from '../database/attempts.repository.ts'
 import {
   type Claimed,
@@ -28,7 +22,7 @@ import type { Events } from '../events.ts'
 import { type Judgement, judge } from './schedule.ts'
 import { createSender, failed, type Send, type Sent, STOPPED } from './send.ts'
 
-const MOST_AT_ONCE = 4
+const MAX_AT_ONCE = 4
 const STOP_WAIT_MS = 3_000
 const DAY_MS = 86_400_000
 const PAUSE_AFTER_MS = 5 * DAY_MS
@@ -67,7 +61,7 @@ export function openLanes(events: Events, { metrics, tracer }: Telemetry): Lanes
     await setImmediate()
     const ended = waiting.splice(0)
     if (stopped && ended.length === 0) return
-    const claim = { endpointId, owner, now: events.clock(), most: stopped ? 0 : MOST_AT_ONCE }
+    const claim = { endpointId, owner, now: events.clock(), most: stopped ? 0 : MAX_AT_ONCE }
     const claimed = await inTransaction(events.db, async (db) => {
       await recordEnded(db, ended, claim.now)
       return claimDeliveries(db, claim)

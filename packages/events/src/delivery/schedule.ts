@@ -1,4 +1,4 @@
-import { secondsAfter } from '@plinth/kit'
+import { secondsAfter } from '@plinth/kit/runtime'
 import type { Verdict } from '../database/attempts.repository.ts'
 import { type Sent, STOPPED } from './send.ts'
 
@@ -18,7 +18,7 @@ export const PAUSES = [
   24 * HOUR,
 ]
 const JITTER = 0.2
-const LONGEST_RETRY_AFTER_SECONDS = 24 * HOUR
+const MAX_RETRY_AFTER_SECONDS = 24 * HOUR
 /** `Retry-After` is honoured with these statuses only. */
 const MAY_DEFER = [429, 502, 503, 504]
 
@@ -48,5 +48,5 @@ function retryAfterSeconds({ status, retryAfter = '' }: Sent, now: Date): number
   const seconds = /^\d+$/.test(retryAfter)
     ? Number(retryAfter)
     : (new Date(retryAfter).getTime() - now.getTime()) / 1000
-  return Number.isNaN(seconds) ? 0 : Math.min(Math.max(seconds, 0), LONGEST_RETRY_AFTER_SECONDS)
+  return Number.isNaN(seconds) ? 0 : Math.min(Math.max(seconds, 0), MAX_RETRY_AFTER_SECONDS)
 }

@@ -6,7 +6,7 @@ import {
   guardAgent,
   http,
   https,
-} from '@plinth/kit'
+} from '@plinth/kit/runtime'
 
 /** The outcome of one POST: either a status or an error. */
 export type Sent = {
@@ -26,7 +26,7 @@ export type Send = (
 
 const REPLY_CHARACTERS = 1024
 /** A longer reply is cut off, and its connection is not reused. */
-const MOST_REPLY_BYTES = 65_536
+const MAX_REPLY_BYTES = 65_536
 
 /**
  * Posts to endpoints. Follows no redirects, ignores the proxy settings of the environment, and connects
@@ -109,7 +109,7 @@ function readReply(response: nodeHttp.IncomingMessage, end: (sent: Sent) => void
     .on('data', (chunk: Buffer) => {
       chunks.push(chunk)
       bytes += chunk.length
-      if (bytes <= MOST_REPLY_BYTES) return
+      if (bytes <= MAX_REPLY_BYTES) return
       done()
       response.destroy()
     })

@@ -1,7 +1,6 @@
 import {
   basePathOf,
   lookUpText,
-  nameInAudit,
   noContent,
   oneOf,
   orNull,
@@ -10,7 +9,8 @@ import {
   type Server,
   Type,
   timestamp,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
+import { nameInAudit } from '@plinth/service-keys'
 import type { EventActor, EventGuards, Events } from '../events.ts'
 import {
   endpointMissing,

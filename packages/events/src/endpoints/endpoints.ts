@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { faultOfUrl, inTransaction, secondsAfter, validationFailed } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
+import { validationFailed } from '@plinth/kit/problems'
+import { faultOfUrl, secondsAfter } from '@plinth/kit/runtime'
 import {
   deleteEndpoint,
   type Endpoint,
@@ -23,8 +25,8 @@ import {
 import { placeEvents } from './fan-out.ts'
 import { newSecret, openSecret, sealSecret } from './secrets.ts'
 
-const MOST_ENDPOINTS = 20
-const MOST_OLD_SECRETS = 10
+const MAX_ENDPOINTS = 20
+const MAX_OLD_SECRETS = 10
 const OVERLAP_SECONDS = 86_400
 
 export type NewEndpoint = { url: string; description?: string; types?: string[] }
@@ -61,7 +63,7 @@ export async function createEndpoint(
     warned: false,
   }
   await inTransaction(events.db, async (db) => {
-    if (!(await insertEndpoint(db, endpoint, MOST_ENDPOINTS))) throw tooManyEndpoints()
+    if (!(await insertEndpoint(db, endpoint, MAX_ENDPOINTS))) throw tooManyEndpoints()
     await publishPing(events, db, id)
     await audit(events, db, endpoint, { ...by, event: 'WEBHOOK_ENDPOINT_CREATED' })
   })
@@ -125,7 +127,7 @@ export async function rotateSecret(events: Events, id: string, by: EventActor): 
   const until = secondsAfter(now, OVERLAP_SECONDS).toISOString()
   await updated(events, id, { ...by, event: 'WEBHOOK_SECRET_ROTATED' }, (before) => {
     const inForce = before.oldSecrets.filter((old) => old.until > now.toISOString())
-    const oldSecrets = [{ secret: before.secret, until }, ...inForce].slice(0, MOST_OLD_SECRETS)
+    const oldSecrets = [{ secret: before.secret, until }, ...inForce].slice(0, MAX_OLD_SECRETS)
     return { ...before, secret: sealSecret(key, id, secret), oldSecrets }
   })
   return secret

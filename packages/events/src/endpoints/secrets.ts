@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { openText, sealText } from '@plinth/kit'
+import { openText, sealText } from '@plinth/kit/tokens'
 import type { Endpoint } from '../database/endpoints.repository.ts'
 
 const PREFIX = 'whsec_'

@@ -7,11 +7,11 @@ import {
   noContent,
   oneOf,
   orNull,
-  Problem,
   type Request,
   type Server,
   Type,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
+import { Problem } from '@plinth/kit/problems'
 import type { Static } from 'typebox'
 import type { EventGuards, Events } from '../events.ts'
 import {

@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import {
-  accessTokenRejected,
-  anyone,
-  type Guard,
-  guarding,
-  inTransaction,
-  kitMigrations,
-  openDatabase,
-} from '@plinth/kit'
+import { inTransaction, kitMigrations, openDatabase } from '@plinth/kit/database'
+import { anyone, type Guard, guarding } from '@plinth/kit/http'
+import { accessTokenRejected } from '@plinth/kit/problems'
 import { until } from '../../../../test/until.ts'
 import { engines, startEvents, startReceiver } from '../../testing/index.ts'
 import type { EventTables } from '../database/tables.ts'

@@ -1,4 +1,5 @@
-import { inTransaction, validationFailed } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
+import { validationFailed } from '@plinth/kit/problems'
 import { findEndpoint, listEndpoints } from '../database/endpoints.repository.ts'
 import {
   type Delivery,

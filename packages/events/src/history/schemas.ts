@@ -1,4 +1,4 @@
-import { lookUpText, oneOf, orNull, Type, timestamp } from '@plinth/kit'
+import { lookUpText, oneOf, orNull, Type, timestamp } from '@plinth/kit/http'
 
 export const eventId = lookUpText({
   maxLength: 40,

@@ -4,7 +4,7 @@ import type { Events } from '../events.ts'
 import { tooManyStreams } from '../problems.ts'
 import { catchUp } from './history.ts'
 
-const MOST_STREAMS = 100
+const MAX_STREAMS = 100
 const BATCH = 100
 const POLL_EVERY_MS = 1_000
 const COMMENT_EVERY_MS = 15_000
@@ -42,7 +42,7 @@ export function openStreams(events: Events): Streams {
 
   return {
     open: (start, reader) => {
-      if (open.size >= MOST_STREAMS) makeRoom(open, reader)
+      if (open.size >= MAX_STREAMS) makeRoom(open, reader)
       const { gone, mayRead } = reader
       const end = AbortSignal.any([gone, closing.signal])
       // Not counted in the generator: it never starts if the reader leaves before the first read.

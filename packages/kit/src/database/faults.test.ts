@@ -15,9 +15,9 @@ import {
   type TestEngine,
   testClock,
 } from '../../testing/index.ts'
-import { actuatorRoutes } from '../http/routes/standard-routes.ts'
+import { actuatorRoutes } from '../http/routes/standard.routes.ts'
 import { createServer } from '../http/server.ts'
-import { createLogger } from '../runtime/logging.ts'
+import { createLogger } from '../logging.ts'
 import { databaseFault } from './engine.ts'
 import { claimLease, kitMigrations, type LeaseTables } from './leases/leases.repository.ts'
 import { type Database, type Db, openDatabase } from './open.ts'

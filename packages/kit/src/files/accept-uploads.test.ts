@@ -7,9 +7,9 @@ import { type TestContext, test } from 'node:test'
 import { listenForTest } from '../../testing/listen.ts'
 import type { Server } from '../http/framework.ts'
 import { createServer } from '../http/server.ts'
+import { createLogger } from '../logging.ts'
 import { notFound } from '../problems.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { createLogger } from '../runtime/logging.ts'
 import { acceptUploads, receiveUpload } from './upload.ts'
 
 const LIMITS = { folder: tmpdir(), maxFileBytes: 100, maxRequestBytes: 1000 }

@@ -6,9 +6,9 @@ type MultipartEvent = { kind: 'header'; text: string } | { kind: 'content'; byte
 /** `used` is how many bytes the step consumed: 0 when it needs more of them. */
 type Step = { used: number; event?: MultipartEvent }
 
-const LONGEST_PREAMBLE_BYTES = 4096
-const LONGEST_HEADER_BYTES = 8192
-const LONGEST_PADDING_BYTES = 256
+const MAX_PREAMBLE_BYTES = 4096
+const MAX_HEADER_BYTES = 8192
+const MAX_PADDING_BYTES = 256
 const NOTHING = Buffer.alloc(0)
 
 /**
@@ -71,13 +71,13 @@ export class MultipartReader {
     if (bytes.length === 0) return undefined
     if (this.#state === 'content') return { kind: 'content', bytes }
     this.#preambleBytes += bytes.length
-    if (this.#preambleBytes > LONGEST_PREAMBLE_BYTES)
+    if (this.#preambleBytes > MAX_PREAMBLE_BYTES)
       throw uploadMalformed({ detail: 'The body does not begin with its boundary.' })
   }
 
   /** After a boundary: `--` ends the body, a line break begins a part. Padding is allowed. */
   #readBoundaryEnd(bytes: Buffer): Step {
-    const text = bytes.toString('latin1', 0, LONGEST_PADDING_BYTES)
+    const text = bytes.toString('latin1', 0, MAX_PADDING_BYTES)
     if (text.startsWith('--')) {
       this.#state = 'finished'
       return { used: bytes.length }
@@ -87,14 +87,14 @@ export class MultipartReader {
       this.#state = 'header'
       return { used: padding[0].length }
     }
-    if (text.length === LONGEST_PADDING_BYTES || !/^(-|[ \t]*\r?)$/.test(text))
+    if (text.length === MAX_PADDING_BYTES || !/^(-|[ \t]*\r?)$/.test(text))
       throw uploadMalformed({ detail: 'A boundary in the body is malformed.' })
     return { used: 0 }
   }
 
   #readHeader(bytes: Buffer): Step {
     const end = bytes.indexOf('\r\n\r\n')
-    if (end > LONGEST_HEADER_BYTES || (end < 0 && bytes.length > LONGEST_HEADER_BYTES + 4))
+    if (end > MAX_HEADER_BYTES || (end < 0 && bytes.length > MAX_HEADER_BYTES + 4))
       throw uploadMalformed({ detail: 'The header of a part is too long.' })
     if (end < 0) return { used: 0 }
     this.#state = 'content'
@@ -102,14 +102,14 @@ export class MultipartReader {
   }
 }
 
-const LONGEST_BOUNDARY = 70
+const MAX_BOUNDARY = 70
 
 /** The boundary of a multipart/form-data body; refuses any other type. */
 export function multipartBoundary(contentType: string | undefined): string {
   const [, parameters] = /^[ \t]*multipart\/form-data([ \t]*;.*)$/i.exec(contentType ?? '') ?? []
   if (parameters === undefined) throw uploadMalformed()
   const boundary = readParameters(parameters).get('boundary') ?? ''
-  if (boundary === '' || boundary.length > LONGEST_BOUNDARY || /[^\x20-\x7e]| $/.test(boundary))
+  if (boundary === '' || boundary.length > MAX_BOUNDARY || /[^\x20-\x7e]| $/.test(boundary))
     throw uploadMalformed({ detail: 'The multipart boundary is missing or invalid.' })
   return boundary
 }

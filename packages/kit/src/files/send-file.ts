@@ -211,7 +211,7 @@ function suffix(length: number, sizeBytes: number): ByteRange | 'unsatisfiable' 
   return { start: Math.max(0, sizeBytes - length), end: sizeBytes - 1 }
 }
 
-const LONGEST_NAME = 150
+const MAX_NAME = 150
 
 /**
  * `Content-Disposition` (RFC 6266): an ASCII name for old clients, and the full name encoded by
@@ -236,8 +236,8 @@ function presentableName(name: string): string {
 /** Cuts out the middle, to keep the extension. */
 function shortened(name: string): string {
   const characters = [...name]
-  if (characters.length <= LONGEST_NAME) return name
-  return [...characters.slice(0, LONGEST_NAME - 20), ...characters.slice(-20)].join('')
+  if (characters.length <= MAX_NAME) return name
+  return [...characters.slice(0, MAX_NAME - 20), ...characters.slice(-20)].join('')
 }
 
 /** RFC 8187 allows fewer characters than `encodeURIComponent` leaves unescaped. */

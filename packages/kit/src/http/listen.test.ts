@@ -4,9 +4,9 @@ import { type AddressInfo, connect, createServer as createSocketServer } from 'n
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { createLogger } from '../logging.ts'
 import { StartError } from '../problems.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { createLogger } from '../runtime/logging.ts'
 import { closeGracefully, listen } from './run.ts'
 import { createServer } from './server.ts'
 

@@ -5,9 +5,9 @@ import { Type } from './schema.ts'
 
 const DEFAULT_SIZE = 20
 
-const LARGEST_SIZE = 2000
+const MAX_SIZE = 2000
 
-const LARGEST_OFFSET = Number.MAX_SAFE_INTEGER
+const MAX_OFFSET = Number.MAX_SAFE_INTEGER
 
 /**
  * Reads `page`, `size` and `sort=property,asc|desc` from a query. Invalid numbers fall back to the
@@ -15,9 +15,9 @@ const LARGEST_OFFSET = Number.MAX_SAFE_INTEGER
  */
 export function pageRequest(query: unknown, sortable: readonly string[]): PageRequest {
   const given = (query ?? {}) as Record<string, string | string[] | undefined>
-  const size = Math.min(wholeNumber(given.size, 1) ?? DEFAULT_SIZE, LARGEST_SIZE)
+  const size = Math.min(wholeNumber(given.size, 1) ?? DEFAULT_SIZE, MAX_SIZE)
   const asked = wholeNumber(given.page, 0) ?? 0
-  const page = asked * size > LARGEST_OFFSET ? 0 : asked
+  const page = asked * size > MAX_OFFSET ? 0 : asked
   const sorts = [given.sort ?? []].flat().filter((sort) => sort.trim() !== '')
   return { page, size, offset: page * size, sort: sorts.map((sort) => sortOf(sort, sortable)) }
 }
@@ -34,7 +34,7 @@ export function textIn(query: unknown, name: string): string | undefined {
 }
 
 /** Without bounds, because none are enforced: the document says in words what a number beyond them means. */
-export function pageSize(largest = LARGEST_SIZE) {
+export function pageSize(largest = MAX_SIZE) {
   const larger = `a larger number counts as ${largest}, anything else as ${DEFAULT_SIZE}`
   return Type.Integer({
     default: DEFAULT_SIZE,

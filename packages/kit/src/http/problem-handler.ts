@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { databaseProblem } from '../database/engine.ts'
+import type { Logger } from '../logging.ts'
 import {
   bodyTooLarge,
   internalFailure,
@@ -16,7 +17,6 @@ import {
   tooManyOpenFiles,
   validationFailed,
 } from '../problems.ts'
-import type { Logger } from '../runtime/logging.ts'
 import { http } from '../runtime/networks.ts'
 import { requestedPath } from './address/base-path.ts'
 import type { Reply, Request, Server } from './framework.ts'

@@ -109,7 +109,7 @@ export async function inService<T>(
   }
 }
 
-const LONGEST_FINISH_MS = 25_000
+const MAX_FINISH_MS = 25_000
 
 /**
  * Readiness turns false at once. Requests are still served for the drain time, so that a load balancer
@@ -121,7 +121,7 @@ export async function closeGracefully(server: Server, drainSeconds = 0): Promise
   // Do not wait for connections that clients keep open after the last answer.
   server.server.keepAliveTimeout = 1
   const cut = new AbortController()
-  const late = setTimeout(LONGEST_FINISH_MS, undefined, { signal: cut.signal, ref: false })
+  const late = setTimeout(MAX_FINISH_MS, undefined, { signal: cut.signal, ref: false })
   late.then(
     () => server.server.closeAllConnections(),
     () => {},

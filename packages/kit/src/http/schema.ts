@@ -134,10 +134,10 @@ export function describeFaults(faults: SchemaFault[]): string[] {
     const field = fieldOf(fault)
     if (!byField.has(field)) byField.set(field, messageOf(withChoices(fault, informative)))
   }
-  return [...byField].slice(0, MOST_FAULTS).map(([field, message]) => `${field}: ${message}`)
+  return [...byField].slice(0, MAX_FAULTS).map(([field, message]) => `${field}: ${message}`)
 }
 
-const MOST_FAULTS = 20
+const MAX_FAULTS = 20
 
 const UNINFORMATIVE = ['anyOf', 'if', 'propertyNames']
 

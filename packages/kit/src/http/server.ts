@@ -1,7 +1,7 @@
 import { type FastifyBaseLogger, type FastifySchema, fastify, LogController } from 'fastify'
+import type { Logger } from '../logging.ts'
 import { Metrics } from '../metrics/metrics.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/logging.ts'
 import type { TracingSettings } from '../tracing/otlp.ts'
 import type { Tracer } from '../tracing/trace-context.ts'
 import { createTracer } from '../tracing/tracer.ts'

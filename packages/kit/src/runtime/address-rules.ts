@@ -55,13 +55,12 @@ export function forbiddenBy({
   }
 }
 
-const LONGEST_URL = 2048
+const MAX_URL = 2048
 
 /** The reason why nothing may be sent to a URL. Checked when it is set; `guardAgent` checks each connection. */
 export async function faultOfUrl(text: string, rules: AddressRules): Promise<string | undefined> {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || text.length > LONGEST_URL)
-    return `must be an address of at most ${LONGEST_URL} characters`
+  if (!url || text.length > MAX_URL) return `must be an address of at most ${MAX_URL} characters`
   const isPlain = url.protocol === 'http:' && !rules.production
   if (url.protocol !== 'https:' && !isPlain) return 'must start with https://'
   if (url.username || url.password) return 'must not have a user or a password'

@@ -1,14 +1,46 @@
-/** The part of kit that every command loads first. It imports only Node's own modules, so it loads fast. */
-export { systemClock } from './clock.ts'
+/** Imports only Node's own modules, so that every command loads it fast. */
+export { type AddressRules, faultOfUrl, forbiddenBy } from './address-rules.ts'
+export { clientNetwork, clientNetworks, networkShares, widestNetwork } from './client-networks.ts'
+export { type Clock, secondsAfter, systemClock } from './clock.ts'
+export { coalesce } from './coalesce.ts'
 export {
+  generatedKey,
   giveFileToOwner,
   giveFolderToOwner,
   makeDataFolder,
   makeOwnedFolder,
+  withoutSavingKeys,
 } from './data-folder.ts'
 export { enterDataFolder } from './enter-data-folder.ts'
-export { armFailPoint } from './fail-point.ts'
-export { isLocalAddress, isLoopback } from './networks.ts'
-export { hostUrl, logLevel, serviceSettings } from './service-settings.ts'
-export { type Env, readEnvFile, readSettings, type Settings } from './settings.ts'
-export { restoreJournal } from './unfinished-restore.ts'
+export { armFailPoint, failPoint } from './fail-point.ts'
+export { createFairQueue } from './fair-queue.ts'
+export { createNetworkQueue } from './network-queue.ts'
+export {
+  ForbiddenAddressError,
+  guardAgent,
+  http,
+  https,
+  isLocalAddress,
+  isLoopback,
+  isNetworkWithin,
+  networkMatcher,
+} from './networks.ts'
+export {
+  databaseOptions,
+  databaseUrl,
+  hostUrl,
+  issuerKey,
+  logLevel,
+  networkList,
+  originList,
+  publicUrl,
+  type ServiceSettings,
+  serviceSettings,
+} from './service-settings.ts'
+export { type Env, readEnvFile, readSettings, Settings, SettingsError } from './settings.ts'
+export {
+  RESTORE_MARK,
+  refuseUnfinishedRestore,
+  restoreJournal,
+  unfinishedSince,
+} from './unfinished-restore.ts'

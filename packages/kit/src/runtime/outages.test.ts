@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createLogger } from './logging.ts'
+import { createLogger } from '../logging.ts'
 import { Outages } from './outages.ts'
 
 function outagesFor() {

@@ -45,7 +45,7 @@ const OUTSIDE_PRODUCTION = ['development', 'test', '']
 /** 32 random bytes are nearly all distinct; fewer distinct bytes than this suggest a word or a pattern. */
 const MIN_DISTINCT_BYTES = 16
 
-const LONGEST_SHOWN = 60
+const MAX_SHOWN = 60
 
 const SIZE_UNITS: Record<string, number> = { '': 1, b: 1, kb: 2 ** 10, mb: 2 ** 20, gb: 2 ** 30 }
 
@@ -72,7 +72,7 @@ export class Settings {
   /** Like `fault`, for a number, a flag, a size or a choice, none of which is a secret: the value is shown. */
   #wrong(name: string, expected: string, example: string): void {
     const value = this.#env[`${name}_FILE`] ? undefined : this.#env[name]
-    const found = value === undefined ? '(set)' : JSON.stringify(value.slice(0, LONGEST_SHOWN))
+    const found = value === undefined ? '(set)' : JSON.stringify(value.slice(0, MAX_SHOWN))
     this.#record({ name, found, expected, example })
   }
 

@@ -30,7 +30,7 @@ export function createRemoteIssuer(remote: RemoteIssuer): AccessTokenVerifier {
 /** Public keys only: with a symmetric algorithm, everyone who can verify tokens could also sign them. */
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA']
 
-const LONGEST_KEY_ID = 256
+const MAX_KEY_ID = 256
 
 /** RFC 9068: the type keeps other JWTs of the issuer, such as ID tokens, from being used here. */
 function headerRule(types: string[]): AcceptsHeader {
@@ -38,7 +38,7 @@ function headerRule(types: string[]): AcceptsHeader {
     ALGORITHMS.includes(alg) &&
     typeof typ === 'string' &&
     types.includes(typ.toLowerCase().replace(/^application\//, '')) &&
-    (kid === undefined || (typeof kid === 'string' && kid.length <= LONGEST_KEY_ID)) &&
+    (kid === undefined || (typeof kid === 'string' && kid.length <= MAX_KEY_ID)) &&
     crit === undefined
 }
 

@@ -13,9 +13,9 @@ export type SignatureCheck = {
 
 type SignatureHeader = { timestamp: string; signatures: Buffer[] }
 
-const LONGEST_HEADER = 8192
+const MAX_HEADER = 8192
 
-const MOST_SIGNATURES = 16
+const MAX_SIGNATURES = 16
 
 const TIMESTAMP = /^\d{1,12}$/
 
@@ -55,7 +55,7 @@ function singleOf(headers: readonly string[]): string | undefined {
 }
 
 function parseSignatureHeader(header: string | undefined): SignatureHeader | undefined {
-  if (!header || header.length > LONGEST_HEADER) return undefined
+  if (!header || header.length > MAX_HEADER) return undefined
 
   const timestamps: string[] = []
   const signatures: string[] = []
@@ -67,7 +67,7 @@ function parseSignatureHeader(header: string | undefined): SignatureHeader | und
 
   if (timestamp === undefined || timestamps.length > 1) return undefined
   if (!TIMESTAMP.test(timestamp)) return undefined
-  if (signatures.length === 0 || signatures.length > MOST_SIGNATURES) return undefined
+  if (signatures.length === 0 || signatures.length > MAX_SIGNATURES) return undefined
   if (!signatures.every((signature) => SIGNATURE.test(signature))) return undefined
   return { timestamp, signatures: signatures.map((hex) => Buffer.from(hex, 'hex')) }
 }

@@ -17,7 +17,7 @@ const MAX_WAITING = 2_048
 const BATCH = 512
 const EVERY_MS = 1_000
 const PAUSE_MS = 5_000
-const LONGEST_CLOSE_MS = 2_000
+const MAX_CLOSE_MS = 2_000
 
 /**
  * Collects the spans of one service and sends them in batches. Requests never wait for it: spans that
@@ -104,7 +104,7 @@ function createQueue(
       closing = true
       clearInterval(timer)
       // A receiver that hangs must not delay the shutdown.
-      await Promise.race([flush(), setTimeout(LONGEST_CLOSE_MS, undefined, { ref: false })])
+      await Promise.race([flush(), setTimeout(MAX_CLOSE_MS, undefined, { ref: false })])
     },
   }
 }

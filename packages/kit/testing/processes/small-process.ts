@@ -1,8 +1,8 @@
-import { actuatorRoutes } from '../../src/http/routes/standard-routes.ts'
+import { actuatorRoutes } from '../../src/http/routes/standard.routes.ts'
 import { run } from '../../src/http/run.ts'
 import { createServer } from '../../src/http/server.ts'
+import { createLogger } from '../../src/logging.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { createLogger } from '../../src/runtime/logging.ts'
 import { serviceSettings } from '../../src/runtime/service-settings.ts'
 import { readSettings } from '../../src/runtime/settings.ts'
 

@@ -1,4 +1,4 @@
-import { type Db, deleteUntil, forUpdate, fromRow } from '@plinth/kit'
+import { type Db, deleteUntil, forUpdate, fromRow } from '@plinth/kit/database'
 import type { IdentityTables } from './tables.ts'
 
 /** The id of the last session checked. Until the transaction ends, no other node can continue from it. */

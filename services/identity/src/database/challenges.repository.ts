@@ -1,4 +1,4 @@
-import { type Db, deleteUntil, type FromRow, fromRow, toRow } from '@plinth/kit'
+import { type Db, deleteUntil, type FromRow, fromRow, toRow } from '@plinth/kit/database'
 import type { IdentityTables } from './tables.ts'
 
 type ChallengeRow = IdentityTables['passkey_challenges']

@@ -1,4 +1,5 @@
-import { type Db, deleteUntil, type FromRow, fromRow, secondsAfter, toRow } from '@plinth/kit'
+import { type Db, deleteUntil, type FromRow, fromRow, toRow } from '@plinth/kit/database'
+import { secondsAfter } from '@plinth/kit/runtime'
 import type { IdentityTables } from './tables.ts'
 
 type FactorRow = IdentityTables['totp_factors']

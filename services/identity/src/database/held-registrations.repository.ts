@@ -1,4 +1,4 @@
-import { type Db, deleteUntil, type FromRow, fromRow, toRow } from '@plinth/kit'
+import { type Db, deleteUntil, type FromRow, fromRow, toRow } from '@plinth/kit/database'
 import { sql } from 'kysely'
 import type { IdentityTables } from './tables.ts'
 

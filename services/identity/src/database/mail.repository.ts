@@ -4,11 +4,11 @@ import {
   type FromRow,
   fromRow,
   type PageRequest,
-  secondsAfter,
   selectPage,
   sortRows,
   toRow,
-} from '@plinth/kit'
+} from '@plinth/kit/database'
+import { secondsAfter } from '@plinth/kit/runtime'
 import { sql } from 'kysely'
 import type { IdentityTables } from './tables.ts'
 

@@ -1,4 +1,4 @@
-import { type Db, deleteUntil, type FromRow, fromRow, toRow } from '@plinth/kit'
+import { type Db, deleteUntil, type FromRow, fromRow, toRow } from '@plinth/kit/database'
 import { sql } from 'kysely'
 import type { IdentityTables } from './tables.ts'
 
@@ -100,7 +100,7 @@ export async function findTokenByHash(
 }
 
 /** Several accounts can request a change to the same address. */
-const MOST_TRIED = 10
+const MAX_TRIED = 10
 
 /**
  * Counts a try of a code in the statement that finds the tokens, so at most `most` concurrent tries see a
@@ -121,7 +121,7 @@ export async function tryCode(
     .orderBy('created_at', 'desc')
   const tried = unusedFirst
     .where(({ eb, or }) => or([eb('used_at', 'is', null), eb('id', '=', unusedFirst.limit(1))]))
-    .limit(MOST_TRIED)
+    .limit(MAX_TRIED)
   const rows = await db
     .updateTable('one_time_tokens')
     .set(({ eb }) => ({ failures: eb('failures', '+', 1) }))

@@ -1,4 +1,4 @@
-import { type Db, type FromRow, fromRow, toRow } from '@plinth/kit'
+import { type Db, type FromRow, fromRow, toRow } from '@plinth/kit/database'
 import type { Selectable } from 'kysely'
 import type { IdentityTables } from './tables.ts'
 

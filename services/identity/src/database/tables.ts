@@ -1,5 +1,5 @@
 import type { AccountTables } from '@plinth/accounts'
-import type { ServiceKeyTables } from '@plinth/kit'
+import type { ServiceKeyTables } from '@plinth/service-keys'
 import type { Generated } from 'kysely'
 
 export type IdentityTables = AccountTables &

@@ -1,6 +1,7 @@
 import type { User } from '@plinth/accounts'
 import { renameEndpointCreator } from '@plinth/events'
-import { type Db, endKeysMadeBy, fromRow, isReservedName } from '@plinth/kit'
+import { type Db, fromRow } from '@plinth/kit/database'
+import { endKeysMadeBy, isReservedName } from '@plinth/service-keys'
 import { deleteFactor } from './factors.repository.ts'
 import type { IdentityTables } from './tables.ts'
 

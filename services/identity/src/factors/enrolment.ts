@@ -8,14 +8,11 @@ import {
   updateAuthentication,
   updateSecondFactor,
 } from '@plinth/accounts'
-import {
-  type Caller,
-  type Db,
-  inTransaction,
-  sealText,
-  secondsAfter,
-  validationFailed,
-} from '@plinth/kit'
+import { type Db, inTransaction } from '@plinth/kit/database'
+import type { Caller } from '@plinth/kit/http'
+import { validationFailed } from '@plinth/kit/problems'
+import { secondsAfter } from '@plinth/kit/runtime'
+import { sealText } from '@plinth/kit/tokens'
 import {
   activateFactor,
   findFactor,

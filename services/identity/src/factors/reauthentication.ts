@@ -10,16 +10,10 @@ import {
   updateAuthentication,
   withOwnPassword,
 } from '@plinth/accounts'
-import {
-  type Caller,
-  type Db,
-  type Guard,
-  guarding,
-  inTransaction,
-  type Problem,
-  secondsAfter,
-  validationFailed,
-} from '@plinth/kit'
+import { type Db, inTransaction } from '@plinth/kit/database'
+import { type Caller, type Guard, guarding } from '@plinth/kit/http'
+import { type Problem, validationFailed } from '@plinth/kit/problems'
+import { secondsAfter } from '@plinth/kit/runtime'
 import type { IdentityTables } from '../database/tables.ts'
 import { reauthenticationRequired } from './problems.ts'
 import {

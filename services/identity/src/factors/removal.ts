@@ -6,7 +6,8 @@ import {
   requireUser,
   userUnknown,
 } from '@plinth/accounts'
-import { inTransaction, secondsAfter } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
+import { secondsAfter } from '@plinth/kit/runtime'
 import { findFactor, listDueRemovals, scheduleRemoval } from '../database/factors.repository.ts'
 import { factorAbsent } from './problems.ts'
 import { dropSecondFactor, type Factors } from './second-factor.ts'

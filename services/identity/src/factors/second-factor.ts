@@ -9,7 +9,10 @@ import {
   type User,
   updateSecondFactor,
 } from '@plinth/accounts'
-import { type Db, openText, type Problem, secondsAfter, validationFailed } from '@plinth/kit'
+import type { Db } from '@plinth/kit/database'
+import { type Problem, validationFailed } from '@plinth/kit/problems'
+import { secondsAfter } from '@plinth/kit/runtime'
+import { openText } from '@plinth/kit/tokens'
 import {
   addFactorFailure,
   cancelRemoval,
@@ -46,7 +49,7 @@ export type Outcome = 'passed' | 'wrong' | { methods: string[] } | { lockedUntil
 /** Consecutive wrong codes. A stranger cannot lock a user out, because the first factor comes before. */
 const FAILURES_BEFORE_LOCK = 10
 const LOCK_SECONDS = 15 * 60
-const LONGEST_LOCK_SECONDS = 24 * 3600
+const MAX_LOCK_SECONDS = 24 * 3600
 /** How far the clocks of two nodes may differ without one ignoring the locks of the other. */
 const SKEW_SECONDS = 60
 
@@ -109,7 +112,7 @@ export async function methodsOf(db: Db<IdentityTables>, userId: number): Promise
 
 /** Doubles with every further failure: fewer than 30 guesses a day, each with a chance of 1 in 333,333. */
 function lockSeconds(beyond: number): number {
-  return Math.min(LOCK_SECONDS * 2 ** beyond, LONGEST_LOCK_SECONDS)
+  return Math.min(LOCK_SECONDS * 2 ** beyond, MAX_LOCK_SECONDS)
 }
 
 type Sealed = { userId: number; secret: string }

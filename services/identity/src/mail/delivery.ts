@@ -1,13 +1,8 @@
-import {
-  type Db,
-  failPoint,
-  type Health,
-  inTrace,
-  inTransaction,
-  type Logger,
-  type Server,
-  secondsAfter,
-} from '@plinth/kit'
+import { type Db, inTransaction } from '@plinth/kit/database'
+import type { Health, Server } from '@plinth/kit/http'
+import type { Logger } from '@plinth/kit/logging'
+import { failPoint, secondsAfter } from '@plinth/kit/runtime'
+import { inTrace } from '@plinth/kit/tracing'
 import {
   claimMails,
   countMails,
@@ -45,7 +40,7 @@ const LEASE_SECONDS = 120
 /** When a mail that could not be prepared is tried again; others are sent in between. */
 const PREPARE_AGAIN_SECONDS = 5
 const RETRY_MINUTES = [1, 5, 15, 60]
-const LONGEST_RETRY_SECONDS = Math.max(...RETRY_MINUTES) * 60
+const MAX_RETRY_SECONDS = Math.max(...RETRY_MINUTES) * 60
 /** Anyone can cause any number of these: resets and notices must not wait for them. */
 const OF_REGISTRATIONS: MailKind[] = ['already-registered', 'verify-email']
 const RETENTION_DAYS = 30
@@ -122,7 +117,7 @@ function claimDue({ db, clock }: Outbox): Promise<Mail[]> {
     now,
     leaseUntil: secondsAfter(now, LEASE_SECONDS),
     most: CONCURRENCY,
-    longestRetrySeconds: LONGEST_RETRY_SECONDS,
+    longestRetrySeconds: MAX_RETRY_SECONDS,
     lastKinds: OF_REGISTRATIONS,
   })
 }

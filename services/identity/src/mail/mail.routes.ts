@@ -13,7 +13,7 @@ import {
   type Server,
   Type,
   timestamp,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
 import {
   mailsForAdministrators,
   mailsForDevelopers,

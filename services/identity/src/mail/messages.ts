@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { StartError } from '@plinth/kit'
+import { StartError } from '@plinth/kit/problems'
 import de from './languages/de.json' with { type: 'json' }
 import en from './languages/en.json' with { type: 'json' }
 import es from './languages/es.json' with { type: 'json' }

@@ -1,16 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { type By, type Origin, recordEvent, type User } from '@plinth/accounts'
-import {
-  afterCommit,
-  type Clock,
-  type Db,
-  inTransaction,
-  openText,
-  type PageRequest,
-  pageOf,
-  sealText,
-  secondsAfter,
-} from '@plinth/kit'
+import { afterCommit, type Db, inTransaction, type PageRequest } from '@plinth/kit/database'
+import { pageOf } from '@plinth/kit/http'
+import { type Clock, secondsAfter } from '@plinth/kit/runtime'
+import { openText, sealText } from '@plinth/kit/tokens'
 import {
   insertMail,
   isInOutbox,
@@ -189,11 +182,11 @@ function summaryOf({ id, kind, address, state, attempts, createdAt, sentAt, last
   return { id, kind, to: address, state, attempts, createdAt, sentAt, lastReply }
 }
 
-const MOST_SHOWN = 50
+const MAX_SHOWN = 50
 
 /** In development: the newest mails as their recipients would read them. */
 export async function mailsForDevelopers(outbox: Outbox, to: string | undefined) {
-  const mails = await listMailsTo(outbox.db, to, MOST_SHOWN)
+  const mails = await listMailsTo(outbox.db, to, MAX_SHOWN)
   return mails.flatMap((mail) => {
     const rendered = renderStored(outbox, mail)
     return rendered ? [{ ...summaryOf(mail), ...rendered }] : []

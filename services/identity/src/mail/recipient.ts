@@ -1,5 +1,5 @@
 import { domainForms } from '@plinth/accounts'
-import { isLocalAddress } from '@plinth/kit'
+import { isLocalAddress } from '@plinth/kit/runtime'
 
 // Stricter than the rule for registration. Quotes, commas and brackets in an address have made mail
 // libraries send to the wrong recipient, or to several.

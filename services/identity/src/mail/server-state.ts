@@ -1,4 +1,5 @@
-import type { Health, Logger, Server } from '@plinth/kit'
+import type { Health, Server } from '@plinth/kit/http'
+import type { Logger } from '@plinth/kit/logging'
 import type { Delivered, Transport } from './transport.ts'
 
 const CHECK_MS = 60_000

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { isLoopback, type Settings } from '@plinth/kit'
+import { isLoopback, type Settings } from '@plinth/kit/runtime'
 import { isMailable } from './recipient.ts'
 
 export type SmtpSettings = {

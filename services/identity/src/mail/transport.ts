@@ -22,7 +22,7 @@ type Refusal = { responseCode?: number; command?: string; message: string }
 const CONNECTIONS = 2
 const CONNECT_MS = 10_000
 const SOCKET_MS = 30_000
-const LONGEST_REPLY = 300
+const MAX_REPLY = 300
 
 /** Only refusals of these commands are final: others concern this service or its settings, and may be temporary. */
 const ABOUT_THE_MAIL = ['RCPT TO', 'DATA']
@@ -103,5 +103,5 @@ async function createTransporter(smtp: SmtpSettings, name: string): Promise<Tran
 }
 
 function shorten(reply: string): string {
-  return reply.replaceAll(/\s+/g, ' ').slice(0, LONGEST_REPLY)
+  return reply.replaceAll(/\s+/g, ' ').slice(0, MAX_REPLY)
 }

@@ -4,16 +4,14 @@ import {
   CREDENTIALS_BODY_BYTES,
   handleProblems,
   IdPath,
-  KEY_PROBLEMS,
-  type KeyCaller,
-  type KeyGuard,
-  Problem,
   pathId,
   type Request,
   replyWith,
   type Server,
   Type,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
+import { Problem } from '@plinth/kit/problems'
+import { KEY_PROBLEMS, type KeyCaller, type KeyGuard } from '@plinth/service-keys'
 import { grantToken, introspect, metadataOf, type OAuth, revoke } from './oauth.ts'
 import {
   clientRejected,

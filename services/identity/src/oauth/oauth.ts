@@ -1,12 +1,7 @@
 import { type Accounts, introspectAccessToken, type Origin, revokeToken } from '@plinth/accounts'
 import { EVENT_SCOPES } from '@plinth/events'
-import {
-  type ClientTokens,
-  createClientTokens,
-  isServiceKeyInForce,
-  type KeyCaller,
-  type ServiceKeys,
-} from '@plinth/kit'
+import { type ClientTokens, createClientTokens } from '@plinth/kit/tokens'
+import { isServiceKeyInForce, type KeyCaller, type ServiceKeys } from '@plinth/service-keys'
 import { grantUnsupported, requestInvalid, scopeInvalid, tokenUnsupported } from './problems.ts'
 
 export const SCOPES = ['tokens:introspect', 'users:read', 'users:write', ...EVENT_SCOPES]

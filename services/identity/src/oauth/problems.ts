@@ -1,4 +1,5 @@
-import { type DefinedProblem, defineProblem, type Problem, Type } from '@plinth/kit'
+import { Type } from '@plinth/kit/http'
+import { type DefinedProblem, defineProblem, type Problem } from '@plinth/kit/problems'
 
 // Codes of RFC 6749, section 5.2, and RFC 7009, section 2.2.1.
 export const requestInvalid = defineProblem(

@@ -1,12 +1,8 @@
-import {
-  hashOpaqueToken,
-  type Job,
-  type Logger,
-  newOpaqueToken,
-  type Server,
-  secondsAfter,
-  startJob,
-} from '@plinth/kit'
+import { type Job, startJob } from '@plinth/kit/database'
+import type { Server } from '@plinth/kit/http'
+import type { Logger } from '@plinth/kit/logging'
+import { secondsAfter } from '@plinth/kit/runtime'
+import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
 import {
   deleteExpiredChallenges,
   insertChallenge,

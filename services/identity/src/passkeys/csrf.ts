@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Clock } from '@plinth/kit'
+import type { Clock } from '@plinth/kit/runtime'
 import { csrfTokenRejected } from './problems.ts'
 
 const LIFETIME_SECONDS = 3600

@@ -7,7 +7,7 @@ import {
   type TokenPair,
   type User,
 } from '@plinth/accounts'
-import type { Db } from '@plinth/kit'
+import type { Db } from '@plinth/kit/database'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { advanceCounter, findPasskey, type Passkey } from '../database/passkeys.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'

@@ -8,7 +8,9 @@ import {
   recordRefusal,
   requireUser,
 } from '@plinth/accounts'
-import { type Caller, type Clock, type Db, inTransaction } from '@plinth/kit'
+import { type Db, inTransaction } from '@plinth/kit/database'
+import type { Caller } from '@plinth/kit/http'
+import type { Clock } from '@plinth/kit/runtime'
 import { deletePasskeys, listPasskeys } from '../database/passkeys.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import { passkeyNotYours, passkeyUnknown } from './problems.ts'

@@ -1,5 +1,8 @@
 import { lockCaller, type Origin, recordEvent, recordRefusal } from '@plinth/accounts'
-import { type Caller, inTransaction, isUniqueViolation, newOpaqueToken, Problem } from '@plinth/kit'
+import { inTransaction, isUniqueViolation } from '@plinth/kit/database'
+import type { Caller } from '@plinth/kit/http'
+import { Problem } from '@plinth/kit/problems'
+import { newOpaqueToken } from '@plinth/kit/tokens'
 import type { RegistrationResponseJSON, VerifiedRegistrationResponse } from '@simplewebauthn/server'
 import {
   claimUserHandle,
@@ -14,7 +17,7 @@ import { passkeyNotAdded } from './problems.ts'
 
 /** EdDSA, ES256 and RS256, in order of preference. */
 const ALGORITHMS = [-8, -7, -257]
-const LONGEST_CREDENTIAL_ID = 1023
+const MAX_CREDENTIAL_ID = 1023
 const TRANSPORTS = new Set(['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'])
 
 // We ask for no attestation. For other formats the verifier would fetch URLs from the caller's own
@@ -130,7 +133,7 @@ function attestedBy(
   { credential: { id, publicKey, counter }, credentialDeviceType }: RegistrationInfo,
   { response }: RegistrationResponseJSON,
 ): Attested {
-  if (Buffer.from(id, 'base64url').length > LONGEST_CREDENTIAL_ID)
+  if (Buffer.from(id, 'base64url').length > MAX_CREDENTIAL_ID)
     throw new Error('The credential id is too long')
   return {
     credentialId: id,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Env, readSettings, SettingsError } from '@plinth/kit'
+import { type Env, readSettings, SettingsError } from '@plinth/kit/runtime'
 import { relyingParty, userVerification } from './relying-party.ts'
 
 const read = (env: Env, publicUrl = 'http://localhost:8081') =>

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import type { Settings } from '@plinth/kit'
+import type { Settings } from '@plinth/kit/runtime'
 
 /**
  * Passkeys belong to this domain (`id`) and work on these origins: pages at the domain or below it, Android

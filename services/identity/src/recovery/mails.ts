@@ -1,4 +1,7 @@
-import { type Job, type Logger, type Server, secondsAfter, startJob } from '@plinth/kit'
+import { type Job, startJob } from '@plinth/kit/database'
+import type { Server } from '@plinth/kit/http'
+import type { Logger } from '@plinth/kit/logging'
+import { secondsAfter } from '@plinth/kit/runtime'
 import { deleteUnfinished } from '../database/factors.repository.ts'
 import { deleteExpiredHeld } from '../database/held-registrations.repository.ts'
 import { deleteTokensExpiredBy } from '../database/one-time-tokens.repository.ts'

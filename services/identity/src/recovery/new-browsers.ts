@@ -1,5 +1,7 @@
 import { findUserById } from '@plinth/accounts'
-import { clientNetwork, type Db, hashOpaqueToken, inTransaction, secondsAfter } from '@plinth/kit'
+import { type Db, inTransaction } from '@plinth/kit/database'
+import { clientNetwork, secondsAfter } from '@plinth/kit/runtime'
+import { hashOpaqueToken } from '@plinth/kit/tokens'
 import {
   deleteOldBrowsers,
   listBrowsers,

@@ -8,7 +8,8 @@ import {
   type User,
 } from '@plinth/accounts'
 import type { AuditEntry } from '@plinth/events'
-import { type Db, isReservedName } from '@plinth/kit'
+import type { Db } from '@plinth/kit/database'
+import { isReservedName } from '@plinth/service-keys'
 import { deleteSteps, findFactor, unusedRecoveryCodes } from '../database/factors.repository.ts'
 import { deleteQueuedMails } from '../database/mail.repository.ts'
 import { deleteTokens } from '../database/one-time-tokens.repository.ts'
@@ -144,7 +145,7 @@ const HOUR = 3600
 
 /** An attacker can cause some of them at no cost, and must not be able to flood an inbox. */
 const MOST = { seconds: HOUR, most: 10 }
-const MOST_BROWSERS = { seconds: 24 * HOUR, most: 1 }
+const MAX_BROWSERS = { seconds: 24 * HOUR, most: 1 }
 
 /** These already ask for a new password, or say whether the account can be used: no "this was not me" link. */
 const WITHOUT_ALARM: MailKind[] = [
@@ -165,7 +166,7 @@ export async function queueNotice(
   if (mail === 'verify-email' || mail === 'invitation')
     return queueMail(outbox, db, { kind: mail, ...to, lifetimeSeconds }, origin)
   const counting = { clock: outbox.clock, db: db as never }
-  const { seconds, most } = mail === 'new-browser' ? MOST_BROWSERS : MOST
+  const { seconds, most } = mail === 'new-browser' ? MAX_BROWSERS : MOST
   const { failures } = await countWithin(counting, `notice ${mail} ${user.id}`, seconds)
   if (failures > most) return
   const { remaining } = await unusedRecoveryCodes(db, user.id)

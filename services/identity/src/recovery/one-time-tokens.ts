@@ -8,7 +8,9 @@ import {
   recordRefusal,
   subtractFailedAttempt,
 } from '@plinth/accounts'
-import { type Db, hashOpaqueToken, inTransaction, newOpaqueToken, secondsAfter } from '@plinth/kit'
+import { type Db, inTransaction } from '@plinth/kit/database'
+import { secondsAfter } from '@plinth/kit/runtime'
+import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
 import { findHeldByHash } from '../database/held-registrations.repository.ts'
 import {
   findTokenByHash,
@@ -44,8 +46,8 @@ export const LIFETIME_SECONDS = {
 export type TokenKind = keyof typeof LIFETIME_SECONDS
 
 /** Per code, and per address and day for codes of any kind: beyond that only links work. */
-const MOST_FAILURES = 5
-const MOST_FAILURES_A_DAY = 20
+const MAX_FAILURES = 5
+const MAX_FAILURES_A_DAY = 20
 const CODE_DIGITS = 8
 
 type Tokens = { accounts: Accounts; db: Db<IdentityTables> }
@@ -191,9 +193,9 @@ export async function findByCode<T extends { id: string; codeHash: string; userI
   return inTransaction(accounts.db, async (db) => {
     const inside = { ...accounts, db }
     const { failures } = await countWithin(inside, tries, 24 * HOUR)
-    if (failures > MOST_FAILURES_A_DAY) return recordWrongCode(inside, undefined, guess)
+    if (failures > MAX_FAILURES_A_DAY) return recordWrongCode(inside, undefined, guess)
     const codes = codesIn(db)
-    const found = await codes.take(address, MOST_FAILURES)
+    const found = await codes.take(address, MAX_FAILURES)
     const right = found.find(({ id, codeHash: kept }) =>
       timingSafeEqual(Buffer.from(codeHash(accounts, id, typed)), Buffer.from(kept)),
     )

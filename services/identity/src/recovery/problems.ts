@@ -1,4 +1,4 @@
-import { defineProblem } from '@plinth/kit'
+import { defineProblem } from '@plinth/kit/problems'
 
 // The same answer for a token or code that never existed, was replaced, was used or has expired.
 export const tokenRejected = defineProblem(

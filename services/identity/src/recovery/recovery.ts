@@ -14,7 +14,9 @@ import {
   recordThrottle,
   type User,
 } from '@plinth/accounts'
-import { type Db, hashOpaqueToken, type Logger } from '@plinth/kit'
+import type { Db } from '@plinth/kit/database'
+import type { Logger } from '@plinth/kit/logging'
+import { hashOpaqueToken } from '@plinth/kit/tokens'
 import type { IdentityTables } from '../database/tables.ts'
 import type { Factors } from '../factors/second-factor.ts'
 import { type Outbox, queueMail, requireMail } from '../mail/outbox.ts'

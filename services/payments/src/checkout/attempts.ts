@@ -1,4 +1,5 @@
-import { afterCommit, failPoint, inTransaction } from '@plinth/kit'
+import { afterCommit, inTransaction } from '@plinth/kit/database'
+import { failPoint } from '@plinth/kit/runtime'
 import type { Payments, Recording } from '../payment/context.ts'
 import {
   deleteReservedAttempt,

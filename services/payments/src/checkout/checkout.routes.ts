@@ -1,4 +1,4 @@
-import { positiveInteger, type Server, Type } from '@plinth/kit'
+import { positiveInteger, type Server, Type } from '@plinth/kit/http'
 import type { Static } from 'typebox'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
 import {

@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { inTransaction, isLoopback, secondsAfter } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
+import { isLoopback, secondsAfter } from '@plinth/kit/runtime'
 import { type Payments, requireProvider, withPaymentLock } from '../payment/context.ts'
 import {
   findAttemptBySession,
@@ -87,7 +88,7 @@ async function createOrReuse(payments: Payments, request: CheckoutRequest): Prom
   }
 }
 
-const MOST_STEPS = 8
+const MAX_STEPS = 8
 
 /** Performs steps until there is an open session; undefined when the payment was withdrawn. */
 async function payableAttempt(
@@ -98,7 +99,7 @@ async function payableAttempt(
 ): Promise<PayableAttempt | undefined> {
   if (first) await performStep(payments, { step: 'send', attempt: first })
   let asked = first?.sequence
-  for (let count = 0; count < MOST_STEPS; count++) {
+  for (let count = 0; count < MAX_STEPS; count++) {
     const next = await nextStep(payments, paymentId, request, asked)
     if (!next) return undefined
     if (next.step === 'reuse') return next.attempt

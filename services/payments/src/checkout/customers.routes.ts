@@ -7,7 +7,7 @@ import {
   type Server,
   Type,
   textIn,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
 import {
   metadata,
@@ -50,12 +50,12 @@ const CustomersReply = Type.Object(
 )
 
 /** The provider's limit. */
-const MOST_CUSTOMERS = 100
+const MAX_CUSTOMERS = 100
 
 const CustomersQuery = Type.Object({
   email: Type.Optional(lookUpText({ description: 'The whole address' })),
   after: Type.Optional(lookUpText({ description: 'The `next` of the previous page' })),
-  size: Type.Optional(pageSize(MOST_CUSTOMERS)),
+  size: Type.Optional(pageSize(MAX_CUSTOMERS)),
 })
 
 const tags = ['Customers']
@@ -124,7 +124,7 @@ export function customerOperationRoutes(server: Server, payments: Payments, guar
       pageOfCustomers(payments, {
         email: textIn(query, 'email'),
         after: textIn(query, 'after'),
-        size: Math.min(pageRequest(query, []).size, MOST_CUSTOMERS),
+        size: Math.min(pageRequest(query, []).size, MAX_CUSTOMERS),
       }),
   })
 }

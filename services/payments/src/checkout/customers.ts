@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { hashOpaqueToken } from '@plinth/kit'
+import { hashOpaqueToken } from '@plinth/kit/tokens'
 import { type Payments, requireProvider } from '../payment/context.ts'
 import { providerFailed, providerResourceMissing } from '../provider/problems.ts'
 import type { Customer, CustomerPage, CustomerQuery, NewCustomer } from '../provider/provider.ts'

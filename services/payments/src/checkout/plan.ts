@@ -1,4 +1,4 @@
-import { secondsAfter } from '@plinth/kit'
+import { secondsAfter } from '@plinth/kit/runtime'
 import type {
   Attempt,
   ReservedAttempt,

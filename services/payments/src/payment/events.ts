@@ -1,5 +1,5 @@
 import { type EventCatalogue, KEY_EVENTS } from '@plinth/events'
-import { oneOf, orNull, Type } from '@plinth/kit'
+import { oneOf, orNull, Type } from '@plinth/kit/http'
 import { PAYMENT_STATUSES } from './state.ts'
 
 export const SOURCE = 'payments'

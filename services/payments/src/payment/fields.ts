@@ -1,4 +1,4 @@
-import { Type } from '@plinth/kit'
+import { Type } from '@plinth/kit/http'
 import type { TSchema } from 'typebox'
 
 // PostgreSQL cannot store NUL, and a lone surrogate (\p{Cs}) can be neither stored nor sent. The patterns

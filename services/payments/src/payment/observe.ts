@@ -1,4 +1,4 @@
-import { inTransaction } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
 import { providerInconsistent } from '../provider/problems.ts'
 import type { CheckoutSession, Refund } from '../provider/provider.ts'
 import type { Recording } from './context.ts'

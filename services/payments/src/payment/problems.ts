@@ -1,4 +1,5 @@
-import { defineProblem, Type } from '@plinth/kit'
+import { Type } from '@plinth/kit/http'
+import { defineProblem } from '@plinth/kit/problems'
 import { conflict, invalid } from '../provider/problems.ts'
 
 const missing = (code: string, detail: string) =>

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { insertEvent } from '@plinth/events'
-import { afterCommit, secondsAfter } from '@plinth/kit'
+import { afterCommit } from '@plinth/kit/database'
+import { secondsAfter } from '@plinth/kit/runtime'
 import type { CheckoutSession, NewSession, Refund, RefundStatus } from '../provider/provider.ts'
 import type { Recording } from './context.ts'
 import { type Attempt, listAttempts } from './database/attempts.repository.ts'

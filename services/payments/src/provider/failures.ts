@@ -1,4 +1,4 @@
-import { Problem, type ProblemOptions } from '@plinth/kit'
+import { Problem, type ProblemOptions } from '@plinth/kit/problems'
 import {
   credentialRejected,
   keyReused,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isTooDeep } from '@plinth/kit'
+import { isTooDeep } from '@plinth/kit/http'
 import { eventMalformed } from './problems.ts'
 import type {
   CheckoutSession,
@@ -31,7 +31,7 @@ export function readSession(raw: Raw): CheckoutSession {
   }
 }
 
-const LONGEST_REASON = 64
+const MAX_REASON = 64
 
 export function readRefund(raw: Raw): Refund {
   return {
@@ -40,7 +40,7 @@ export function readRefund(raw: Raw): Refund {
     amount: numberOf(raw.amount) ?? 0,
     currency: currencyOf(raw.currency) ?? '',
     status: refundStatusOf(textOf(raw.status)),
-    reason: textOf(raw.reason)?.toLowerCase().slice(0, LONGEST_REASON) ?? null,
+    reason: textOf(raw.reason)?.toLowerCase().slice(0, MAX_REASON) ?? null,
     metadata: metadataOf(raw.metadata),
   }
 }
@@ -68,12 +68,12 @@ function textOf(value: unknown): string | null {
   return isText(value) && value !== '' ? value : null
 }
 
-const LONGEST_CURRENCY = 8
+const MAX_CURRENCY = 8
 
 /** One that cannot be stored must not count as absent, which would mean that it is the expected one. */
 function currencyOf(value: unknown): string | null {
   if (typeof value !== 'string' || value === '') return null
-  return value.toLowerCase().replaceAll('\0', '\ufffd').slice(0, LONGEST_CURRENCY)
+  return value.toLowerCase().replaceAll('\0', '\ufffd').slice(0, MAX_CURRENCY)
 }
 
 /** A reference to another object: its id, or the object itself when it was expanded. */

@@ -1,4 +1,5 @@
-import { defineProblem, Type } from '@plinth/kit'
+import { Type } from '@plinth/kit/http'
+import { defineProblem } from '@plinth/kit/problems'
 
 export const invalid = (code: string, detail: string, members?: Record<string, object>) =>
   defineProblem(code, 400, detail, { title: 'Invalid request', members })

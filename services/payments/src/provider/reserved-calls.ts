@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Clock, failPoint, secondsAfter } from '@plinth/kit'
+import { type Clock, failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { afterLostTry, certaintyOf } from './failures.ts'
 import { missingIsInconsistent, mustExist } from './problems.ts'
 

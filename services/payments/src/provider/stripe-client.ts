@@ -1,5 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Metrics, Problem, traceHeaders, withSpan } from '@plinth/kit'
+import type { Metrics } from '@plinth/kit/metrics'
+import { Problem } from '@plinth/kit/problems'
+import { traceHeaders, withSpan } from '@plinth/kit/tracing'
 import type Stripe from 'stripe'
 import { type ReplyHead, translateFailure, UnexplainedError } from './failures.ts'
 import { startTiming } from './operation-time.ts'

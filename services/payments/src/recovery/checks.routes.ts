@@ -1,4 +1,4 @@
-import { noContent, type Server } from '@plinth/kit'
+import { noContent, type Server } from '@plinth/kit/http'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
 import { PaymentParams } from '../payment/fields.ts'
 import { paymentBusy, paymentMissing, providerNotConfigured } from '../payment/problems.ts'

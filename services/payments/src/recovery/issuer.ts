@@ -1,13 +1,7 @@
-import {
-  type Authenticate,
-  createIntrospection,
-  createRemoteIssuer,
-  inTransaction,
-  protectedResourceRoutes,
-  rememberUsers,
-  type Server,
-  startErasure,
-} from '@plinth/kit'
+import { rememberUsers, startErasure } from '@plinth/erased-users'
+import { inTransaction } from '@plinth/kit/database'
+import { type Authenticate, protectedResourceRoutes, type Server } from '@plinth/kit/http'
+import { createIntrospection, createRemoteIssuer } from '@plinth/kit/tokens'
 import type { PaymentsConfig } from '../config.ts'
 import type { Payments } from '../payment/context.ts'
 import { renameActor } from '../payment/database/observations.repository.ts'

@@ -1,4 +1,6 @@
-import { inTransaction, type Job, type Metrics, secondsAfter, startJob } from '@plinth/kit'
+import { inTransaction, type Job, startJob } from '@plinth/kit/database'
+import type { Metrics } from '@plinth/kit/metrics'
+import { secondsAfter } from '@plinth/kit/runtime'
 import type { Payments } from '../payment/context.ts'
 import type { Db } from '../payment/database/tables.ts'
 import { retryDueEvents } from '../webhooks/events.ts'

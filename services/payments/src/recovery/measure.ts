@@ -1,4 +1,5 @@
-import { countReplies, type Metrics, measureDisks, type Server } from '@plinth/kit'
+import { countReplies, type Server } from '@plinth/kit/http'
+import { type Metrics, measureDisks } from '@plinth/kit/metrics'
 import type { Payments } from '../payment/context.ts'
 import { countPaymentsToCheck } from '../payment/database/payments.repository.ts'
 import { PAYMENT_STATUSES, type PaymentStatus } from '../payment/state.ts'

@@ -1,4 +1,5 @@
-import { inTransaction, secondsAfter } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
+import { secondsAfter } from '@plinth/kit/runtime'
 import { lookUpAttempt, resolveAttempt } from '../checkout/checkout.ts'
 import {
   type Payments,

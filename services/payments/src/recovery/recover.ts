@@ -1,5 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
-import { databaseUnavailable, openDatabase, type Server, systemClock } from '@plinth/kit'
+import { openDatabase } from '@plinth/kit/database'
+import type { Server } from '@plinth/kit/http'
+import { databaseUnavailable } from '@plinth/kit/problems'
+import { systemClock } from '@plinth/kit/runtime'
 import type { PaymentsConfig } from '../config.ts'
 import type { Payments } from '../payment/context.ts'
 import { migrations } from '../payment/database/migrations/index.ts'
@@ -29,7 +32,7 @@ async function markRestored(url: string): Promise<void> {
 
 const RETRY_MS = 1_000
 /** Of 50 payments each. The jobs reconcile whatever is left. */
-const MOST_ROUNDS = 1_000
+const MAX_ROUNDS = 1_000
 
 /** `isWaiting` until the provider has been asked what happened since the backup. */
 type CatchingUp = { isWaiting: boolean }
@@ -88,7 +91,7 @@ async function catchUpAfterRestore(
 /** False when another node is running one of the jobs. */
 async function catchUp(payments: Payments, jobs: Jobs): Promise<boolean> {
   if (!(await jobs.poll.runNow())) return false
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     if (!(await jobs.reconcile.runNow())) return false
     const due = await listPaymentsToCheck(payments.db, payments.clock(), 1)
     if (due.length === 0) break

@@ -1,4 +1,5 @@
-import { nameInAudit, orNull, positiveInteger, type Server, Type } from '@plinth/kit'
+import { orNull, positiveInteger, type Server, Type } from '@plinth/kit/http'
+import { nameInAudit } from '@plinth/service-keys'
 import type { Static } from 'typebox'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
 import {

@@ -1,4 +1,5 @@
-import { failPoint, inTransaction } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
+import { failPoint } from '@plinth/kit/runtime'
 import {
   type Payments,
   type Requester,

@@ -7,7 +7,7 @@ import {
   selectPage,
   sortRows,
   toRow,
-} from '@plinth/kit'
+} from '@plinth/kit/database'
 import type { Db, WebhookEventRow, WebhookEventStatus } from '../payment/database/tables.ts'
 
 export type InboxEvent = FromRow<WebhookEventRow>

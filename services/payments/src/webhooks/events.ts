@@ -1,4 +1,5 @@
-import { type PageRequest, pageOf } from '@plinth/kit'
+import type { PageRequest } from '@plinth/kit/database'
+import { pageOf } from '@plinth/kit/http'
 import type { Payments } from '../payment/context.ts'
 import { eventMissing } from '../payment/problems.ts'
 import { isName, isObject, readEvent } from '../provider/objects.ts'

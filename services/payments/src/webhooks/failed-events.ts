@@ -1,4 +1,5 @@
-import { inTransaction, secondsAfter } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
+import { secondsAfter } from '@plinth/kit/runtime'
 import type { Payments } from '../payment/context.ts'
 import { insertObservation } from '../payment/database/observations.repository.ts'
 import { InconsistentObservation } from '../payment/problems.ts'
@@ -13,8 +14,8 @@ import {
 } from './events.repository.ts'
 
 const FIRST_DELAY_SECONDS = 30
-const LONGEST_DELAY_SECONDS = 6 * 3600
-const MOST_TRIES = 20
+const MAX_DELAY_SECONDS = 6 * 3600
+const MAX_TRIES = 20
 
 /** Stores the claim of an event whose effects were rolled back, with the time of its next try. */
 export async function recordFailedEvent(
@@ -57,7 +58,7 @@ export function hasFailed({ status }: InboxEvent): boolean {
 /** After the last try an event is left to an operator, who may still retry it. */
 export function failedEvent(event: InboxEvent, error: unknown, at: Date): InboxEvent {
   const tries = event.tries + 1
-  const isDead = tries >= MOST_TRIES
+  const isDead = tries >= MAX_TRIES
   return {
     ...event,
     status: isDead ? 'DEAD' : 'FAILED',
@@ -70,5 +71,5 @@ export function failedEvent(event: InboxEvent, error: unknown, at: Date): InboxE
 }
 
 function delaySeconds(tries: number): number {
-  return Math.min(FIRST_DELAY_SECONDS * 2 ** (tries - 1), LONGEST_DELAY_SECONDS)
+  return Math.min(FIRST_DELAY_SECONDS * 2 ** (tries - 1), MAX_DELAY_SECONDS)
 }

@@ -1,4 +1,5 @@
-import { Problem, secondsAfter } from '@plinth/kit'
+import { Problem } from '@plinth/kit/problems'
+import { secondsAfter } from '@plinth/kit/runtime'
 import type { Payments } from '../payment/context.ts'
 import { certaintyOf } from '../provider/failures.ts'
 import { eventMalformed } from '../provider/problems.ts'

@@ -1,4 +1,5 @@
-import { databaseFault, engineOf, failPoint, inTransaction } from '@plinth/kit'
+import { databaseFault, engineOf, inTransaction } from '@plinth/kit/database'
+import { failPoint } from '@plinth/kit/runtime'
 import type { Payments, Recording } from '../payment/context.ts'
 import {
   insertObservation,

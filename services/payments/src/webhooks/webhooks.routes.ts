@@ -13,8 +13,8 @@ import {
   Type,
   textIn,
   timestamp,
-  verifyPayload,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
+import { verifyPayload } from '@plinth/kit/tokens'
 import type { PaymentGuard, Payments } from '../payment/context.ts'
 import {
   deliveryIncompatible,
@@ -29,7 +29,7 @@ import { eventMalformed } from '../provider/problems.ts'
 import { EVENT_SORTS, pageOfEvents, readInboxEvent, retryEvent } from './events.ts'
 import { receiveEvent } from './receive.ts'
 
-const MOST_BYTES = 1024 * 1024
+const MAX_BYTES = 1024 * 1024
 
 const EventId = Type.String({ minLength: 1, maxLength: 255, examples: ['evt_A1b2C3'] })
 
@@ -123,7 +123,7 @@ export function webhookRoutes(server: Server, payments: Payments, secrets: strin
     scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, keepBytes)
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, keepBytes)
     scope.post('/api/provider/webhook', {
-      bodyLimit: MOST_BYTES,
+      bodyLimit: MAX_BYTES,
       config: { refusesEncoding: true },
       onRequest: [forgetUnreadableType, async (request) => checkHeaders(request, secrets)],
       schema: webhook,
@@ -190,7 +190,7 @@ function keepBytes(request: Request, bytes: Buffer, done: Done) {
 
 /** Refuses what the headers alone rule out before the body is read: anyone may send a megabyte. */
 function checkHeaders(request: Request, secrets: string[]): void {
-  if (Number(request.headers['content-length']) > MOST_BYTES) return
+  if (Number(request.headers['content-length']) > MAX_BYTES) return
   if (!signatureOf(request)) throw signatureMissing()
   if (secrets.length === 0) throw webhookNotConfigured()
   if (!isJson(request) || isEncoded(request.headers)) throw deliveryIncompatible()

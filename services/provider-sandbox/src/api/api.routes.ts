@@ -1,4 +1,4 @@
-import { type Reply, type Request, type Server, Type } from '@plinth/kit'
+import { type Reply, type Request, type Server, Type } from '@plinth/kit/http'
 import type { Answer } from '../protocol/answer.ts'
 import { invalidForm } from '../protocol/errors.ts'
 import { FORM_TYPE, type Form, parseForm } from '../protocol/form.ts'

@@ -1,4 +1,4 @@
-import { isSameSecret } from '@plinth/kit'
+import { isSameSecret } from '@plinth/kit/tokens'
 import type { SandboxConfig } from '../config.ts'
 import { ProviderError } from '../protocol/errors.ts'
 

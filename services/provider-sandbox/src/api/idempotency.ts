@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { secondsAfter } from '@plinth/kit'
+import { secondsAfter } from '@plinth/kit/runtime'
 import type { Answer } from '../protocol/answer.ts'
 import { ProviderError, requestRefused } from '../protocol/errors.ts'
 import type { Form } from '../protocol/form.ts'
@@ -8,7 +8,7 @@ import type { SandboxDb } from '../state/tables.ts'
 import { findKey, insertKey } from './idempotency.repository.ts'
 
 const KEPT_SECONDS = 24 * 60 * 60
-const LONGEST_KEY = 255
+const MAX_KEY = 255
 
 /** The fingerprint of the call in progress for each key. In memory, as the sandbox is one process. */
 export type KeysInUse = Map<string, string>
@@ -29,8 +29,8 @@ export async function answerOnce(
   { key, fingerprint, requestId }: KeyedCall,
   work: (keep: Keep) => Promise<Answer>,
 ): Promise<Answer> {
-  if (key.length > LONGEST_KEY)
-    throw requestRefused(`Idempotency keys can be at most ${LONGEST_KEY} characters long.`)
+  if (key.length > MAX_KEY)
+    throw requestRefused(`Idempotency keys can be at most ${MAX_KEY} characters long.`)
   const now = sandbox.clock()
   const first = await findKey(sandbox.db, key, now)
   const present = first?.fingerprint ?? inUse.get(key)

@@ -12,7 +12,7 @@ export type LoggedRequest = {
   fault: string | null
 }
 
-const MOST_KEPT = 10_000
+const MAX_KEPT = 10_000
 const PRUNED_EVERY = 1000
 
 /** Keeps the newest requests. */
@@ -26,7 +26,7 @@ export async function insertRequest(db: SandboxDb, request: LoggedRequest): Prom
   if (seq % PRUNED_EVERY === 0)
     await db
       .deleteFrom('requests')
-      .where('seq', '<=', seq - MOST_KEPT)
+      .where('seq', '<=', seq - MAX_KEPT)
       .execute()
 }
 

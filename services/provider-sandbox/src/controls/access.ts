@@ -1,10 +1,6 @@
-import {
-  accessDenied,
-  accessTokenRejected,
-  callerUnknown,
-  isSameSecret,
-  type Server,
-} from '@plinth/kit'
+import type { Server } from '@plinth/kit/http'
+import { accessDenied, accessTokenRejected, callerUnknown } from '@plinth/kit/problems'
+import { isSameSecret } from '@plinth/kit/tokens'
 import type { SandboxConfig } from '../config.ts'
 
 /**

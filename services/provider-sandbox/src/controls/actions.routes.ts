@@ -1,4 +1,4 @@
-import { type Server, Type } from '@plinth/kit'
+import { type Server, Type } from '@plinth/kit/http'
 import { expireSession } from '../resources/checkout/sessions.ts'
 import { cancelRefund, failRefund, settleRefund } from '../resources/money/refunds.ts'
 import { change, type Sandbox } from '../state/sandbox.ts'

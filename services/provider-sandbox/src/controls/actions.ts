@@ -1,4 +1,4 @@
-import { validationFailed } from '@plinth/kit'
+import { validationFailed } from '@plinth/kit/problems'
 import { requireObject } from '../protocol/operations.ts'
 import {
   answerChallenge,

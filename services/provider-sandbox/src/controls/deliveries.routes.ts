@@ -1,4 +1,4 @@
-import { type Server, Type } from '@plinth/kit'
+import { type Server, Type } from '@plinth/kit/http'
 import {
   addEndpoint,
   describeDeliveries,

@@ -1,4 +1,4 @@
-import { notFound, validationFailed } from '@plinth/kit'
+import { notFound, validationFailed } from '@plinth/kit/problems'
 import {
   type Delivery,
   listAttempts,
@@ -69,11 +69,11 @@ export async function forgeEvent(sandbox: Sandbox, forged: ForgedEvent): Promise
   )
 }
 
-const MOST_SHOWN = 200
+const MAX_SHOWN = 200
 
 /** The newest deliveries, each with every attempt. */
 export async function describeDeliveries(sandbox: Sandbox, eventId?: string) {
-  const deliveries = await listDeliveries(sandbox.db, MOST_SHOWN, eventId)
+  const deliveries = await listDeliveries(sandbox.db, MAX_SHOWN, eventId)
   const attempts = await listAttempts(sandbox.db, deliveries)
   const describe = async ({ id, eventId, endpointId, state, nextAttemptAt }: Delivery) => ({
     id,

@@ -1,4 +1,4 @@
-import { validationFailed } from '@plinth/kit'
+import { validationFailed } from '@plinth/kit/problems'
 import { ensureConfiguredEndpoint } from '../resources/webhooks/endpoints.ts'
 import { CLOCK_OFFSET, type MovableClock } from '../state/clock.ts'
 import { change, type Sandbox } from '../state/sandbox.ts'

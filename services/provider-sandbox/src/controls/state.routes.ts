@@ -1,4 +1,4 @@
-import { type Reply, type Server, Type } from '@plinth/kit'
+import { type Reply, type Server, Type } from '@plinth/kit/http'
 import { FAULT_KINDS, type FaultKind } from '../api/faults/fault.ts'
 import { countSessions, readBooks } from '../resources/money/books.ts'
 import { REFUND_MODES, readSwitches, SIGNING_MODES } from '../state/switches.ts'
@@ -77,7 +77,7 @@ export function stateRoutes(server: Server, controls: Controls): void {
 const KINDS = Object.keys(FAULT_KINDS) as FaultKind[]
 
 /** A longer timer fires at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 const FaultBody = Type.Object({
   kind: Type.Union(KINDS.map((kind) => Type.Literal(kind))),
@@ -85,7 +85,7 @@ const FaultBody = Type.Object({
   times: Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Null()])),
   probability: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   delayMs: Type.Optional(
-    Type.Union([Type.Integer({ minimum: 0, maximum: LONGEST_TIMER_MS }), Type.Null()]),
+    Type.Union([Type.Integer({ minimum: 0, maximum: MAX_TIMER_MS }), Type.Null()]),
   ),
   retryAfterSeconds: Type.Optional(Type.Integer({ minimum: 0 })),
 })
@@ -112,7 +112,7 @@ function faultRoutes(server: Server, { sandbox, held }: Controls): void {
   server.post('/sandbox/api/faults/release', () => ({ released: held.release() }))
 }
 
-const MOST_BYTES = 64 * 2 ** 20
+const MAX_BYTES = 64 * 2 ** 20
 
 const ScenarioBody = Type.Object({
   plinthSandbox: Type.Literal(1),
@@ -127,7 +127,7 @@ function scenarioRoutes(server: Server, { sandbox, clock }: Controls): void {
   })
   server.put('/sandbox/api/scenario', {
     schema: { body: ScenarioBody },
-    bodyLimit: MOST_BYTES,
+    bodyLimit: MAX_BYTES,
     handler: ({ body }, reply) => sendNoContent(reply, importScenario(sandbox, clock, body)),
   })
   server.post('/sandbox/api/reset', (_request, reply) =>

@@ -1,4 +1,4 @@
-import { notFound } from '@plinth/kit'
+import { notFound } from '@plinth/kit/problems'
 import type { Fault, FaultKind } from '../api/faults/fault.ts'
 import {
   deleteFault,
@@ -72,12 +72,12 @@ export async function removeFault(sandbox: Sandbox, id: number): Promise<void> {
   if (!(await deleteFault(sandbox.db, id))) throw notFound()
 }
 
-const MOST_SHOWN = 200
+const MAX_SHOWN = 200
 
 export const listRecent = (sandbox: Sandbox, kind: Kind) =>
-  listObjects(sandbox.db, kind, {}, { limit: MOST_SHOWN })
+  listObjects(sandbox.db, kind, {}, { limit: MAX_SHOWN })
 
-export const listRecentRequests = (sandbox: Sandbox) => listRequests(sandbox.db, MOST_SHOWN)
+export const listRecentRequests = (sandbox: Sandbox) => listRequests(sandbox.db, MAX_SHOWN)
 
 /** As if a day had passed for the idempotency keys alone. */
 export const forgetIdempotencyKeys = (sandbox: Sandbox) => deleteKeys(sandbox.db)

@@ -1,4 +1,5 @@
-import { accessDenied, type Server } from '@plinth/kit'
+import type { Server } from '@plinth/kit/http'
+import { accessDenied } from '@plinth/kit/problems'
 
 /**
  * Refuses requests that a page of another site sends through a visitor's browser. Programs, which send

@@ -1,4 +1,4 @@
-import type { Problem } from '@plinth/kit'
+import type { Problem } from '@plinth/kit/problems'
 import { ProviderError } from './errors.ts'
 
 /** A reply that is ready to be sent; `cut` breaks the connection instead of sending it, or half-way. */

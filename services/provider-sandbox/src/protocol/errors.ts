@@ -1,4 +1,4 @@
-import { Problem } from '@plinth/kit'
+import { Problem } from '@plinth/kit/problems'
 
 type ErrorType = 'invalid_request_error' | 'idempotency_error' | 'api_error' | 'card_error'
 

@@ -1,4 +1,4 @@
-import type { Server } from '@plinth/kit'
+import type { Server } from '@plinth/kit/http'
 import { invalidForm } from './errors.ts'
 
 /** A decoded form: `a[b][0]=x` is `{ a: { b: { 0: 'x' } } }`. Lists stay objects until they are read. */
@@ -7,13 +7,13 @@ export type Form = { [name: string]: FormValue }
 export type FormValue = string | Form
 
 const NAME = /^([^[\]]+)((?:\[[^[\]]*\])*)$/
-const MOST_PAIRS = 1000
+const MAX_PAIRS = 1000
 const DEEPEST = 8
 
 export function parseForm(text: string): Form {
   const form = emptyForm()
   const pairs = text.split('&').filter((pair) => pair !== '')
-  if (pairs.length > MOST_PAIRS) throw invalidForm('The form has too many parameters.')
+  if (pairs.length > MAX_PAIRS) throw invalidForm('The form has too many parameters.')
   for (const pair of pairs) {
     const [name = '', ...value] = pair.split('=')
     place(form, decode(name), decode(value.join('=')))

@@ -107,9 +107,9 @@ export function flag(): Reader<boolean | undefined> {
   }
 }
 
-const MOST_ENTRIES = 50
-const LONGEST_KEY = 40
-const LONGEST_VALUE = 500
+const MAX_ENTRIES = 50
+const MAX_KEY = 40
+const MAX_VALUE = 500
 
 export function metadata(): Reader<Metadata | undefined> {
   return (value, name) => {
@@ -132,15 +132,15 @@ export function changedMetadata(present: Metadata, change: Metadata | undefined)
 }
 
 function requireFew(count: number, name: string): void {
-  if (count > MOST_ENTRIES)
-    throw parameterInvalid(name, `Metadata can have at most ${MOST_ENTRIES} keys`)
+  if (count > MAX_ENTRIES)
+    throw parameterInvalid(name, `Metadata can have at most ${MAX_ENTRIES} keys`)
 }
 
 function readEntry(key: string, value: FormValue, name: string): string {
-  if (lengthOf(key) > LONGEST_KEY)
-    throw parameterInvalid(name, `Metadata keys can be at most ${LONGEST_KEY} characters`)
-  if (typeof value !== 'string' || lengthOf(value) > LONGEST_VALUE)
-    throw parameterInvalid(name, `Metadata values can be at most ${LONGEST_VALUE} characters`)
+  if (lengthOf(key) > MAX_KEY)
+    throw parameterInvalid(name, `Metadata keys can be at most ${MAX_KEY} characters`)
+  if (typeof value !== 'string' || lengthOf(value) > MAX_VALUE)
+    throw parameterInvalid(name, `Metadata values can be at most ${MAX_VALUE} characters`)
   return value
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLogger, inTransaction, openDatabase } from '@plinth/kit'
+import { inTransaction, openDatabase } from '@plinth/kit/database'
+import { createLogger } from '@plinth/kit/logging'
 import { testClock } from '@plinth/kit/testing'
 import { loadConfig } from '../config.ts'
 import { migrations } from '../state/migrations/index.ts'

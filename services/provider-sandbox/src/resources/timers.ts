@@ -1,4 +1,5 @@
-import { type Clock, Problem, secondsAfter } from '@plinth/kit'
+import { Problem } from '@plinth/kit/problems'
+import { type Clock, secondsAfter } from '@plinth/kit/runtime'
 import type { MovableClock } from '../state/clock.ts'
 import { change, type Sandbox } from '../state/sandbox.ts'
 import { readSwitches } from '../state/switches.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '@plinth/kit'
+import type { Clock } from '@plinth/kit/runtime'
 import type { SandboxDb } from './tables.ts'
 import { findValue, updateValue } from './values.repository.ts'
 

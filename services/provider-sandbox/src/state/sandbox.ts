@@ -1,4 +1,6 @@
-import { type Clock, inTransaction, type Logger } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
+import type { Logger } from '@plinth/kit/logging'
+import type { Clock } from '@plinth/kit/runtime'
 import type { SandboxConfig } from '../config.ts'
 import type { Event } from './objects/kinds.ts'
 import type { SandboxDb } from './tables.ts'

@@ -1,4 +1,4 @@
-import type { Db } from '@plinth/kit'
+import type { Db } from '@plinth/kit/database'
 import type { Generated } from 'kysely'
 
 type Texts<Name extends string> = Record<Name, string>

@@ -1,5 +1,7 @@
 import type { AccountTables } from '@plinth/accounts'
-import type { Db, IssuerTables, ServiceKeyTables } from '@plinth/kit'
+import type { IssuerTables } from '@plinth/erased-users'
+import type { Db } from '@plinth/kit/database'
+import type { ServiceKeyTables } from '@plinth/service-keys'
 import type { Generated } from 'kysely'
 
 export type StorageTables = AccountTables & IssuerTables & ServiceKeyTables & OwnTables

@@ -7,7 +7,7 @@ import {
   type Representation,
   Spool,
   type SpoolOptions,
-} from '@plinth/kit'
+} from '@plinth/kit/files'
 import { asStorageFault } from '../locations/problems.ts'
 import type { ByteRange } from '../locations/providers/provider.ts'
 import { findFile } from './files.repository.ts'

@@ -6,7 +6,7 @@ import {
   insertEvent,
   KEY_EVENTS,
 } from '@plinth/events'
-import { oneOf, Type, timestamp } from '@plinth/kit'
+import { oneOf, Type, timestamp } from '@plinth/kit/http'
 import { PROVIDER_NAMES, type StorageDb } from '../database/tables.ts'
 import { type NewFile, type StoredFile, shownOwnerId } from './storage.ts'
 

@@ -1,4 +1,4 @@
-import { fromRow, inTransaction, prepared } from '@plinth/kit'
+import { fromRow, inTransaction, prepared } from '@plinth/kit/database'
 import type { NotNull, Updateable } from 'kysely'
 import type { FileState, StorageDb, StorageTables, ThumbnailState } from '../database/tables.ts'
 import type { ObjectAddress, StoredFile } from './storage.ts'

@@ -1,28 +1,30 @@
 import { Readable } from 'node:stream'
+import type { PageRequest } from '@plinth/kit/database'
 import {
   acceptUploads,
-  basePathOf,
   FileForm,
   fileReplies,
+  receiveUpload,
+  sendFile,
+  UPLOAD_PROBLEMS,
+  type Upload,
+  uploadTooLarge,
+} from '@plinth/kit/files'
+import {
+  basePathOf,
   type Guard,
   IdPath,
   lookUpText,
-  type PageRequest,
   pageQuery,
   pageRequest,
   pathId,
   type Reply,
   type Request,
-  receiveUpload,
   replyWith,
   type Server,
-  sendFile,
   Type,
   textIn,
-  UPLOAD_PROBLEMS,
-  type Upload,
-  uploadTooLarge,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
 import { asStorageFault, storageUnavailable } from '../locations/problems.ts'
 import { representationOf } from './bytes.ts'
 import {

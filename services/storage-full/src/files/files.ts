@@ -1,17 +1,9 @@
 import { ADMIN_ROLE } from '@plinth/accounts'
-import {
-  accessTokenRejected,
-  type Caller,
-  databaseFault,
-  failPoint,
-  type PageRequest,
-  requireFileType,
-  secondsAfter,
-  Type,
-  timestamp,
-  type Upload,
-  type UploadLimits,
-} from '@plinth/kit'
+import { databaseFault, type PageRequest } from '@plinth/kit/database'
+import { requireFileType, type Upload, type UploadLimits } from '@plinth/kit/files'
+import { type Caller, Type, timestamp } from '@plinth/kit/http'
+import { accessTokenRejected } from '@plinth/kit/problems'
+import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { ProviderField } from '../locations/locations.ts'
 import { uploadEvent } from './events.ts'
 import { findFile, findIdAfter, isEnabledUser, listFiles } from './files.repository.ts'

@@ -1,4 +1,6 @@
-import { DOWNLOAD_PROBLEMS, defineProblem, orNull, Type } from '@plinth/kit'
+import { DOWNLOAD_PROBLEMS } from '@plinth/kit/files'
+import { orNull, Type } from '@plinth/kit/http'
+import { defineProblem } from '@plinth/kit/problems'
 import { storageUnavailable } from '../locations/problems.ts'
 
 export const storedBytesMissing = defineProblem(

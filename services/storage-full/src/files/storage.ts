@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
-import type { FileType } from '@plinth/kit'
+import type { FileType } from '@plinth/kit/files'
 import type { FileState, ThumbnailState } from '../database/tables.ts'
 import type { LocationContext } from '../locations/locations.ts'
 import type { Location } from '../locations/providers/provider.ts'

@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { By } from '@plinth/accounts'
-import { validationFailed } from '@plinth/kit'
+import { validationFailed } from '@plinth/kit/problems'
 import { faultOfEndpoint, normalEndpoint, resolvesToForbidden } from './endpoints.ts'
 import {
   changeSettings,
@@ -43,8 +43,8 @@ export async function describeConfig(context: LocationContext) {
   }
 }
 
-const LONGEST_PATH_BYTES = 1024
-const LONGEST_NAME_BYTES = 255
+const MAX_PATH_BYTES = 1024
+const MAX_NAME_BYTES = 255
 const FOLDER_NAME = /^[\p{L}\p{N}_-][\p{L}\p{N} ._-]{0,200}$/u
 
 type StorageConfig = Awaited<ReturnType<typeof describeConfig>>
@@ -59,7 +59,7 @@ export async function saveLocalConfig(
     .split('/')
     .filter((part) => part !== '' && part !== '.')
     .join('/')
-  const contained = !given.startsWith('/') && Buffer.byteLength(given) <= LONGEST_PATH_BYTES
+  const contained = !given.startsWith('/') && Buffer.byteLength(given) <= MAX_PATH_BYTES
   if (!contained || !path.split('/').every(isFolderName))
     throw validationFailed(['path: must be a plain relative path below the storage root'])
   if (await leadsThroughLink(root, path).catch(refuseImpossible))
@@ -71,7 +71,7 @@ export async function saveLocalConfig(
 }
 
 function isFolderName(name: string): boolean {
-  return FOLDER_NAME.test(name) && Buffer.byteLength(name) <= LONGEST_NAME_BYTES
+  return FOLDER_NAME.test(name) && Buffer.byteLength(name) <= MAX_NAME_BYTES
 }
 
 async function leadsThroughLink(root: string, path: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { lookup as lookUp } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { networkMatcher } from '@plinth/kit'
+import { networkMatcher } from '@plinth/kit/runtime'
 
 /** `named`: the only object stores that an administrator may configure; any, when the list is empty. */
 export type EndpointRules = { named: string[]; production: boolean }

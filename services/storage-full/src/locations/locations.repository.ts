@@ -1,4 +1,4 @@
-import { forUpdate, prepared } from '@plinth/kit'
+import { forUpdate, prepared } from '@plinth/kit/database'
 import type { ProviderName, StorageDb } from '../database/tables.ts'
 import type { Location } from './providers/provider.ts'
 

@@ -6,8 +6,8 @@ import {
   orNull,
   type Server,
   Type,
-  validationFailed,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
+import { validationFailed } from '@plinth/kit/problems'
 import { describeConfig, saveLocalConfig, saveObjectConfig } from './configure.ts'
 import { type LocationContext, ProviderField } from './locations.ts'
 import {
@@ -20,7 +20,7 @@ import {
   activateProvider,
   describeLocations,
   describeStatus,
-  MOST_COUNTED,
+  MAX_COUNTED,
   testProvider,
 } from './status.ts'
 
@@ -109,7 +109,7 @@ const LocationsReply = Type.Array(
       id: Type.Integer(),
       location: ActiveLocation,
       active: Type.Boolean({ description: 'New files go there' }),
-      files: Type.Integer({ description: `Stored or restorable; at most ${MOST_COUNTED}` }),
+      files: Type.Integer({ description: `Stored or restorable; at most ${MAX_COUNTED}` }),
     },
     { title: 'StorageLocation' },
   ),

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { type By, recordEvent } from '@plinth/accounts'
-import { type Clock, inTransaction, type Logger, Type } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
+import { Type } from '@plinth/kit/http'
+import type { Logger } from '@plinth/kit/logging'
+import type { Clock } from '@plinth/kit/runtime'
 import { PROVIDER_NAMES, type ProviderName, type StorageDb } from '../database/tables.ts'
 import { type EndpointRules, normalEndpoint } from './endpoints.ts'
 import {

@@ -1,3 +1,4 @@
+import { Type } from '@plinth/kit/http'
 import {
   defineProblem,
   isDiskFull,
@@ -5,8 +6,7 @@ import {
   Problem,
   storageFull,
   storageReadOnly,
-  Type,
-} from '@plinth/kit'
+} from '@plinth/kit/problems'
 
 export const storageUnavailable = defineProblem(
   'STORAGE_UNAVAILABLE',

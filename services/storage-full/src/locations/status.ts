@@ -34,7 +34,7 @@ export async function describeStatus(context: LocationContext) {
 }
 
 /** Counting the files at a location stops here. */
-export const MOST_COUNTED = 10_000
+export const MAX_COUNTED = 10_000
 
 /** Every location that has or had files, with the number of files that are stored or restorable there. */
 export async function describeLocations({ db, providers }: LocationContext) {
@@ -45,7 +45,7 @@ export async function describeLocations({ db, providers }: LocationContext) {
       id,
       location: describeLocation(providers.unseal(provider, sealedSettings)),
       active: id === active.id,
-      files: await countFilesAt(db, id, MOST_COUNTED),
+      files: await countFilesAt(db, id, MAX_COUNTED),
     })
   return described
 }

@@ -1,4 +1,4 @@
-import { fromRow, type PageRequest, toRow } from '@plinth/kit'
+import { fromRow, type PageRequest, toRow } from '@plinth/kit/database'
 import { type Selectable, sql } from 'kysely'
 import type { StorageDb, StorageTables } from '../database/tables.ts'
 import { fileOf, findFile, selectFiles } from '../files/files.repository.ts'

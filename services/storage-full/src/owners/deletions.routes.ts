@@ -13,7 +13,7 @@ import {
   Type,
   textIn,
   timestamp,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
 import { FileReply } from '../files/files.ts'
 import {
   fileNotFound,

@@ -1,13 +1,7 @@
 import { ADMIN_ROLE, type Origin, recordEvent } from '@plinth/accounts'
-import {
-  type Caller,
-  failPoint,
-  inTransaction,
-  isLeaseHeld,
-  type PageRequest,
-  pageOf,
-  secondsAfter,
-} from '@plinth/kit'
+import { inTransaction, isLeaseHeld, type PageRequest } from '@plinth/kit/database'
+import { type Caller, pageOf } from '@plinth/kit/http'
+import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import type { StorageDb } from '../database/tables.ts'
 import { insertFileEvent } from '../files/events.ts'
 import { markHidden } from '../files/files.repository.ts'

@@ -1,6 +1,7 @@
 import { findUserByUsername, renameInAudit, shortenAuditToRename } from '@plinth/accounts'
 import { renameEndpointCreator } from '@plinth/events'
-import { endKeysMadeBy, inTransaction, isReservedName } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
+import { endKeysMadeBy, isReservedName } from '@plinth/service-keys'
 import type { StorageDb } from '../database/tables.ts'
 
 /**

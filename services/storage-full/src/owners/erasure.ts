@@ -1,5 +1,6 @@
 import { recordEvent } from '@plinth/accounts'
-import type { ErasedUsers, Introspection } from '@plinth/kit'
+import type { ErasedUsers } from '@plinth/erased-users'
+import type { Introspection } from '@plinth/kit/tokens'
 import type { Storage } from '../files/storage.ts'
 import { claimForRemoval } from './deletions.repository.ts'
 import { finishDeletion, hideFile } from './deletions.ts'

@@ -1,17 +1,9 @@
 import { type Accounts, ADMIN_ROLE, identifyCaller } from '@plinth/accounts'
-import {
-  type Authenticate,
-  type Clock,
-  createIntrospection,
-  createRemoteIssuer,
-  type Introspection,
-  isKeyCaller,
-  isKeyCallerInForce,
-  protectedResourceRoutes,
-  rememberUsers,
-  type Server,
-  type ServiceKeys,
-} from '@plinth/kit'
+import { rememberUsers } from '@plinth/erased-users'
+import { type Authenticate, protectedResourceRoutes, type Server } from '@plinth/kit/http'
+import type { Clock } from '@plinth/kit/runtime'
+import { createIntrospection, createRemoteIssuer, type Introspection } from '@plinth/kit/tokens'
+import { isKeyCaller, isKeyCallerInForce, type ServiceKeys } from '@plinth/service-keys'
 import type { StorageFullConfig } from '../config.ts'
 import type { Storage } from '../files/storage.ts'
 

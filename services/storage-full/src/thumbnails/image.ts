@@ -9,9 +9,9 @@ export type Drawn = Buffer | 'undecided' | undefined
 
 export type Pixels = { data: Uint8Array; width: number; height: number }
 
-const LARGEST_SIDE = 256
-const LARGEST_INPUT_PIXELS = 50_000_000
-const LARGEST_HELD_BYTES = 150_000_000
+const MAX_SIDE = 256
+const MAX_INPUT_PIXELS = 50_000_000
+const MAX_HELD_BYTES = 150_000_000
 const LINES_HELD = 512
 /** Measured: the lines as decoded, and half as many again on their way through the resizer. */
 const COPIES_OF_LINES = 1.5
@@ -45,11 +45,11 @@ async function loadSharp(): Promise<SharpModule> {
 /** Returns undefined when the picture is broken or too large. */
 export async function jpegFromImage(path: string): Promise<Drawn> {
   const sharp = await sharpLibrary()
-  const options = { limitInputPixels: LARGEST_INPUT_PIXELS, failOn: 'error' } as const
+  const options = { limitInputPixels: MAX_INPUT_PIXELS, failOn: 'error' } as const
   try {
     if (await hasTooManyParts(path)) return undefined
     const header = await sharp(path, options).metadata()
-    if (bytesHeld(header) > LARGEST_HELD_BYTES) return undefined
+    if (bytesHeld(header) > MAX_HELD_BYTES) return undefined
     return await smallJpeg(sharp(path, { ...options, sequentialRead: true }).autoOrient())
   } catch (error) {
     return isShortage(error) || !(await canBeOpened(path)) ? 'undecided' : undefined
@@ -99,7 +99,7 @@ export async function jpegFromPixels({ data, width, height }: Pixels): Promise<D
 /** The result contains only what is requested here: no EXIF, no location, no colour profile. */
 function smallJpeg(picture: Sharp): Promise<Buffer> {
   return picture
-    .resize(LARGEST_SIDE, LARGEST_SIDE, { fit: 'inside', withoutEnlargement: true })
+    .resize(MAX_SIDE, MAX_SIDE, { fit: 'inside', withoutEnlargement: true })
     .flatten({ background: 'white' })
     .jpeg({ quality: 80 })
     .timeout({ seconds: TIME_LIMIT_SECONDS })

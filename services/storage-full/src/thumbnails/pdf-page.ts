@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import type { Pixels } from './image.ts'
 
-const LARGEST_PDF_BYTES = 64 * 1024 * 1024
+const MAX_PDF_BYTES = 64 * 1024 * 1024
 const START_LIMIT_MS = 30_000
 const TIME_LIMIT_MS = 5_000
 const HEAP_MB = 64
@@ -17,7 +17,7 @@ export async function firstPageOf(
   timeLimitMs = TIME_LIMIT_MS,
 ): Promise<Pixels | 'undecided' | undefined> {
   const { size } = await stat(path)
-  if (size > LARGEST_PDF_BYTES) return undefined
+  if (size > MAX_PDF_BYTES) return undefined
   const worker = new Worker(new URL('./pdf-worker.ts', import.meta.url), {
     workerData: { path },
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },

@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import { PDFiumLibrary } from '@hyzyla/pdfium'
 
-const LARGEST_SIDE = 512
-const LARGEST_HEAP_BYTES = 128 * 1024 * 1024
+const MAX_SIDE = 512
+const MAX_HEAP_BYTES = 128 * 1024 * 1024
 
-const library = await openPdfLibrary(LARGEST_HEAP_BYTES)
+const library = await openPdfLibrary(MAX_HEAP_BYTES)
 const bytes = await readFile(workerData.path)
 parentPort?.postMessage(true) // Started: the document's time limit counts from here.
 
@@ -18,7 +18,7 @@ async function renderFirstPage(bytes: Buffer) {
   const page = document.getPage(0)
   // Scaled by the size of the page, so that a huge one costs no more than a letter.
   const { originalWidth, originalHeight } = page.getOriginalSize()
-  const scale = LARGEST_SIDE / Math.max(originalWidth, originalHeight)
+  const scale = MAX_SIDE / Math.max(originalWidth, originalHeight)
   const { data, width, height } = await page.render({ scale, render: 'bitmap' })
   return { data, width, height }
 }

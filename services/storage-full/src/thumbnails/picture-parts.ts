@@ -1,9 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises'
 
 /** For twice as many frames, the decoder of WebP takes four times as long: a second for this many. */
-const MOST_PARTS = 10_000
+const MAX_PARTS = 10_000
 /** Compressed comments in a PNG, which the decoder unpacks to up to a thousand times as many bytes. */
-const MOST_PACKED_BYTES = 256 * 1024
+const MAX_PACKED_BYTES = 256 * 1024
 const WINDOW_BYTES = 64 * 1024
 /** At least this much is held, unless the file ends: more than any header that is read here. */
 const AHEAD_BYTES = 128
@@ -47,7 +47,7 @@ const END_OF_IMAGE = 0xd9
 /** The segments of a JPEG. Between the scans of a progressive one the decoder keeps them too. */
 async function hasTooManySegments(bytesFrom: BytesFrom): Promise<boolean> {
   let position = 2
-  for (let parts = 0; parts < MOST_PARTS; parts += 1) {
+  for (let parts = 0; parts < MAX_PARTS; parts += 1) {
     position = await nextMarker(bytesFrom, position)
     const segment = await bytesFrom(position)
     if (segment.length < 4 || segment[1] === END_OF_IMAGE) return false
@@ -78,14 +78,14 @@ function isMarker(type = 0): boolean {
 async function hasTooManyChunks(bytesFrom: BytesFrom): Promise<boolean> {
   let position = 8
   let packedBytes = 0
-  for (let parts = 0; parts < MOST_PARTS; parts += 1) {
+  for (let parts = 0; parts < MAX_PARTS; parts += 1) {
     const chunk = await bytesFrom(position)
     const type = chunk.toString('latin1', 4, 8)
     if (chunk.length < 8 || type === 'IDAT') return false
     const length = chunk.readUInt32BE(0)
     if (type === 'zTXt' || (type === 'iTXt' && isPackedText(chunk.subarray(8))))
       packedBytes += length
-    if (packedBytes > MOST_PACKED_BYTES) return true
+    if (packedBytes > MAX_PACKED_BYTES) return true
     position += 12 + length
   }
   return true
@@ -101,7 +101,7 @@ const FRAME_HEADER_BYTES = 16
 /** The decoder of WebP looks for the next frame inside a frame too, whatever length that one claims. */
 async function hasTooManyFrames(bytesFrom: BytesFrom): Promise<boolean> {
   let position = 12
-  for (let parts = 0; parts < MOST_PARTS; parts += 1) {
+  for (let parts = 0; parts < MAX_PARTS; parts += 1) {
     const chunk = await bytesFrom(position)
     if (chunk.length < 8) return false
     const isFrame = chunk.toString('latin1', 0, 4) === 'ANMF'
@@ -117,7 +117,7 @@ const IMAGE = 0x2c
 /** A frame of a GIF is an image, and usually an extension before it. */
 async function hasTooManyBlocks(bytesFrom: BytesFrom): Promise<boolean> {
   let position = 13 + colourBytes((await bytesFrom(0))[10])
-  for (let parts = 0; parts < MOST_PARTS; parts += 1) {
+  for (let parts = 0; parts < MAX_PARTS; parts += 1) {
     const block = await bytesFrom(position)
     if (block[0] === EXTENSION) position += 2
     else if (block[0] === IMAGE) position += 11 + colourBytes(block[9])

@@ -1,8 +1,9 @@
-import { createFairQueue, defineProblem } from '@plinth/kit'
+import { defineProblem } from '@plinth/kit/problems'
+import { createFairQueue } from '@plinth/kit/runtime'
 
 export type WorkQueue = <T>(user: string, work: () => Promise<T>) => Promise<T>
 
-const MOST_WAITING = 512
+const MAX_WAITING = 512
 
 export const thumbnailsBusy = defineProblem(
   'THUMBNAILS_BUSY',
@@ -16,7 +17,7 @@ export const thumbnailsBusy = defineProblem(
  * many tasks are waiting, one of the user with the most is refused.
  */
 export function createWorkQueue(atOnce: number, { perUser = atOnce } = {}): WorkQueue {
-  const waiting = createFairQueue<{ user: string; begin(): void; refuse(): void }>(MOST_WAITING)
+  const waiting = createFairQueue<{ user: string; begin(): void; refuse(): void }>(MAX_WAITING)
   const running = new Map<string, number>()
   let total = 0
   const count = (user: string) => running.get(user) ?? 0

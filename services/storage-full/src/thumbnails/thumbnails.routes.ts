@@ -1,14 +1,6 @@
 import { hash } from 'node:crypto'
-import {
-  contentDisposition,
-  fileReplies,
-  type Guard,
-  IdPath,
-  pathId,
-  type Representation,
-  type Server,
-  sendFile,
-} from '@plinth/kit'
+import { contentDisposition, fileReplies, type Representation, sendFile } from '@plinth/kit/files'
+import { type Guard, IdPath, pathId, type Server } from '@plinth/kit/http'
 import { requireFile } from '../files/files.ts'
 import { fileNotFound, fileOfAnotherUser, READ_PROBLEMS } from '../files/problems.ts'
 import type { Storage, StoredFile } from '../files/storage.ts'

@@ -2,15 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
 import { accountData } from '@plinth/accounts'
-import {
-  type Clock,
-  createLogger,
-  type Logger,
-  makeDataFolder,
-  openDatabase,
-  systemClock,
-  withLease,
-} from '@plinth/kit'
+import { openDatabase, withLease } from '@plinth/kit/database'
+import { createLogger, type Logger } from '@plinth/kit/logging'
+import { type Clock, makeDataFolder, systemClock } from '@plinth/kit/runtime'
 import type { StorageFullConfig } from '../config.ts'
 import { storageMigrations } from '../database/migrations/index.ts'
 import type { StorageTables } from '../database/tables.ts'

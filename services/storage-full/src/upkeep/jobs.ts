@@ -1,4 +1,5 @@
-import { type Metrics, startJob, withLease } from '@plinth/kit'
+import { startJob, withLease } from '@plinth/kit/database'
+import type { Metrics } from '@plinth/kit/metrics'
 import type { Storage } from '../files/storage.ts'
 import { continueMove } from './moves.ts'
 import { finishDeletions, sweep } from './sweep.ts'

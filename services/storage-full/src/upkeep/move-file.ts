@@ -1,4 +1,5 @@
-import { failPoint, inTransaction, isLeaseHeld } from '@plinth/kit'
+import { inTransaction, isLeaseHeld } from '@plinth/kit/database'
+import { failPoint } from '@plinth/kit/runtime'
 import { checksumOf, openBytes, spoolBytes } from '../files/bytes.ts'
 import { insertFileEvent } from '../files/events.ts'
 import { updateLocation } from '../files/files.repository.ts'

@@ -1,4 +1,4 @@
-import { forUpdate } from '@plinth/kit'
+import { forUpdate } from '@plinth/kit/database'
 import type { StorageDb } from '../database/tables.ts'
 
 export type Move = Awaited<ReturnType<ReturnType<typeof selectMoves>['execute']>>[number]

@@ -1,9 +1,9 @@
 import { byCaller } from '@plinth/accounts'
+import type { Job } from '@plinth/kit/database'
 import {
   basePathOf,
   type Guard,
   IdPath,
-  type Job,
   oneOf,
   orNull,
   pathId,
@@ -11,7 +11,7 @@ import {
   type Server,
   Type,
   timestamp,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
 import type { Storage } from '../files/storage.ts'
 import { ProviderField } from '../locations/locations.ts'
 import {

@@ -1,5 +1,6 @@
 import { type By, recordEvent } from '@plinth/accounts'
-import { defineProblem, inTransaction, isUniqueViolation, Problem } from '@plinth/kit'
+import { inTransaction, isUniqueViolation } from '@plinth/kit/database'
+import { defineProblem, Problem } from '@plinth/kit/problems'
 import type { ProviderName } from '../database/tables.ts'
 import { listFilesAfter } from '../files/files.repository.ts'
 import { fileNotFound, storedBytesMissing } from '../files/problems.ts'

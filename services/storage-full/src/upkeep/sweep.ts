@@ -1,5 +1,7 @@
 import { dirname } from 'node:path'
-import { isLeaseHeld, secondsAfter, sweepOldSpools } from '@plinth/kit'
+import { isLeaseHeld } from '@plinth/kit/database'
+import { sweepOldSpools } from '@plinth/kit/files'
+import { secondsAfter } from '@plinth/kit/runtime'
 import { type FileFilter, findObjectNames, listFilesAfter } from '../files/files.repository.ts'
 import {
   HELD_FOR_BACKUP,

@@ -1,18 +1,13 @@
 import { hash, timingSafeEqual } from 'node:crypto'
+import { type Access, type Guard, guarding, type Server, targetOf } from '@plinth/kit/http'
+import { databaseUnavailable, Problem } from '@plinth/kit/problems'
 import {
-  type Access,
-  databaseUnavailable,
-  type Guard,
-  guarding,
   insufficientScope,
   KEY_PROBLEMS,
   type KeyGuard,
   looksLikeKey,
-  Problem,
-  type Server,
   scopeMissing,
-  targetOf,
-} from '@plinth/kit'
+} from '@plinth/service-keys'
 import { keyRejected } from '../problems.ts'
 import { isFileArea } from '../request-target.ts'
 

@@ -3,11 +3,11 @@ import {
   type FromRow,
   fromRow,
   type PageRequest,
-  type ServiceKeyTables,
   selectPage,
   sortRows,
   toRow,
-} from '@plinth/kit'
+} from '@plinth/kit/database'
+import type { ServiceKeyTables } from '@plinth/service-keys'
 import type { Generated } from 'kysely'
 
 type KeyEventRow = {

@@ -6,10 +6,10 @@ import {
   pageRequest,
   parseJsonBodies,
   type Server,
-  serviceKeyRoutes,
   Type,
   timestamp,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
+import { serviceKeyRoutes } from '@plinth/service-keys'
 import { EVENT_SORTS, type KeyStore, pageOfEvents } from './keys.ts'
 
 const EventReply = Type.Object(

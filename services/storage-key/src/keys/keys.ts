@@ -1,16 +1,9 @@
-import {
-  type Clock,
-  type Database,
-  type Db,
-  type KeyEvent,
-  type Logger,
-  openDatabase,
-  openServiceKeys,
-  type PageRequest,
-  pageOf,
-  type ServiceKeys,
-  StartError,
-} from '@plinth/kit'
+import { type Database, type Db, openDatabase, type PageRequest } from '@plinth/kit/database'
+import { pageOf } from '@plinth/kit/http'
+import type { Logger } from '@plinth/kit/logging'
+import { StartError } from '@plinth/kit/problems'
+import type { Clock } from '@plinth/kit/runtime'
+import { type KeyEvent, openServiceKeys, type ServiceKeys } from '@plinth/service-keys'
 import type { StorageKeyConfig } from '../config.ts'
 import { insertKeyEvent, type KeyTables, listKeyEvents } from './key-events.repository.ts'
 import { keyMigrations } from './migrations/0001-key-events.ts'

@@ -1,4 +1,4 @@
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 import type { Kysely } from 'kysely'
 
 const NAMES = ['username', 'email'] as const

@@ -1,4 +1,4 @@
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 
 /** A replay of the most recently rotated token may be a lost reply or a second tab, not theft. */
 export const previousTokens: Migration = {

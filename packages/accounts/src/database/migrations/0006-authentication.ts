@@ -1,4 +1,4 @@
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 
 /** Which users have a second factor, and how and when the user of a session authenticated. */
 export const authenticationSchema: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 import { sql } from 'kysely'
 
 /** What remains of an erased account: its id and, for a while, keyed hashes of its names. */

@@ -1,4 +1,4 @@
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 import { sql } from 'kysely'
 
 /** The day a user was last seen, written at most once a day; empty means never. */

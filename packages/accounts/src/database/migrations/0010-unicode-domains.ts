@@ -1,4 +1,4 @@
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 import { type Kysely, sql } from 'kysely'
 import { normalName } from '../names.ts'
 

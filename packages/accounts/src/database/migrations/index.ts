@@ -1,5 +1,6 @@
 import { eventMigrations } from '@plinth/events'
-import { kitMigrations, type Migration, signingKeyMigrations } from '@plinth/kit'
+import { kitMigrations, type Migration } from '@plinth/kit/database'
+import { signingKeyMigrations } from '@plinth/kit/tokens'
 import { accountsSchema } from './0001-accounts.ts'
 import { composedNames } from './0002-composed-names.ts'
 import { countedUsers } from './0003-counted-users.ts'

@@ -114,14 +114,14 @@ function closeInspector(): void {
   document.querySelector<HTMLElement>('.open-inspector')?.focus()
 }
 
-const MOST_LISTED = 6
+const MAX_LISTED = 6
 
 /** Shows the newest, and the rest on request: a list that scrolls inside the panel is hard to use. */
 function ExchangeList(props: { exchanges: Exchange[]; selected: number }) {
   const all = useSignal(false)
-  const more = props.exchanges.length - MOST_LISTED
+  const more = props.exchanges.length - MAX_LISTED
   const listed = props.exchanges.filter(
-    ({ id }, index) => all.value || index < MOST_LISTED || id === props.selected,
+    ({ id }, index) => all.value || index < MAX_LISTED || id === props.selected,
   )
   return (
     <>

@@ -1,4 +1,4 @@
-import { idColumn, type Migration } from '@plinth/kit'
+import { idColumn, type Migration } from '@plinth/kit/database'
 import { type Kysely, sql } from 'kysely'
 
 // biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema as it was when it was written

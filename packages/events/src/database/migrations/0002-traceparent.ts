@@ -1,4 +1,4 @@
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 
 /** Stores the trace of an event, so that its deliveries can continue it. */
 export const traceparentMigration: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 
 /** Records the events that a reader of the stream forwarded to its own receiver. */
 export const forwardsMigration: Migration = {

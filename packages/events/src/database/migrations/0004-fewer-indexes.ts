@@ -1,4 +1,4 @@
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 
 /**
  * An index on subject and sequence finds the last sequence of a subject in one lookup. Ids begin with

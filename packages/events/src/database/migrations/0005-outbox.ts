@@ -1,4 +1,4 @@
-import { idColumn, type Migration } from '@plinth/kit'
+import { idColumn, type Migration } from '@plinth/kit/database'
 import { type Kysely, sql } from 'kysely'
 
 /** The change writes its event to this table without indexes; it is moved to `events` afterwards. */

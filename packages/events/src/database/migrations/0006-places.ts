@@ -1,4 +1,4 @@
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 import { sql } from 'kysely'
 
 /**

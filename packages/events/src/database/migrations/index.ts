@@ -1,4 +1,4 @@
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 import { eventsMigration } from './0001-events.ts'
 import { traceparentMigration } from './0002-traceparent.ts'
 import { forwardsMigration } from './0003-forwards.ts'

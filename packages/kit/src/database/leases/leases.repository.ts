@@ -77,7 +77,7 @@ export async function countLeases(db: Db<LeaseTables>): Promise<number> {
 
 const HOUR_MS = 60 * 60 * 1000
 /** Longer than any lease is granted for. */
-const LONGEST_MS = 7 * 24 * HOUR_MS
+const MAX_MS = 7 * 24 * HOUR_MS
 
 /** Deletes leases that processes failed to release, long ago or before the clock was set back. */
 export async function deleteDeadLeases(db: Db<LeaseTables>): Promise<void> {
@@ -87,7 +87,7 @@ export async function deleteDeadLeases(db: Db<LeaseTables>): Promise<void> {
     .where((where) =>
       where.or([
         where('until_ms', '<', sql<number>`${now} - ${HOUR_MS}`),
-        where('until_ms', '>', sql<number>`${now} + ${LONGEST_MS}`),
+        where('until_ms', '>', sql<number>`${now} + ${MAX_MS}`),
       ]),
     )
     .execute()

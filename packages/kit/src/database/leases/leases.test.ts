@@ -5,8 +5,8 @@ import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { until } from '../../../../../test/until.ts'
 import { bothEngines } from '../../../testing/databases/engines.ts'
+import { createLogger } from '../../logging.ts'
 import { Metrics } from '../../metrics/metrics.ts'
-import { createLogger } from '../../runtime/logging.ts'
 import { type Db, openDatabase } from '../open.ts'
 import {
   claimLease,

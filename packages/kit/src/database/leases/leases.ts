@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import type { Logger } from '../../logging.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import type { Logger } from '../../runtime/logging.ts'
 import type { Db } from '../open.ts'
 import { claimLease, deleteLease, type LeaseTables } from './leases.repository.ts'
 

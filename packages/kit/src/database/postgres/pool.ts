@@ -1,6 +1,6 @@
 import pg from 'pg'
+import type { Logger } from '../../logging.ts'
 import { databaseUnavailable } from '../../problems.ts'
-import type { Logger } from '../../runtime/logging.ts'
 
 export type PoolOptions = {
   log?: Logger

@@ -59,11 +59,11 @@ async function commitTogether(writer: Writer, queue: Member[]): Promise<void> {
   for (const settle of outcomes) settle()
 }
 
-const MOST_MEMBERS = 32
+const MAX_MEMBERS = 32
 
 /** SQLite is synchronous, so requests that arrived meanwhile need a turn of the event loop to join the queue. */
 async function nextMember(queue: Member[], count: number): Promise<Member | undefined> {
-  if (count === MOST_MEMBERS) return undefined
+  if (count === MAX_MEMBERS) return undefined
   if (queue.length === 0) await setImmediate()
   return queue.shift()
 }

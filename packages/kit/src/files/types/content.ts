@@ -87,19 +87,19 @@ export async function isOfficeFile(bytes: FileBytes, folder: 'word/' | 'xl/'): P
 }
 
 const END_BYTES = 22
-const LONGEST_COMMENT_BYTES = 65_535
-const LONGEST_DIRECTORY_BYTES = 1024 * 1024
+const MAX_COMMENT_BYTES = 65_535
+const MAX_DIRECTORY_BYTES = 1024 * 1024
 const ENTRY_BYTES = 46
 
 /** The names in the central directory of a ZIP archive; none if it is broken or very long. */
 async function namesInArchive(bytes: FileBytes): Promise<string[]> {
-  const tailStart = Math.max(0, bytes.sizeBytes - END_BYTES - LONGEST_COMMENT_BYTES)
-  const tail = await bytes.read(tailStart, END_BYTES + LONGEST_COMMENT_BYTES)
+  const tailStart = Math.max(0, bytes.sizeBytes - END_BYTES - MAX_COMMENT_BYTES)
+  const tail = await bytes.read(tailStart, END_BYTES + MAX_COMMENT_BYTES)
   const end = tail.lastIndexOf('PK\x05\x06', tail.length, 'latin1')
   if (end < 0 || end + END_BYTES > tail.length) return []
   const length = tail.readUInt32LE(end + 12)
   const start = tailStart + end - length
-  if (start < 0 || length > LONGEST_DIRECTORY_BYTES) return []
+  if (start < 0 || length > MAX_DIRECTORY_BYTES) return []
   const directory = await bytes.read(start, length)
   const names = []
   let at = 0

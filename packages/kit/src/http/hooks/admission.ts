@@ -11,7 +11,7 @@ export type HostOptions = AddressOptions & {
 }
 
 /** Allowed names are cached: clients use few of them, and checking one takes four patterns. */
-const MOST_KNOWN = 100
+const MAX_KNOWN = 100
 
 /**
  * Against DNS rebinding: any web site can point its own name at 127.0.0.1 and read the answers of a
@@ -25,7 +25,7 @@ export function checkHosts(server: Server, options: HostOptions): void {
   const allows = (host: string) => {
     if (!isAllowed || known.has(host)) return true
     if (!isAllowed(hostName(host))) return false
-    if (known.size < MOST_KNOWN) known.add(host)
+    if (known.size < MAX_KNOWN) known.add(host)
     return true
   }
   server.addHook('onRequest', (request, _reply, done) => {

@@ -20,20 +20,20 @@ export async function drainBeforeClosing(
   await drainRequest(request, SILENCE_MS)
 }
 
-const LONGEST_DRAIN_MS = 15_000
+const MAX_DRAIN_MS = 15_000
 
-const MOST_DRAINED_BYTES = 256 * 1024 * 1024
+const MAX_DRAINED_BYTES = 256 * 1024 * 1024
 
 /**
  * For a request that was answered before its body was read completely. Closing at once would make the
  * kernel reset the connection and the client lose the answer, and many clients read nothing until they
  * have sent everything. So the rest is read and discarded, within limits.
  */
-async function drainRequest(request: IncomingMessage, silenceMs = LONGEST_DRAIN_MS): Promise<void> {
+async function drainRequest(request: IncomingMessage, silenceMs = MAX_DRAIN_MS): Promise<void> {
   if (request.complete || request.destroyed) return
   const { promise: enough, resolve } = Promise.withResolvers<void>()
-  let bytesLeft = MOST_DRAINED_BYTES
-  const deadline = setTimeout(resolve, LONGEST_DRAIN_MS).unref()
+  let bytesLeft = MAX_DRAINED_BYTES
+  const deadline = setTimeout(resolve, MAX_DRAIN_MS).unref()
   const silence = setTimeout(resolve, silenceMs).unref()
   request.once('end', resolve).once('close', resolve)
   request.on('error', () => {})

@@ -4,10 +4,10 @@ import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { until } from '../../../../../test/until.ts'
 import { listenForTest } from '../../../testing/listen.ts'
+import { createLogger } from '../../logging.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { createLogger } from '../../runtime/logging.ts'
 import { callerGuard } from '../framework.ts'
-import { actuatorRoutes } from '../routes/standard-routes.ts'
+import { actuatorRoutes } from '../routes/standard.routes.ts'
 import { createServer } from '../server.ts'
 
 const guard = callerGuard(async () => ({

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { listenForTest } from '../../../testing/listen.ts'
+import { createLogger } from '../../logging.ts'
 import { databaseUnavailable, storageFull } from '../../problems.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { createLogger } from '../../runtime/logging.ts'
 import { createServer } from '../server.ts'
 import { type HealthCheck, healthProbe, worstOf } from './health.ts'
-import { actuatorRoutes } from './standard-routes.ts'
+import { actuatorRoutes } from './standard.routes.ts'
 
 const READINESS = '/actuator/health/readiness'
 

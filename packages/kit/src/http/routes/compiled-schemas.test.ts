@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { listenForTest } from '../../../testing/listen.ts'
+import { createLogger } from '../../logging.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { createLogger } from '../../runtime/logging.ts'
 import { requiredText, Type } from '../schema.ts'
 import { createServer } from '../server.ts'
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { listenForTest } from '../../../testing/listen.ts'
+import { createLogger } from '../../logging.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { createLogger } from '../../runtime/logging.ts'
 import { createServer } from '../server.ts'
 import { consoleRoutes } from './console-pages.ts'
 import { indexRoute } from './service-index.ts'
-import { actuatorRoutes } from './standard-routes.ts'
+import { actuatorRoutes } from './standard.routes.ts'
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 

@@ -5,7 +5,7 @@ import { traceHeaders } from '../../tracing/trace-context.ts'
 type IssuerRequest = { method?: 'POST'; headers?: Record<string, string>; body?: string }
 
 const TIMEOUT_MS = 3_000
-const LONGEST_REPLY_BYTES = 64 * 1024
+const MAX_REPLY_BYTES = 64 * 1024
 
 /**
  * Requests JSON from an issuer, bounded in time and size, without following redirects. Does not use
@@ -31,7 +31,7 @@ async function boundedText(response: IncomingMessage): Promise<string> {
   let length = 0
   for await (const chunk of response) {
     length += chunk.length
-    if (length > LONGEST_REPLY_BYTES) throw new Error("The issuer's answer is too large.")
+    if (length > MAX_REPLY_BYTES) throw new Error("The issuer's answer is too large.")
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

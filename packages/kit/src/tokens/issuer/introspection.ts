@@ -25,7 +25,7 @@ export type Introspection = {
 export type DeletedUsers = { items: { id: string; deletedAt: string }[]; next: string | null }
 
 const KEPT_SECONDS = 10
-const MOST_ANSWERS = 1_000
+const MAX_ANSWERS = 1_000
 
 /**
  * Asks the issuer whether a token is still active (RFC 7662), or a user enabled: the session may have
@@ -66,7 +66,7 @@ function keptAnswers<T>(clock: Clock) {
     })
     answers.delete(name)
     answers.set(name, { until: secondsAfter(clock(), KEPT_SECONDS), answer })
-    const [oldest] = answers.size > MOST_ANSWERS ? answers.keys() : []
+    const [oldest] = answers.size > MAX_ANSWERS ? answers.keys() : []
     if (oldest !== undefined) answers.delete(oldest)
     return answer
   }

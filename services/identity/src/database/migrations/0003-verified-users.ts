@@ -1,4 +1,4 @@
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 import { sql } from 'kysely'
 
 /** Moves the verified flag into the user's row, where administrators can search by it. */

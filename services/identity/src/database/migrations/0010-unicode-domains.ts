@@ -1,5 +1,5 @@
 import { normalName } from '@plinth/accounts'
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 import type { Kysely } from 'kysely'
 
 /** The addresses beside those of the accounts, which `accounts-0010-unicode-domains` has changed before. */

@@ -1,5 +1,6 @@
 import { accountMigrations } from '@plinth/accounts'
-import { type Migration, serviceKeyMigrations } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
+import { serviceKeyMigrations } from '@plinth/service-keys'
 import { passkeysSchema } from './0001-passkeys.ts'
 import { recoverySchema } from './0002-recovery.ts'
 import { verifiedUsers } from './0003-verified-users.ts'

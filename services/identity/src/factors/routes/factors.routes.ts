@@ -14,8 +14,8 @@ import {
   type Server,
   Type,
   timestamp,
-  validationFailed,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
+import { validationFailed } from '@plinth/kit/problems'
 import {
   checkRecoveryCode,
   confirmTotp,

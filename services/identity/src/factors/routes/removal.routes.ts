@@ -8,7 +8,7 @@ import {
   type Server,
   Type,
   timestamp,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
 import { factorAbsent } from '../problems.ts'
 import { removeByAdministrator, secondFactorOf } from '../removal.ts'
 import type { Factors } from '../second-factor.ts'

@@ -8,7 +8,7 @@ import {
   type Request,
   replyWith,
   type Server,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
 import { loginPendingDeletion } from '../../recovery/lifecycle/problems.ts'
 import type { CsrfTokens } from '../csrf.ts'
 import { authenticationOptions, logInWithPasskey } from '../login.ts'

@@ -6,7 +6,7 @@ import {
   userUnknown,
   WhyBody,
 } from '@plinth/accounts'
-import { emptyBody, type Guard, IdPath, noContent, pathId, type Server } from '@plinth/kit'
+import { emptyBody, type Guard, IdPath, noContent, pathId, type Server } from '@plinth/kit/http'
 import { type PasskeyRecords, passkeysOf, removePasskeys } from '../passkeys.ts'
 import { passkeyUnknown } from '../problems.ts'
 import { PasskeysReply, UserCredentialPath } from './schemas.ts'

@@ -1,4 +1,4 @@
-import { Type, timestamp } from '@plinth/kit'
+import { Type, timestamp } from '@plinth/kit/http'
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 
 // Matches in one pass: a pattern that is unanchored at both ends takes hours on a megabyte.

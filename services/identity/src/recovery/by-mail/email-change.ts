@@ -12,14 +12,11 @@ import {
   resetPassword,
   type User,
 } from '@plinth/accounts'
-import {
-  type Caller,
-  type Db,
-  inTransaction,
-  newOpaqueToken,
-  secondsAfter,
-  validationFailed,
-} from '@plinth/kit'
+import { type Db, inTransaction } from '@plinth/kit/database'
+import type { Caller } from '@plinth/kit/http'
+import { validationFailed } from '@plinth/kit/problems'
+import { secondsAfter } from '@plinth/kit/runtime'
+import { newOpaqueToken } from '@plinth/kit/tokens'
 import { findFactor } from '../../database/factors.repository.ts'
 import { isInOutbox } from '../../database/mail.repository.ts'
 import {

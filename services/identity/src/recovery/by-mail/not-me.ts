@@ -5,7 +5,8 @@ import {
   releaseEmail,
   resetPassword,
 } from '@plinth/accounts'
-import { type Db, inTransaction, newOpaqueToken } from '@plinth/kit'
+import { type Db, inTransaction } from '@plinth/kit/database'
+import { newOpaqueToken } from '@plinth/kit/tokens'
 import { type OneTimeToken, spendToken } from '../../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../../database/tables.ts'
 import { queueMail } from '../../mail/outbox.ts'

@@ -10,7 +10,9 @@ import {
   resetPassword,
   type User,
 } from '@plinth/accounts'
-import { type Db, newOpaqueToken, validationFailed } from '@plinth/kit'
+import type { Db } from '@plinth/kit/database'
+import { validationFailed } from '@plinth/kit/problems'
+import { newOpaqueToken } from '@plinth/kit/tokens'
 import { spendToken } from '../../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../../database/tables.ts'
 import {

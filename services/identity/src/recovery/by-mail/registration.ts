@@ -6,13 +6,9 @@ import {
   refuseTaken,
   registerVerified,
 } from '@plinth/accounts'
-import {
-  type Db,
-  hashOpaqueToken,
-  inTransaction,
-  isUniqueViolation,
-  secondsAfter,
-} from '@plinth/kit'
+import { type Db, inTransaction, isUniqueViolation } from '@plinth/kit/database'
+import { secondsAfter } from '@plinth/kit/runtime'
+import { hashOpaqueToken } from '@plinth/kit/tokens'
 import {
   deleteHeld,
   dropPasswords,

@@ -10,13 +10,9 @@ import {
   type User,
   userUnknown,
 } from '@plinth/accounts'
-import {
-  accessTokenRejected,
-  type Caller,
-  type Db,
-  inTransaction,
-  validationFailed,
-} from '@plinth/kit'
+import { type Db, inTransaction } from '@plinth/kit/database'
+import type { Caller } from '@plinth/kit/http'
+import { accessTokenRejected, validationFailed } from '@plinth/kit/problems'
 import { findFactor } from '../../database/factors.repository.ts'
 import type { Held } from '../../database/held-registrations.repository.ts'
 import { type OneTimeToken, spendToken } from '../../database/one-time-tokens.repository.ts'

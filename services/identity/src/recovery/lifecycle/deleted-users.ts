@@ -1,5 +1,6 @@
 import { type Accounts, listTombstones } from '@plinth/accounts'
-import { secondsAfter, validationFailed } from '@plinth/kit'
+import { validationFailed } from '@plinth/kit/problems'
+import { secondsAfter } from '@plinth/kit/runtime'
 
 const PART = 500
 /** Transactions do not commit in the order of their timestamps: an earlier one may still be in flight. */

@@ -11,16 +11,10 @@ import {
   scheduleDeletion,
   type User,
 } from '@plinth/accounts'
-import {
-  type Caller,
-  type Db,
-  type Job,
-  type Logger,
-  revokeKeysMadeBy,
-  type Server,
-  type ServiceKeys,
-  startJob,
-} from '@plinth/kit'
+import { type Db, type Job, startJob } from '@plinth/kit/database'
+import type { Caller, Server } from '@plinth/kit/http'
+import type { Logger } from '@plinth/kit/logging'
+import { revokeKeysMadeBy, type ServiceKeys } from '@plinth/service-keys'
 import { spendToken } from '../../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../../database/tables.ts'
 import { eraseUserData } from '../../database/user-data.repository.ts'

@@ -10,7 +10,8 @@ import {
   type User,
   userUnknown,
 } from '@plinth/accounts'
-import { inTransaction, type Problem } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
+import type { Problem } from '@plinth/kit/problems'
 import { isHeldForUndo } from '../by-mail/email-change.ts'
 import { issueToken } from '../one-time-tokens.ts'
 import type { Recovery } from '../recovery.ts'

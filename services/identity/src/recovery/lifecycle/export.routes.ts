@@ -15,7 +15,7 @@ import {
   pathId,
   type Server,
   Type,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
 import { mailNotConfigured } from '../../mail/problems.ts'
 import { tokenRejected } from '../problems.ts'
 import type { Recovery } from '../recovery.ts'

@@ -10,7 +10,9 @@ import {
   userDetails,
   userUnknown,
 } from '@plinth/accounts'
-import { type Caller, type Db, inTransaction, keysMadeBy, type ServiceKey } from '@plinth/kit'
+import { type Db, inTransaction } from '@plinth/kit/database'
+import type { Caller } from '@plinth/kit/http'
+import { keysMadeBy, type ServiceKey } from '@plinth/service-keys'
 import { listBrowsers } from '../../database/browsers.repository.ts'
 import { findFactor, unusedRecoveryCodes } from '../../database/factors.repository.ts'
 import type { IdentityTables } from '../../database/tables.ts'

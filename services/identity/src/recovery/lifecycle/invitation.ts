@@ -1,5 +1,6 @@
 import { type By, normalName, registerUser, summaryOf } from '@plinth/accounts'
-import { newOpaqueToken, validationFailed } from '@plinth/kit'
+import { validationFailed } from '@plinth/kit/problems'
+import { newOpaqueToken } from '@plinth/kit/tokens'
 import { requireMail } from '../../mail/outbox.ts'
 import { recipientFor } from '../../mail/recipient.ts'
 import type { Recovery } from '../recovery.ts'

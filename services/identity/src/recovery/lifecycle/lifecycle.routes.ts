@@ -19,7 +19,7 @@ import {
   noContent,
   pathId,
   type Server,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
 import { mailNotConfigured } from '../../mail/problems.ts'
 import { tokenRejected } from '../problems.ts'
 import { deletedUsers } from './deleted-users.ts'

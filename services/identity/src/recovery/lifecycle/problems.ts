@@ -1,4 +1,4 @@
-import { defineProblem } from '@plinth/kit'
+import { defineProblem } from '@plinth/kit/problems'
 
 const token = { type: 'string' }
 

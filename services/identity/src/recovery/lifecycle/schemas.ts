@@ -1,5 +1,5 @@
 import { reason, roles, usernameText } from '@plinth/accounts'
-import { emailText, orNull, requiredText, Type, timestamp } from '@plinth/kit'
+import { emailText, orNull, requiredText, Type, timestamp } from '@plinth/kit/http'
 
 const closed = { additionalProperties: false }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { consoleFolder } from '@plinth/console'
-import { consoleRoutes, orNull, type Server, Type } from '@plinth/kit'
+import { consoleRoutes, orNull, type Server, Type } from '@plinth/kit/http'
 import type { MailSettings } from '../../mail/settings.ts'
 
 const BrandReply = Type.Object(

@@ -1,5 +1,5 @@
 import { type AccountGuard, emailTaken, originOf, passwordQueueFull } from '@plinth/accounts'
-import { CREDENTIALS_BODY_BYTES, type Guard, noContent, type Server } from '@plinth/kit'
+import { CREDENTIALS_BODY_BYTES, type Guard, noContent, type Server } from '@plinth/kit/http'
 import { mailNotConfigured } from '../../mail/problems.ts'
 import {
   confirmEmailChange,

@@ -13,7 +13,6 @@ import {
   WhyBody,
 } from '@plinth/accounts'
 import {
-  accessTokenRejected,
   bareReply,
   CREDENTIALS_BODY_BYTES,
   emptyBody,
@@ -23,7 +22,8 @@ import {
   pathId,
   type Request,
   type Server,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
+import { accessTokenRejected } from '@plinth/kit/problems'
 import { codeRejected, mfaRequired } from '../../factors/problems.ts'
 import { mailNotConfigured } from '../../mail/problems.ts'
 import { denyOwnership } from '../by-mail/not-me.ts'

@@ -1,13 +1,6 @@
 import { passwordText, reason } from '@plinth/accounts'
-import {
-  emailText,
-  oneOf,
-  orNull,
-  requiredText,
-  Type,
-  timestamp,
-  validationFailed,
-} from '@plinth/kit'
+import { emailText, oneOf, orNull, requiredText, Type, timestamp } from '@plinth/kit/http'
+import { validationFailed } from '@plinth/kit/problems'
 import type { Proof } from '../one-time-tokens.ts'
 
 const token = requiredText({ maxLength: 200, description: 'From the link in the mail' })

@@ -1,4 +1,4 @@
-import { type FromRow, fromRow, prepared, toRow } from '@plinth/kit'
+import { type FromRow, fromRow, prepared, toRow } from '@plinth/kit/database'
 import type { SessionState } from '../state.ts'
 import type { AttemptRow, Db } from './tables.ts'
 

@@ -1,4 +1,4 @@
-import { engineOf, prepared } from '@plinth/kit'
+import { engineOf, prepared } from '@plinth/kit/database'
 import { sql } from 'kysely'
 import type { Db } from './tables.ts'
 

@@ -1,15 +1,14 @@
 import { renameEndpointCreator } from '@plinth/events'
 import {
-  endKeysMadeBy,
   type FromRow,
   fromRow,
-  isReservedName,
   type PageRequest,
   prepared,
   selectPage,
   sortRows,
   toRow,
-} from '@plinth/kit'
+} from '@plinth/kit/database'
+import { endKeysMadeBy, isReservedName } from '@plinth/service-keys'
 import type { AuditEventRow, Db, ObservationRow } from './tables.ts'
 
 type NewRow = Omit<ObservationRow, 'id'>

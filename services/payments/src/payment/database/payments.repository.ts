@@ -8,7 +8,7 @@ import {
   selectPage,
   sortRows,
   toRow,
-} from '@plinth/kit'
+} from '@plinth/kit/database'
 import type { Anomaly, Derived } from '../state.ts'
 import type { Db, PaymentRow } from './tables.ts'
 

@@ -1,4 +1,4 @@
-import { type FromRow, fromRow, prepared, toRow } from '@plinth/kit'
+import { type FromRow, fromRow, prepared, toRow } from '@plinth/kit/database'
 import type { Metadata, Refund } from '../../provider/provider.ts'
 import type { Db, RefundAttemptRow, RefundRow } from './tables.ts'
 

@@ -1,5 +1,7 @@
+import type { IssuerTables } from '@plinth/erased-users'
 import type { EventTables } from '@plinth/events'
-import type { Db as Connection, IssuerTables, ServiceKeyTables } from '@plinth/kit'
+import type { Db as Connection } from '@plinth/kit/database'
+import type { ServiceKeyTables } from '@plinth/service-keys'
 import type { Generated } from 'kysely'
 import type { RefundStatus } from '../../provider/provider.ts'
 import type { AttemptState, CheckoutStatus, PaymentStatus } from '../state.ts'

@@ -1,8 +1,6 @@
 import {
   type Guard,
   lookUpText,
-  nameInAudit,
-  onDenial,
   oneOf,
   orNull,
   pageQuery,
@@ -12,7 +10,8 @@ import {
   Type,
   textIn,
   timestamp,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
+import { nameInAudit, onDenial } from '@plinth/service-keys'
 import type { PaymentGuard, Payments } from '../context.ts'
 import { PaymentParams } from '../fields.ts'
 import { paymentMissing } from '../problems.ts'

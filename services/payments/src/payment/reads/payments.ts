@@ -1,10 +1,6 @@
-import {
-  hashOpaqueToken,
-  inTransaction,
-  isFirstWithin,
-  type PageRequest,
-  pageOf,
-} from '@plinth/kit'
+import { inTransaction, isFirstWithin, type PageRequest } from '@plinth/kit/database'
+import { pageOf } from '@plinth/kit/http'
+import { hashOpaqueToken } from '@plinth/kit/tokens'
 import type { Payments, Requester } from '../context.ts'
 import type { Attempt } from '../database/attempts.repository.ts'
 import {

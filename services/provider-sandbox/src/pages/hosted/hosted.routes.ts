@@ -1,4 +1,4 @@
-import { basePathOf, type Reply, type Request, type Server } from '@plinth/kit'
+import { basePathOf, type Reply, type Request, type Server } from '@plinth/kit/http'
 import { parseForm } from '../../protocol/form.ts'
 import { answerChallenge, payByBank, payByCard } from '../../resources/checkout/paying.ts'
 import { expireSession } from '../../resources/checkout/sessions.ts'

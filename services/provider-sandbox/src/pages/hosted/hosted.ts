@@ -1,4 +1,4 @@
-import { Problem } from '@plinth/kit'
+import { Problem } from '@plinth/kit/problems'
 import { linkedObject } from '../../protocol/operations.ts'
 import { listLineItems } from '../../resources/checkout/sessions.ts'
 import { runTimers } from '../../resources/timers.ts'

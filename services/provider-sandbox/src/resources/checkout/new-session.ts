@@ -1,4 +1,5 @@
-import { secondsAfter, traceHeaders } from '@plinth/kit'
+import { secondsAfter } from '@plinth/kit/runtime'
+import { traceHeaders } from '@plinth/kit/tracing'
 import { parameterInvalid, parameterMissing, resourceMissing } from '../../protocol/errors.ts'
 import type { Operation } from '../../protocol/operations.ts'
 import * as read from '../../protocol/parameters.ts'
@@ -112,7 +113,7 @@ function priceItem(item: GivenSession['line_items'][number], param: string): Pri
 const totalOf = (items: PricedItem[]) => items.reduce((sum, { total }) => sum + total, 0)
 
 const SHORTEST_SECONDS = 30 * 60
-const LONGEST_SECONDS = 24 * 60 * 60
+const MAX_SECONDS = 24 * 60 * 60
 
 function checkSession(given: GivenSession, nowSeconds: number): void {
   if (given.mode !== 'payment')
@@ -122,8 +123,8 @@ function checkSession(given: GivenSession, nowSeconds: number): void {
       'customer_email',
       'You may only specify one of these parameters: customer, customer_email.',
     )
-  const lifetime = (given.expires_at ?? nowSeconds + LONGEST_SECONDS) - nowSeconds
-  if (lifetime < SHORTEST_SECONDS || lifetime > LONGEST_SECONDS)
+  const lifetime = (given.expires_at ?? nowSeconds + MAX_SECONDS) - nowSeconds
+  if (lifetime < SHORTEST_SECONDS || lifetime > MAX_SECONDS)
     throw parameterInvalid(
       'expires_at',
       'The `expires_at` timestamp must be between 30 minutes and 24 hours from now.',
@@ -152,7 +153,7 @@ async function describeSession(
     customer_creation: customer === null ? 'if_required' : null,
     customer_details: null,
     customer_email,
-    expires_at: given.expires_at ?? secondsOf(secondsAfter(sandbox.clock(), LONGEST_SECONDS)),
+    expires_at: given.expires_at ?? secondsOf(secondsAfter(sandbox.clock(), MAX_SECONDS)),
     locale,
     metadata: mergeMetadata({}, given.metadata),
     payment_intent: null,

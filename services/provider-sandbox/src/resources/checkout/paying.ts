@@ -1,4 +1,4 @@
-import { secondsAfter } from '@plinth/kit'
+import { secondsAfter } from '@plinth/kit/runtime'
 import { requestRefused } from '../../protocol/errors.ts'
 import { linkedObject } from '../../protocol/operations.ts'
 import type { CheckoutSession } from '../../state/objects/kinds.ts'

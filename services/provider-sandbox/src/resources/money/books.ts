@@ -1,4 +1,4 @@
-import { inTransaction } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
 import type { CheckoutSession } from '../../state/objects/kinds.ts'
 import type { PaymentIntent, Refund } from '../../state/objects/money.ts'
 import { listObjects } from '../../state/objects/objects.repository.ts'

@@ -1,4 +1,4 @@
-import { secondsAfter } from '@plinth/kit'
+import { secondsAfter } from '@plinth/kit/runtime'
 import { parameterInvalid, requestRefused, resourceMissing } from '../../protocol/errors.ts'
 import { linkedObject, type Operation, requireObject } from '../../protocol/operations.ts'
 import * as read from '../../protocol/parameters.ts'

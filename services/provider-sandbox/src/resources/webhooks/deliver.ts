@@ -1,4 +1,6 @@
-import { inTransaction, secondsAfter, signPayload } from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
+import { secondsAfter } from '@plinth/kit/runtime'
+import { signPayload } from '@plinth/kit/tokens'
 import { jsonOf } from '../../protocol/answer.ts'
 import type { Event, Hidden } from '../../state/objects/kinds.ts'
 import { findObject, findWithHidden, updateObject } from '../../state/objects/objects.repository.ts'
@@ -67,7 +69,7 @@ async function record(sandbox: Sandbox, delivery: Delivery, event: Event, attemp
   })
 }
 
-const LONGEST_SECONDS = 3 * 24 * 60 * 60
+const MAX_SECONDS = 3 * 24 * 60 * 60
 
 /** The wait doubles after each failure; when the waits add up to three days, the delivery has failed. */
 function stateAfter(
@@ -77,7 +79,7 @@ function stateAfter(
 ): Partial<Delivery> {
   if (response && response.status >= 200 && response.status < 300) return { state: 'delivered' }
   const attempts = delivery.attempts + 1
-  if (retrySeconds * (2 ** attempts - 1) > LONGEST_SECONDS) return { state: 'failed' }
+  if (retrySeconds * (2 ** attempts - 1) > MAX_SECONDS) return { state: 'failed' }
   const next = secondsAfter(clock(), retrySeconds * 2 ** (attempts - 1))
   return { nextAttemptAt: next.toISOString() }
 }

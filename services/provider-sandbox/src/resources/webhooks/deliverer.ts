@@ -12,8 +12,8 @@ export type Deliverer = {
   stop(): Promise<void>
 }
 
-const MOST_AT_ONCE = 16
-const MOST_TAKEN = 200
+const MAX_AT_ONCE = 16
+const MAX_TAKEN = 200
 
 /**
  * Sends several deliveries at a time. Deliveries to one endpoint about one payment or customer are sent
@@ -23,7 +23,7 @@ export function startDeliverer(sandbox: Sandbox): Deliverer {
   const stopped = new AbortController()
   const sender = createSender(sandbox)
   const taken = new Set<number>()
-  const queues = createQueues(MOST_AT_ONCE)
+  const queues = createQueues(MAX_AT_ONCE)
   let listing: Promise<unknown> = Promise.resolve()
   let more = false
   let planned = false
@@ -35,12 +35,12 @@ export function startDeliverer(sandbox: Sandbox): Deliverer {
     } finally {
       taken.delete(delivery.id)
     }
-    if (more && taken.size < MOST_TAKEN / 2) wake()
+    if (more && taken.size < MAX_TAKEN / 2) wake()
   }
   const take = async (gathered: boolean) => {
     const switches = await readSwitches(sandbox.db)
     if (switches.paused || stopped.signal.aborted) return false
-    const most = MOST_TAKEN + switches.reorder
+    const most = MAX_TAKEN + switches.reorder
     const due = await listDueDeliveries(sandbox.db, sandbox.clock(), most)
     more = due.length === most
     const isNew = ({ id }: DueDelivery) => !taken.has(id)

@@ -1,4 +1,4 @@
-import { faultOfUrl } from '@plinth/kit'
+import { faultOfUrl } from '@plinth/kit/runtime'
 import { parameterInvalid } from '../../protocol/errors.ts'
 import type { Form } from '../../protocol/form.ts'
 import { type Operation, pageable, readPage, requireObject } from '../../protocol/operations.ts'

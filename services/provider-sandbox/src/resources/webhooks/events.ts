@@ -1,4 +1,4 @@
-import { secondsAfter } from '@plinth/kit'
+import { secondsAfter } from '@plinth/kit/runtime'
 import { parameterInvalid } from '../../protocol/errors.ts'
 import { type Operation, pageable, readPage } from '../../protocol/operations.ts'
 import * as read from '../../protocol/parameters.ts'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type * as nodeHttp from 'node:http'
-import { forbiddenBy, guardAgent, http, https } from '@plinth/kit'
+import { forbiddenBy, guardAgent, http, https } from '@plinth/kit/runtime'
 import type { Sandbox } from '../../state/sandbox.ts'
 import type { Attempt } from './deliveries.repository.ts'
 import { isTrusted } from './endpoints.ts'
@@ -75,7 +75,7 @@ async function post(
   }
 }
 
-const MOST_KEPT = 16_384
+const MAX_KEPT = 16_384
 
 /** Reads no further: a receiver may send more than there is memory for. */
 async function startOfBody(reply: nodeHttp.IncomingMessage): Promise<string> {
@@ -83,9 +83,9 @@ async function startOfBody(reply: nodeHttp.IncomingMessage): Promise<string> {
   let text = ''
   for await (const chunk of reply) {
     text += decoder.decode(chunk, { stream: true })
-    if (text.length >= MOST_KEPT) break
+    if (text.length >= MAX_KEPT) break
   }
-  return text.slice(0, MOST_KEPT)
+  return text.slice(0, MAX_KEPT)
 }
 
 function reasonOf(error: unknown): string {

@@ -1,4 +1,4 @@
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 import { sql } from 'kysely'
 
 /** Nodes still running the previous version keep counting in `file_totals`; nothing is counted twice. */

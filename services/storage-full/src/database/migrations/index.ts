@@ -1,5 +1,7 @@
 import { accountMigrations } from '@plinth/accounts'
-import { issuerMigrations, type Migration, serviceKeyMigrations } from '@plinth/kit'
+import { issuerMigrations } from '@plinth/erased-users'
+import type { Migration } from '@plinth/kit/database'
+import { serviceKeyMigrations } from '@plinth/service-keys'
 import { storageSchema } from './0001-storage.ts'
 import { usageInBytes } from './0002-usage.ts'
 import { totalsInParts } from './0003-totals-in-parts.ts'

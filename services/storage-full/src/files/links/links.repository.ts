@@ -1,4 +1,4 @@
-import { forUpdate, prepared } from '@plinth/kit'
+import { forUpdate, prepared } from '@plinth/kit/database'
 import type { StorageDb } from '../../database/tables.ts'
 
 type NewLink = { fileId: number; tokenHash: string; createdAt: Date; expiresAt: Date }

@@ -1,19 +1,16 @@
+import { fileReplies, sendFile } from '@plinth/kit/files'
 import {
-  fileReplies,
   type Guard,
   IdPath,
-  issuerUnavailable,
   noContent,
   orNull,
   pathId,
   positiveInteger,
   type Server,
-  sendFile,
-  storageFull,
-  storageReadOnly,
   Type,
   timestamp,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
+import { issuerUnavailable, storageFull, storageReadOnly } from '@plinth/kit/problems'
 import { representationOf } from '../bytes.ts'
 import {
   fileNotFound,
@@ -26,14 +23,14 @@ import type { Storage } from '../storage.ts'
 import {
   createLink,
   fileBehindLink,
-  LONGEST_LINK_SECONDS,
   linkHeaders,
   linksOf,
+  MAX_LINK_SECONDS,
   revokeLink,
 } from './links.ts'
 
 const LinkBody = Type.Object(
-  { id: positiveInteger(), expiresInSeconds: positiveInteger(LONGEST_LINK_SECONDS) },
+  { id: positiveInteger(), expiresInSeconds: positiveInteger(MAX_LINK_SECONDS) },
   { title: 'LinkRequest' },
 )
 

@@ -1,10 +1,7 @@
-import {
-  type Caller,
-  hashOpaqueToken,
-  inTransaction,
-  newOpaqueToken,
-  secondsAfter,
-} from '@plinth/kit'
+import { inTransaction } from '@plinth/kit/database'
+import type { Caller } from '@plinth/kit/http'
+import { secondsAfter } from '@plinth/kit/runtime'
+import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
 import { insertLinkEvent } from '../events.ts'
 import { findFile } from '../files.repository.ts'
 import { isOwnerEnabled, requireFile } from '../files.ts'
@@ -18,7 +15,7 @@ import {
   updateOpened,
 } from './links.repository.ts'
 
-export const LONGEST_LINK_SECONDS = 604_800
+export const MAX_LINK_SECONDS = 604_800
 
 // A browser tab that opens an audio or video file requests it a second time, from its own origin.
 const MEDIA_POLICY = "default-src 'none'; media-src 'self'; sandbox allow-same-origin"

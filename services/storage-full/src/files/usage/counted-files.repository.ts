@@ -1,5 +1,5 @@
 import { type FirstEvent, firstEventOf, insertFirstEvent } from '@plinth/events'
-import { engineOf, inTransaction, lastly, prepared, toRow } from '@plinth/kit'
+import { engineOf, inTransaction, lastly, prepared, toRow } from '@plinth/kit/database'
 import { type RawBuilder, sql } from 'kysely'
 import type { StorageDb } from '../../database/tables.ts'
 import type { NewFile, StoredFile } from '../storage.ts'

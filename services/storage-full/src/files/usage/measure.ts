@@ -1,4 +1,5 @@
-import { countReplies, measureDisks, type Server } from '@plinth/kit'
+import { countReplies, type Server } from '@plinth/kit/http'
+import { measureDisks } from '@plinth/kit/metrics'
 import type { Storage } from '../storage.ts'
 import { sumBytes } from './usage.repository.ts'
 

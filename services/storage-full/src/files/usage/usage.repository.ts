@@ -1,4 +1,4 @@
-import { engineOf, type PageRequest, prepared } from '@plinth/kit'
+import { engineOf, type PageRequest, prepared } from '@plinth/kit/database'
 import { sql } from 'kysely'
 import type { StorageDb } from '../../database/tables.ts'
 

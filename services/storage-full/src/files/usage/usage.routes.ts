@@ -6,7 +6,7 @@ import {
   pageRequest,
   type Server,
   Type,
-} from '@plinth/kit'
+} from '@plinth/kit/http'
 import type { Storage } from '../storage.ts'
 import { pageOfUsage, usageOf } from './usage.ts'
 

@@ -1,4 +1,5 @@
-import { type Caller, type PageRequest, pageOf } from '@plinth/kit'
+import type { PageRequest } from '@plinth/kit/database'
+import { type Caller, pageOf } from '@plinth/kit/http'
 import { noRoomToRestore, quotaExceeded } from '../problems.ts'
 import { type Storage, type StoredFile, shownOwnerId } from '../storage.ts'
 import { countRestored } from './counted-files.repository.ts'

@@ -1,5 +1,5 @@
 import { lstat } from 'node:fs/promises'
-import { storageFull, storageReadOnly } from '@plinth/kit'
+import { storageFull, storageReadOnly } from '@plinth/kit/problems'
 import { probeObject, runProbe } from './probe.ts'
 import type { ProbeStep, StorageProvider } from './provider.ts'
 

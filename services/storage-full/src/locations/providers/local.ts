@@ -3,15 +3,14 @@ import { access, mkdir, opendir, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import {
-  isDiskFull,
-  isDiskReadOnly,
   isSmall,
   openRegularFile,
   probeFolder,
   readRange,
   readSmallFile,
   syncFolder,
-} from '@plinth/kit'
+} from '@plinth/kit/files'
+import { isDiskFull, isDiskReadOnly } from '@plinth/kit/problems'
 import { giveFolderToOwner } from '@plinth/kit/runtime'
 import { diskProblem, isDiskFault, storageUnavailable } from '../problems.ts'
 import { localProbe } from './local-probe.ts'

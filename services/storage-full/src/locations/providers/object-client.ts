@@ -1,5 +1,6 @@
 import type { S3Client } from '@aws-sdk/client-s3'
-import { guardAgent, http, https, traceHeaders, withSpan } from '@plinth/kit'
+import { guardAgent, http, https } from '@plinth/kit/runtime'
+import { traceHeaders, withSpan } from '@plinth/kit/tracing'
 import type { ObjectSettings, StoreAccess } from './provider.ts'
 
 type Sdk = typeof import('@aws-sdk/client-s3')

@@ -2,14 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
-import {
-  ForbiddenAddressError,
-  guardAgent,
-  http,
-  https,
-  systemClock,
-  traceHeaders,
-} from '@plinth/kit'
+import { ForbiddenAddressError, guardAgent, http, https, systemClock } from '@plinth/kit/runtime'
+import { traceHeaders } from '@plinth/kit/tracing'
 import { hostOf } from '../endpoints.ts'
 import { storageUnavailable } from '../problems.ts'
 import { faultCode, type ObjectClient, openObjectClient } from './object-client.ts'

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { SpoolReading } from '@plinth/kit'
+import type { SpoolReading } from '@plinth/kit/files'
 import { storageUnavailable } from '../problems.ts'
 
 const STORED_BYTES_PER_MS = 10_000

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import type { GetObjectCommandOutput } from '@aws-sdk/client-s3'
-import { failPoint } from '@plinth/kit'
+import { failPoint } from '@plinth/kit/runtime'
 import { isBrokenConnection, storageUnavailable } from '../problems.ts'
 import {
   faultCode,

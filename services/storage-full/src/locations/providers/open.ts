@@ -1,4 +1,4 @@
-import { openText, sealText } from '@plinth/kit'
+import { openText, sealText } from '@plinth/kit/tokens'
 import type { ProviderName } from '../../database/tables.ts'
 import { type EndpointRules, forbiddenFor } from '../endpoints.ts'
 import { createLocalProvider } from './local.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
-import { Spool } from '@plinth/kit'
+import { Spool } from '@plinth/kit/files'
 import type { ProbeStep, StorageProvider } from './provider.ts'
 
 type Step = { name: string; run(): Promise<string>; advise(error: unknown): string }

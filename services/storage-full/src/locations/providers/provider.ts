@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Spool } from '@plinth/kit'
+import type { Spool } from '@plinth/kit/files'
 import type { ProviderName } from '../../database/tables.ts'
 import type { IsForbidden } from '../endpoints.ts'
 

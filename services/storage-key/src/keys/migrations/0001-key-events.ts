@@ -1,4 +1,5 @@
-import { idColumn, kitMigrations, type Migration, serviceKeyMigrations } from '@plinth/kit'
+import { idColumn, kitMigrations, type Migration } from '@plinth/kit/database'
+import { serviceKeyMigrations } from '@plinth/service-keys'
 
 const keyEvents: Migration = {
   name: 'storage-key-0001-key-events',

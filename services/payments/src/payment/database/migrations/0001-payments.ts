@@ -1,4 +1,4 @@
-import { idColumn, type Migration } from '@plinth/kit'
+import { idColumn, type Migration } from '@plinth/kit/database'
 import type { Kysely } from 'kysely'
 
 // biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema as of its own version

@@ -1,4 +1,4 @@
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 
 /** Where reading a long list of events was interrupted. */
 export const pollCursorMigration: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 
 const SPARSE = [
   ['webhook_events', 'next_try_at'],

@@ -1,4 +1,4 @@
-import type { Migration } from '@plinth/kit'
+import type { Migration } from '@plinth/kit/database'
 
 /** A separate table: nodes that still run the previous version read `payments` without a new column. */
 export const checkoutGenerationsMigration: Migration = {

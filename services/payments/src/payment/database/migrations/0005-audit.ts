@@ -1,4 +1,4 @@
-import { idColumn, type Migration } from '@plinth/kit'
+import { idColumn, type Migration } from '@plinth/kit/database'
 
 export const auditMigration: Migration = {
   name: 'payments-0005-audit',

@@ -1,5 +1,7 @@
+import { issuerMigrations } from '@plinth/erased-users'
 import { eventMigrations } from '@plinth/events'
-import { issuerMigrations, kitMigrations, type Migration, serviceKeyMigrations } from '@plinth/kit'
+import { kitMigrations, type Migration } from '@plinth/kit/database'
+import { serviceKeyMigrations } from '@plinth/service-keys'
 import { paymentsMigration } from './0001-payments.ts'
 import { pollCursorMigration } from './0002-poll-cursor.ts'
 import { sparseIndexesMigration } from './0003-sparse-indexes.ts'

@@ -1,22 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import {
-  type Api,
-  engines,
-  listenForTest,
-  type TestEngine,
-  testClock,
-} from '../../testing/index.ts'
-import { openDatabase } from '../database/open.ts'
-import { guarding } from '../http/framework.ts'
-import { createServer } from '../http/server.ts'
-import { createLogger } from '../runtime/logging.ts'
+import { openDatabase } from '@plinth/kit/database'
+import { createServer, guarding } from '@plinth/kit/http'
+import { createLogger } from '@plinth/kit/logging'
+import { type Api, engines, listenForTest, type TestEngine, testClock } from '@plinth/kit/testing'
 import { addChosenKey } from './chosen-key.ts'
 import { noticeExpiringKeys } from './expiring-keys.ts'
 import { serviceKeyGuard } from './key-guard.ts'
 import { isKeyText, newKeyText } from './key-text.ts'
-import { serviceKeyRoutes } from './service-key-routes.ts'
 import { type ServiceKeyTables, serviceKeyMigrations } from './service-keys.repository.ts'
+import { serviceKeyRoutes } from './service-keys.routes.ts'
 import { type KeyEvent, openServiceKeys } from './service-keys.ts'
 
 const SCOPES = ['payments:read', 'payments:write', 'keys:write']

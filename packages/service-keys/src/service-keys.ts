@@ -1,9 +1,8 @@
-import { type Db, isUniqueViolation } from '../database/engine.ts'
-import { inTransaction } from '../database/transaction.ts'
-import type { Caller } from '../http/framework.ts'
-import { validationFailed } from '../problems.ts'
-import { type Clock, secondsAfter } from '../runtime/clock.ts'
-import { hashOpaqueToken } from '../tokens/opaque-token.ts'
+import { type Db, inTransaction, isUniqueViolation } from '@plinth/kit/database'
+import type { Caller } from '@plinth/kit/http'
+import { validationFailed } from '@plinth/kit/problems'
+import { type Clock, secondsAfter } from '@plinth/kit/runtime'
+import { hashOpaqueToken } from '@plinth/kit/tokens'
 import { type KeyRequest, type MakerKey, requireWithin, rightsIn } from './key-rights.ts'
 import { type KeyMode, newKeyText, startOfKey } from './key-text.ts'
 import { keyEnded, keyUnknown } from './problems.ts'
@@ -19,9 +18,11 @@ import {
   updateServiceKeyRevoked,
 } from './service-keys.repository.ts'
 
+export type { ServiceKey } from './service-keys.repository.ts'
+
 const DAY_SECONDS = 86_400
 const DEFAULT_OVERLAP_SECONDS = DAY_SECONDS
-export const LONGEST_OVERLAP_SECONDS = 7 * DAY_SECONDS
+export const MAX_OVERLAP_SECONDS = 7 * DAY_SECONDS
 const DEFAULT_LIFETIME_DAYS = 365
 
 /** The keys of one service: where they are stored, and which scopes they can have. */
@@ -116,8 +117,8 @@ export async function rotateServiceKey(
 ): Promise<IssuedKey> {
   const { overlapSeconds = DEFAULT_OVERLAP_SECONDS } = change
   const { key: maker, caller, ...by } = change.by
-  if (overlapSeconds > LONGEST_OVERLAP_SECONDS)
-    throw validationFailed([`overlapSeconds: must be at most ${LONGEST_OVERLAP_SECONDS}`])
+  if (overlapSeconds > MAX_OVERLAP_SECONDS)
+    throw validationFailed([`overlapSeconds: must be at most ${MAX_OVERLAP_SECONDS}`])
   const old = await requireServiceKey(keys, id)
   if (maker) requireWithin(old, maker)
   const now = keys.clock()

@@ -1,23 +1,32 @@
-import type { Guard, Request, Server } from '../http/framework.ts'
-import { noContent } from '../http/routes/operations.ts'
-import { emptyBody, IdPath, orNull, pathId, Type, timestamp } from '../http/schema.ts'
+import {
+  emptyBody,
+  type Guard,
+  IdPath,
+  noContent,
+  orNull,
+  pathId,
+  type Request,
+  type Server,
+  Type,
+  timestamp,
+} from '@plinth/kit/http'
 import { type KeyCaller, nameInAudit } from './key-guard.ts'
 import { keyBody, NO_OTHERS } from './key-rights.ts'
 import { keyEnded, keyUnknown } from './problems.ts'
-import type { ServiceKey } from './service-keys.repository.ts'
 import {
   allServiceKeys,
   createServiceKey,
   type IssuedKey,
   type KeyActor,
-  LONGEST_OVERLAP_SECONDS,
+  MAX_OVERLAP_SECONDS,
   revokeServiceKey,
   rotateServiceKey,
+  type ServiceKey,
   type ServiceKeys,
 } from './service-keys.ts'
 
 const RotateBody = Type.Object(
-  { overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: LONGEST_OVERLAP_SECONDS })) },
+  { overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_SECONDS })) },
   NO_OTHERS,
 )
 

@@ -1,6 +1,6 @@
 import { type DestinationStream, pino } from 'pino'
-import { currentTrace } from '../tracing/trace-context.ts'
-import { Outages } from './outages.ts'
+import { Outages } from './runtime/outages.ts'
+import { currentTrace } from './tracing/trace-context.ts'
 
 export type Logger = ReturnType<typeof createLogger>
 
@@ -70,7 +70,7 @@ type SerialisedError = {
   errors?: SerialisedError[]
 }
 
-const MOST_ERRORS = 10
+const MAX_ERRORS = 10
 
 /** Leaves out all other members: database drivers put row values into some of theirs. */
 function describeError(error: unknown): SerialisedError {
@@ -84,7 +84,7 @@ function describeError(error: unknown): SerialisedError {
     ...(code !== undefined && { code }),
     ...(cause !== undefined && cause !== error && { cause: describeError(cause) }),
     ...(error instanceof AggregateError && {
-      errors: error.errors.slice(0, MOST_ERRORS).map(describeError),
+      errors: error.errors.slice(0, MAX_ERRORS).map(describeError),
     }),
   }
 }

@@ -1,7 +1,5 @@
+import { type Db, idColumn, type LeaseTables, type Migration } from '@plinth/kit/database'
 import type { Generated, Selectable } from 'kysely'
-import { type Db, idColumn } from '../database/engine.ts'
-import type { LeaseTables } from '../database/leases/leases.repository.ts'
-import type { Migration } from '../database/migrate.ts'
 
 export type ServiceKeyTables = LeaseTables & {
   service_keys: {

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
+import { faultsOf, positiveInteger, Type } from '@plinth/kit/http'
+import { validationFailed } from '@plinth/kit/problems'
+import { isNetworkWithin } from '@plinth/kit/runtime'
 import type { Static } from 'typebox'
-import { positiveInteger, Type } from '../http/schema.ts'
-import { validationFailed } from '../problems.ts'
-import { isNetworkWithin } from '../runtime/networks.ts'
 import { insufficientScope } from './problems.ts'
 import type { ServiceKey } from './service-keys.repository.ts'
 
@@ -31,6 +31,12 @@ export function keyBody(known: readonly string[]) {
 export const NO_OTHERS = { additionalProperties: false }
 
 export type KeyRequest = Static<ReturnType<typeof keyBody>>
+
+/** For a caller without a route: the rules and messages of the body of `POST /api/service-keys`. */
+export function requireKeyRequest(known: readonly string[], request: KeyRequest): void {
+  const faults = faultsOf(keyBody(known), request)
+  if (faults.length > 0) throw validationFailed(faults)
+}
 
 type Rights = Pick<ServiceKey, 'scopes' | 'allowedCidrs'>
 

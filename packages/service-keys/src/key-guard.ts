@@ -1,15 +1,19 @@
-import { type Caller, type Guard, guarding, type Request } from '../http/framework.ts'
-import { type Access, eitherAccess } from '../http/routes/operations.ts'
-import { accessDenied, accessTokenRejected, callerUnknown } from '../problems.ts'
-import { clientNetwork } from '../runtime/client-networks.ts'
-import type { Clock } from '../runtime/clock.ts'
-import { networkMatcher } from '../runtime/networks.ts'
+import {
+  type Access,
+  type Caller,
+  eitherAccess,
+  type Guard,
+  guarding,
+  type Request,
+} from '@plinth/kit/http'
+import { accessDenied, accessTokenRejected, callerUnknown } from '@plinth/kit/problems'
+import { type Clock, clientNetwork, networkMatcher } from '@plinth/kit/runtime'
 import {
   type ClientTokenClaims,
   type ClientTokens,
+  hashOpaqueToken,
   looksLikeClientToken,
-} from '../tokens/client-token.ts'
-import { hashOpaqueToken } from '../tokens/opaque-token.ts'
+} from '@plinth/kit/tokens'
 import { isKeyText, looksLikeKey } from './key-text.ts'
 import {
   insufficientScope,

@@ -1,6 +1,4 @@
-import type { Db } from '../../database/engine.ts'
-import type { LeaseTables } from '../../database/leases/leases.repository.ts'
-import type { Migration } from '../../database/migrate.ts'
+import type { Db, LeaseTables, Migration } from '@plinth/kit/database'
 
 export type IssuerTables = LeaseTables & {
   /** The names seen for each user of a trusted issuer, so that they can be erased with the user. */

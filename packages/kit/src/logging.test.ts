@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { inTrace } from '../tracing/trace-context.ts'
 import { createLogger, readableLine } from './logging.ts'
+import { inTrace } from './tracing/trace-context.ts'
 
 describe('the log', () => {
   test('redacts secrets, at the top level and nested', () => {

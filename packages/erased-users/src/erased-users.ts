@@ -1,9 +1,8 @@
-import type { Db } from '../../database/engine.ts'
-import { type Job, startJob } from '../../database/leases/leases.ts'
-import type { Metrics } from '../../metrics/metrics.ts'
-import { type Clock, secondsAfter } from '../../runtime/clock.ts'
-import { failPoint } from '../../runtime/fail-point.ts'
-import type { Logger } from '../../runtime/logging.ts'
+import { type Db, type Job, startJob } from '@plinth/kit/database'
+import type { Logger } from '@plinth/kit/logging'
+import type { Metrics } from '@plinth/kit/metrics'
+import { type Clock, failPoint, secondsAfter } from '@plinth/kit/runtime'
+import type { Introspection } from '@plinth/kit/tokens'
 import {
   deleteUsernames,
   findCursor,
@@ -12,7 +11,6 @@ import {
   listUsernames,
   saveCursor,
 } from './erased-users.repository.ts'
-import type { Introspection } from './introspection.ts'
 
 export type ErasedUsers = {
   db: Db<IssuerTables>
@@ -96,7 +94,7 @@ async function eraseOne(
   failPoint('erased-user:name')
 }
 
-const MOST_REMEMBERED = 10_000
+const MAX_REMEMBERED = 10_000
 
 /**
  * Records which names belong to a user before anything is stored under such a name, because the list of
@@ -113,7 +111,7 @@ export function rememberUsers(db: Db<IssuerTables>, issuer: string) {
       // On a full disk users can still read, and nothing is stored under the name. The next request tries again.
       return
     }
-    if (remembered.size >= MOST_REMEMBERED) remembered.clear()
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear()
     remembered.add(user)
   }
 }

@@ -1,4 +1,4 @@
-import { defineProblem } from '../problems.ts'
+import { defineProblem } from '@plinth/kit/problems'
 
 export const keyRejected = defineProblem(
   'INVALID_SERVICE_KEY',

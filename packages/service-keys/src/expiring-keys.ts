@@ -1,7 +1,6 @@
-import { type Job, startJob } from '../database/leases/leases.ts'
-import { inTransaction } from '../database/transaction.ts'
-import type { Server } from '../http/framework.ts'
-import type { Logger } from '../runtime/logging.ts'
+import { inTransaction, type Job, startJob } from '@plinth/kit/database'
+import type { Server } from '@plinth/kit/http'
+import type { Logger } from '@plinth/kit/logging'
 import { listServiceKeys, type ServiceKey, updateKeyNotice } from './service-keys.repository.ts'
 import { isInForce, namedKey, type ServiceKeys } from './service-keys.ts'
 

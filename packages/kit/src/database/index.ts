@@ -1,0 +1,17 @@
+export { databaseFault, engineOf, forUpdate, idColumn, isUniqueViolation } from './engine.ts'
+export { isLeaseHeld, kitMigrations, type LeaseTables } from './leases/leases.repository.ts'
+export { isFirstWithin, type Job, startJob, withLease } from './leases/leases.ts'
+export { type Migration, VERSION } from './migrate.ts'
+export { type Database, type Db, missingMigrations, openDatabase } from './open.ts'
+export { prepared } from './prepared.ts'
+export {
+  deleteUntil,
+  type FromRow,
+  fromRow,
+  type PageRequest,
+  type Sort,
+  selectPage,
+  sortRows,
+  toRow,
+} from './rows.ts'
+export { afterCommit, inTransaction, lastly } from './transaction.ts'
