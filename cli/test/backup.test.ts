@@ -80,7 +80,7 @@ for (const engine of engines)
     })
 
     const name = 'of 1,000 files and 10,000 rows under load: writers wait less than 50 ms'
-    await suiteScope.test(name, async (t) => {
+    await suiteScope.test(name, { tags: ['all'] }, async (t) => {
       const data = env.SUITE_DATA as string
       for (let number = 0; number < 1_000; number++)
         linkSync(join(data, 'storage-key', keyFile), join(data, 'storage-key', `${number}.pdf`))
@@ -130,7 +130,9 @@ function waitsOf(waits: number[]): string {
   return `${waits.length} uploads during the backup, median ${median} ms, longest ${longest} ms`
 }
 
-describe('unusable input or output is refused in one line, and nothing changes', () => {
+describe('unusable input or output is refused in one line, and nothing changes', {
+  tags: ['all'],
+}, () => {
   const OTHER_KEY = {
     IDENTITY_MASTER_KEY: Buffer.from('abcdefghijklmnopqrstuvwxyz012345').toString('base64'),
   }

@@ -114,7 +114,9 @@ describe('plinth listen and plinth trigger', () => {
     ])
   })
 
-  test('listen honours retry-after, and each listener resumes at its own cursor', async (t) => {
+  test('listen honours retry-after, and each listener resumes at its own cursor', {
+    tags: ['all'],
+  }, async (t) => {
     const asked: (string | undefined)[] = []
     const event = (id: string) => `id: ${id}\nevent: thing.made\ndata: {"type":"thing.made"}\n\n`
     const replies: [number, Record<string, string>, string][] = [
@@ -153,7 +155,9 @@ describe('plinth listen and plinth trigger', () => {
     assert.deepEqual(asked, [...ofFirst, undefined, 'evt_2', 'evt_2'])
   })
 
-  test('listen resumes after the last event of any type, not the last one that it forwarded', async (t) => {
+  test('listen resumes after the last event of any type, not the last one that it forwarded', {
+    tags: ['all'],
+  }, async (t) => {
     const asked: (string | undefined)[] = []
     const event = 'id: evt_1\nevent: thing.made\ndata: {"type":"thing.made"}\n\n'
     const replies: [number, string][] = [
@@ -181,7 +185,9 @@ describe('plinth listen and plinth trigger', () => {
     assert.deepEqual(asked, [undefined, 'evt_8', 'evt_9'])
   })
 
-  test('the stream times out when the service is silent, but not while it sends comments', async (t) => {
+  test('the stream times out when the service is silent, but not while it sends comments', {
+    tags: ['all'],
+  }, async (t) => {
     const [silent, quiet] = [await startStream(t, 0), await startStream(t, 6)]
     const placesOf = async (url: string) => {
       const places: unknown[] = []
@@ -218,7 +224,9 @@ describe('plinth listen and plinth trigger', () => {
     assert.equal(await secretOf(homeless), without)
   })
 
-  test('listen creates one key, and reports it if the service does not know it', async (t) => {
+  test('listen creates one key, and reports it if the service does not know it', {
+    tags: ['all'],
+  }, async (t) => {
     const env = await startService(t)
     const elsewhere = { ...env, SUITE_DATA: temporaryFolder(t) }
 

@@ -99,7 +99,9 @@ describe('the landing page', () => {
     )
   })
 
-  test('answers Kubernetes probes: while draining it is not ready but still serves', async (t) => {
+  test('answers Kubernetes probes: while draining it is not ready but still serves', {
+    tags: ['all'],
+  }, async (t) => {
     const { landing, stack } = await start(t, { SUITE_DRAIN_SECONDS: '1' })
     const manifest = readFileSync(`${import.meta.dirname}/../../deploy/kubernetes.yaml`, 'utf8')
     const probes = [...manifest.matchAll(/(\w+)Probe:\n\s+httpGet: \{ path: (\S+), port: http \}/g)]
@@ -122,7 +124,7 @@ describe('the landing page', () => {
     assert.equal(page.status, 200)
   })
 
-  test('keeps serving a service for its own drain time', async (t) => {
+  test('keeps serving a service for its own drain time', { tags: ['all'] }, async (t) => {
     const { stack } = await start(t, { PAYMENTS_DRAIN_SECONDS: '2' })
     const urlOf = (name: string) =>
       stack.services.find(({ entry }) => entry.name === name)?.url ?? ''

@@ -6,8 +6,8 @@ import { secondsOf } from './record.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** A batch starts about as many seconds of tests as this; a longer file is a batch of its own. */
-const BATCH_SECONDS = 12
-const MAX_FILES = 12
+const BATCH_SECONDS = 25
+const MAX_FILES = 25
 
 export type TestFile = { path: string; tags?: string | undefined }
 

@@ -513,7 +513,10 @@ async function openQueue(t: TestContext, { databaseUrl, ...config }: IdentityCon
 }
 
 for (const engine of engines) {
-  describe(`mails of a service that is killed on ${engine.name}`, engine.options, () => {
+  describe(`mails of a service that is killed on ${engine.name}`, {
+    ...engine.options,
+    tags: ['all'],
+  }, () => {
     test('are sent by the next process, at most twice and then as identical copies', async (t) => {
       let holds = (_step: SmtpStep, _to: string) => false
       const smtp = await startSmtpServer(t, { holds: (step, to) => holds(step, to) })

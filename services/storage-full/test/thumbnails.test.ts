@@ -241,7 +241,9 @@ for (const engine of engines)
       assert.equal((await ask()).headers.get('content-type'), 'image/jpeg')
     })
 
-    test('a small PDF that takes too long is drawn once, not for every request', async (t) => {
+    test('a small PDF that takes too long is drawn once, not for every request', {
+      tags: ['all'],
+    }, async (t) => {
       const { api, user } = await newcomer()
       const { body } = await upload(api, user, slowPdf(10))
       const ask = () => api.get(`/file/thumbnail/${body.id}`, { token: user })
@@ -255,7 +257,9 @@ for (const engine of engines)
       assert.deepEqual(second.bytes, first.bytes)
     })
 
-    test('slow PDFs of one user do not make another user wait for all of them', async () => {
+    test('slow PDFs of one user do not make another user wait for all of them', {
+      tags: ['all'],
+    }, async () => {
       const { api, user: patient, config } = await newcomer()
       const { user: attacker } = await newcomer()
       const { pagesAtOnce } = shareOfCores(availableParallelism())
@@ -283,7 +287,9 @@ for (const engine of engines)
       assert.ok(before <= 2 * pagesAtOnce, `${before} were drawn first`)
     })
 
-    test('six accounts with one slow PDF each do not keep the picture of another user waiting', async () => {
+    test('six accounts with one slow PDF each do not keep the picture of another user waiting', {
+      tags: ['all'],
+    }, async () => {
       const { api, user: patient, config } = await newcomer()
       const { pagesAtOnce } = shareOfCores(availableParallelism())
       const picture = await upload(api, patient)

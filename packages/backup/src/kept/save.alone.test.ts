@@ -41,7 +41,7 @@ function* chunks(bytes: number) {
   for (let sent = 0; sent < bytes; sent += chunk.length) yield chunk
 }
 
-test('backs up and restores half a gigabyte in constant memory', async (t) => {
+test('backs up and restores half a gigabyte in constant memory', { tags: ['all'] }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-large-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const mostMemoryFor = async (fileBytes: number) => {
