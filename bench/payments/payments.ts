@@ -100,7 +100,7 @@ async function distinctRow(server: BenchServer, opened: Opened[]): Promise<Row> 
     ours: perSecond(rate),
     baseline: perSecond(barePerSecond),
     ratio,
-    ...atLeast(0.4, ratio),
+    ...atLeast(0.25, ratio),
     peakMb: server.peakMemoryMb(),
   }
 }

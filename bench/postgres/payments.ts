@@ -26,7 +26,7 @@ export async function payments(databaseNamed: DatabaseNamed): Promise<Row[]> {
           'webhooks with effects on PostgreSQL, against durable inserts over 10 connections',
           own.deliver,
           inserts,
-          0.3,
+          0.15,
         ),
         await rateAgainst('the same, against SQLite', own.deliver, other.deliver),
         await rateAgainst(
