@@ -17,7 +17,7 @@ import {
   LIFETIME_SECONDS,
   linkState,
   type Proof,
-} from '../src/recovery/one-time-tokens.ts'
+} from '../src/tokens/one-time-tokens.ts'
 import { mailTo, tokenOf } from './inbox.ts'
 import { adminToken, engines, MASTER_KEY, startIdentity } from './start-identity.ts'
 

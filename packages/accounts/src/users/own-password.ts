@@ -21,7 +21,8 @@ import {
   type User,
   updatePasswordHash,
 } from '../database/users.repository.ts'
-import { refuseGuessable, requireUser } from './users.ts'
+import { refuseGuessable } from './guessable-passwords.ts'
+import { requireUser } from './users.ts'
 
 type PasswordChange = { currentPassword: string; newPassword: string }
 

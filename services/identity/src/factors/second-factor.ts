@@ -5,11 +5,13 @@ import {
   type Origin,
   recordEvent,
   recordRefusal,
+  requireUser,
   throttled,
   type User,
   updateSecondFactor,
 } from '@plinth/accounts'
 import type { Db } from '@plinth/kit/database'
+import type { Caller } from '@plinth/kit/http'
 import { type Problem, validationFailed } from '@plinth/kit/problems'
 import { secondsAfter } from '@plinth/kit/runtime'
 import { openText } from '@plinth/kit/tokens'
@@ -158,3 +160,9 @@ export async function dropSecondFactor(
 /** For the command line. */
 export const dropFactor: DropFactor = (accounts, user, by) =>
   dropSecondFactor(accounts, accounts.db, user, by)
+
+export async function accountSecurity({ accounts, db }: Factors, caller: Caller) {
+  const { id, verified, secondFactor } = await requireUser(accounts, Number(caller.userId))
+  const factor = secondFactor ? await findFactor(db, id) : undefined
+  return { emailVerified: verified, secondFactor, enrolledAt: factor?.confirmedAt ?? null }
+}
