@@ -21,6 +21,7 @@ export const LAYERS: Record<string, string[]> = {
   events: ['problems', 'database', 'events', 'endpoints', 'delivery', 'history', 'host', 'index'],
   accounts: [
     'problems',
+    'audit-events',
     'passwords',
     'settings',
     'database',
@@ -59,6 +60,7 @@ export const LAYERS: Record<string, string[]> = {
     'index',
   ],
   identity: [
+    'scopes',
     'database',
     'tokens',
     'mail',

@@ -10,6 +10,7 @@ import {
   openSigningKeys,
   type SigningKeys,
 } from '@plinth/kit/tokens'
+import type { AuditEvent } from './audit-events.ts'
 import type { Origin } from './database/audit.repository.ts'
 import type { AccountTables } from './database/tables.ts'
 import type { HashedRegistration, User } from './database/users.repository.ts'
@@ -44,8 +45,9 @@ export type Accounts = {
   close(): Promise<void>
 }
 
-export type SecurityEvent = {
-  event: string
+/** `E` is the list of a host that records events of its own. */
+export type SecurityEvent<E extends string = AuditEvent> = {
+  event: E
   /** Who did it, if known. */
   actor?: string
   /** The user or thing it was done to. */
@@ -60,7 +62,7 @@ export type SecurityEvent = {
 
 /** A host's hook that runs in the transaction of the security events it lists. */
 export type SecurityListener = {
-  events: ReadonlySet<string>
+  events: ReadonlySet<AuditEvent>
   run(
     db: Db<AccountTables>,
     event: Required<Pick<SecurityEvent, 'result'>> & SecurityEvent,
@@ -126,8 +128,14 @@ export async function openAccounts(
   }
 }
 
-export type AccountGuard = {
+/** The scopes of service keys that the routes of accounts accept. */
+export const ACCOUNT_SCOPES = ['users:read', 'users:write'] as const
+
+export type AccountScope = (typeof ACCOUNT_SCOPES)[number]
+
+/** `S` are the scopes that the host has. */
+export type AccountGuard<S extends string = AccountScope> = {
   caller: Guard
   /** Admits users with the role and, where the host has service keys, keys with the scope. */
-  role(name: string, scope?: string): Guard
+  role(name: string, scope?: S): Guard
 }

@@ -3,7 +3,13 @@ import { type Guard, jwksRoutes, type Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
 import { secondsAfter } from '@plinth/kit/runtime'
 import type { KeyGuard } from '@plinth/service-keys'
-import { type AccountGuard, type Accounts, type Hooks, openAccounts } from './accounts.ts'
+import {
+  type AccountGuard,
+  type AccountScope,
+  type Accounts,
+  type Hooks,
+  openAccounts,
+} from './accounts.ts'
 import { auditRoutes } from './audit/audit.routes.ts'
 import { recordKeyEvents } from './audit/audit.ts'
 import { deleteOldAuditEvents } from './database/audit.repository.ts'
@@ -27,18 +33,22 @@ export function keyRules(...audit: Parameters<typeof recordKeyEvents>) {
 /** The host's guard for recent reauthentication. */
 type Recent = (accounts: Accounts) => Guard
 
-type Extras = { keys?: KeyGuard; recent?: Recent; callers?: (accounts: Accounts) => Callers }
+type Extras<S extends string> = {
+  keys?: KeyGuard<S | AccountScope>
+  recent?: Recent
+  callers?: (accounts: Accounts) => Callers
+}
 
 /**
  * Opens the accounts and mounts them on a server, which closes them when it closes. A failure closes
  * the server, and with it the database.
  */
-export async function mountAccounts(
+export async function mountAccounts<S extends string>(
   server: Server,
   db: Db<AccountTables>,
   settings: AccountSettings,
-  { keys, recent, callers, ...hooks }: Hooks & Extras = {},
-): Promise<{ accounts: Accounts; guard: AccountGuard; callers: Callers }> {
+  { keys, recent, callers, ...hooks }: Hooks & Extras<S> = {},
+): Promise<{ accounts: Accounts; guard: AccountGuard<S | AccountScope>; callers: Callers }> {
   try {
     const accounts = await openAccounts(db, settings, server.clock, hooks)
     server.onClose(accounts.close)

@@ -1,4 +1,5 @@
 export {
+  ACCOUNT_SCOPES,
   type AccountGuard,
   type Accounts,
   type Admission,
@@ -8,14 +9,12 @@ export {
   type TurnAway,
 } from './accounts.ts'
 export {
-  ACCOUNT_EVENTS,
-  ADDRESS_EVENTS,
   type By,
   byCaller,
-  FACTOR_EVENTS,
   type Origin,
   originOf,
   recordEvent,
+  recordSecurityEvent,
 } from './audit/audit.ts'
 export {
   attemptOf,
@@ -26,7 +25,9 @@ export {
   recordThrottle,
   throttled,
 } from './audit/failure-limit.ts'
+export { ACCOUNT_EVENTS, ADDRESS_EVENTS, FACTOR_EVENTS } from './audit/published-events.ts'
 export { reason, WhyBody } from './audit/schemas.ts'
+export type { AuditEvent } from './audit-events.ts'
 export { accountData } from './backup-data.ts'
 export {
   listDueDeletions,

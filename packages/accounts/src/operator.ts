@@ -3,7 +3,7 @@ import { faultsOf, pathId } from '@plinth/kit/http'
 import { notFound, validationFailed } from '@plinth/kit/problems'
 import { newOpaqueToken } from '@plinth/kit/tokens'
 import type { Accounts } from './accounts.ts'
-import { type By, type Origin, recordEvent } from './audit/audit.ts'
+import { type By, type Origin, recordSecurityEvent } from './audit/audit.ts'
 import { formsOf } from './database/names.ts'
 import {
   ADMIN_ROLE,
@@ -127,8 +127,8 @@ async function removePasskeys(
   const removed = await inTransaction(accounts.db, async (db) => {
     const count = (await passkeys?.remove(db, user.id, id === 'all' ? id : { id })) ?? 0
     const who = { actor: OPERATOR, subject: user.username, userId: user.id }
-    const event = { event: 'PASSKEY_REMOVED', ...who }
-    if (count > 0) await recordEvent({ ...accounts, db }, event, ORIGIN)
+    const event = { event: 'PASSKEY_REMOVED', ...who } as const
+    if (count > 0) await recordSecurityEvent({ ...accounts, db }, event, ORIGIN)
     return count
   })
   if (id !== 'all' && removed === 0) throw notFound({ detail: 'There is no such passkey.' })

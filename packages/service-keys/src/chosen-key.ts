@@ -12,10 +12,10 @@ const BY: KeyActor = { actor: SETTINGS, origin: { address: '', requestId: null }
  * Adds the key given in the settings, if there is one: services that start together can agree on it
  * before any of them runs. Once revoked, it stays revoked.
  */
-export async function addChosenKey(
-  keys: ServiceKeys,
+export async function addChosenKey<S extends string>(
+  keys: ServiceKeys<S>,
   secret: string | undefined,
-  scope: string,
+  scope: NoInfer<S>,
 ): Promise<void> {
   if (secret === undefined) return
   const hash = hashOpaqueToken(secret)

@@ -57,7 +57,7 @@ import type { UserMails } from './mail/user-mails.ts'
 import { followEvents } from './notices/consequences.ts'
 import { recordEndpoints } from './notices/notices.ts'
 import { oauthRoutes, userStatusRoute } from './oauth/oauth.routes.ts'
-import { openOAuth, SCOPES } from './oauth/oauth.ts'
+import { openOAuth } from './oauth/oauth.ts'
 import { startChallengeSweep } from './passkeys/challenges.ts'
 import { createCsrfTokens } from './passkeys/csrf.ts'
 import { provePasskeyOf } from './passkeys/login.ts'
@@ -70,6 +70,7 @@ import { prepareMails } from './recovery/mails.ts'
 import { recoveryRoutes } from './recovery/recovery.routes.ts'
 import { holdRegistrations } from './registration/held.ts'
 import { registrationRoutes } from './registration/registration.routes.ts'
+import { SCOPES, type Scope } from './scopes.ts'
 import { startSweep } from './sweep.ts'
 
 export { type IdentityConfig, loadConfig } from './config.ts'
@@ -159,7 +160,7 @@ export async function createIdentity(
   return server
 }
 
-type Guards = { guard: AccountGuard; recent: Guard }
+type Guards = { guard: AccountGuard<Scope>; recent: Guard }
 
 type Mailing = Omit<UserMails, 'log'> & { factors: Factors } & Pick<Deletions, 'keys' | 'graceDays'>
 
@@ -222,7 +223,7 @@ function identityKeys(
   clock: Clock,
   { production }: IdentityConfig,
   follow: SecurityListener,
-): ServiceKeys {
+): ServiceKeys<Scope> {
   const rules = keyRules(clock, NAME, follow)
   return openServiceKeys(db, { clock, production, scopes: SCOPES, ...rules })
 }

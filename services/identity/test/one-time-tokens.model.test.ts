@@ -253,7 +253,7 @@ async function openMachine(t: TestContext, engine: TestEngine) {
 type Machine = Awaited<ReturnType<typeof openMachine>>
 
 const GUESS = {
-  event: 'PASSWORD_RESET',
+  event: 'PASSWORD_RESET' as const,
   origin: { address: '127.0.0.1', userAgent: null, requestId: null },
 }
 const DAY_MS = 86_400_000

@@ -1,7 +1,7 @@
 import { inTransaction } from '@plinth/kit/database'
 import type { Caller } from '@plinth/kit/http'
 import type { Accounts } from '../accounts.ts'
-import { type By, recordEvent } from '../audit/audit.ts'
+import { type By, recordSecurityEvent } from '../audit/audit.ts'
 import { revokeSession, revokeSessions } from '../database/ended-sessions.repository.ts'
 import { listLiveSessions, sessionWindow } from '../database/sessions.repository.ts'
 import { findUserById, lockUser } from '../database/users.repository.ts'
@@ -32,7 +32,13 @@ export async function endSessions(
     else if (!(await revokeSession(db, userId, choice.id, sessionWindow(accounts))))
       throw sessionUnknown()
     const { actor, reason } = by
-    const event = { event: 'SESSION_REVOKED', actor, reason, subject: user.username, userId }
-    await recordEvent({ ...accounts, db }, event, by.origin)
+    const event = {
+      event: 'SESSION_REVOKED',
+      actor,
+      reason,
+      subject: user.username,
+      userId,
+    } as const
+    await recordSecurityEvent({ ...accounts, db }, event, by.origin)
   })
 }

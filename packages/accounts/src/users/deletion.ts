@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { type Db, inTransaction } from '@plinth/kit/database'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import type { Accounts } from '../accounts.ts'
-import { type By, type Origin, recordEvent } from '../audit/audit.ts'
+import { type By, type Origin, recordSecurityEvent } from '../audit/audit.ts'
 import {
   clearDeletion,
   deleteUser,
@@ -59,8 +59,14 @@ export async function scheduleDeletion(
     const wasEnabled = deletion?.wasEnabled ?? user.enabled
     await saveDeletion(db, id, { at, by: requestedBy, wasEnabled })
     await revokeSessions(db, id)
-    const event = { event: 'DELETION_REQUESTED', actor, reason, subject: user.username, userId: id }
-    await recordEvent({ ...accounts, db }, event, origin)
+    const event = {
+      event: 'DELETION_REQUESTED',
+      actor,
+      reason,
+      subject: user.username,
+      userId: id,
+    } as const
+    await recordSecurityEvent({ ...accounts, db }, event, origin)
     await onScheduled?.(db, user, at)
     return at
   })
@@ -77,8 +83,14 @@ export async function cancelDeletion(
     const user = await lockUser(db, id)
     if (!user?.deletion || !(await admit(db, user.deletion))) return false
     await clearDeletion(db, id, user.deletion)
-    const event = { event: 'DELETION_CANCELLED', actor, reason, subject: user.username, userId: id }
-    await recordEvent({ ...accounts, db }, event, origin)
+    const event = {
+      event: 'DELETION_CANCELLED',
+      actor,
+      reason,
+      subject: user.username,
+      userId: id,
+    } as const
+    await recordSecurityEvent({ ...accounts, db }, event, origin)
     return true
   })
 }
@@ -110,8 +122,8 @@ export async function eraseAccount(
     await renameInAudit(db, user.username, `user ${id}`)
     await deleteUser(db, id)
     failPoint('erasure:written')
-    const event = { event: 'USER_DELETED', subject: `user ${id}`, userId: id }
-    await recordEvent({ ...accounts, db }, event, ORIGIN)
+    const event = { event: 'USER_DELETED', subject: `user ${id}`, userId: id } as const
+    await recordSecurityEvent({ ...accounts, db }, event, ORIGIN)
     return true
   })
   failPoint('erasure:committed')

@@ -1,6 +1,6 @@
 import { type Db, inTransaction } from '@plinth/kit/database'
 import type { Accounts, Admission } from '../accounts.ts'
-import { type By, recordEvent } from '../audit/audit.ts'
+import { type By, recordSecurityEvent } from '../audit/audit.ts'
 import { revokeSessions } from '../database/ended-sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
 import { lockUser, type User, updatePasswordHash } from '../database/users.repository.ts'
@@ -36,10 +36,14 @@ export async function resetPassword<A extends Admission>(
     await revokeSessions(db, user.id)
     const { actor, reason } = by
     const who = { actor, reason, subject: user.username, userId: user.id }
-    await recordEvent({ ...accounts, db }, { event: 'PASSWORD_RESET', ...who }, by.origin)
+    await recordSecurityEvent({ ...accounts, db }, { event: 'PASSWORD_RESET', ...who }, by.origin)
     const passkeysRemoved = (await passkeys?.remove(db, user.id, 'all')) ?? 0
     if (passkeysRemoved > 0)
-      await recordEvent({ ...accounts, db }, { event: 'PASSKEY_REMOVED', ...who }, by.origin)
+      await recordSecurityEvent(
+        { ...accounts, db },
+        { event: 'PASSKEY_REMOVED', ...who },
+        by.origin,
+      )
     return { ...admission, passkeysRemoved }
   })
 }

@@ -2,8 +2,9 @@ import { inTransaction, isUniqueViolation } from '@plinth/kit/database'
 import { validationFailed } from '@plinth/kit/problems'
 import { isReservedName } from '@plinth/service-keys'
 import type { Accounts, Hold } from '../accounts.ts'
-import { type By, type Origin, recordEvent } from '../audit/audit.ts'
+import { type By, type Origin, recordSecurityEvent } from '../audit/audit.ts'
 import { admitWithin, recordRefusal } from '../audit/failure-limit.ts'
+import type { AuditEvent } from '../audit-events.ts'
 import { normalName } from '../database/names.ts'
 import {
   findUserByEmail,
@@ -24,7 +25,7 @@ import { isUsername, USERNAME_RULE } from './schemas.ts'
 type Registration = { username: string; email: string; password: string }
 
 /** Who creates an account for another user, and with which roles. */
-type Registrar = Partial<Omit<By, 'origin'>> & { roles?: string[]; event?: string }
+type Registrar = Partial<Omit<By, 'origin'>> & { roles?: string[]; event?: AuditEvent }
 
 const HOUR_SECONDS = 3600
 const MAX_EMAIL = 254
@@ -90,8 +91,8 @@ export async function registerVerified(
   await refuseHeldNames(accounts, db, user)
   await markVerified(db, user)
   const { username, id: userId } = user
-  const event = { event: 'REGISTER', actor: username, subject: username, userId }
-  await recordEvent(accounts, event, origin)
+  const event = { event: 'REGISTER', actor: username, subject: username, userId } as const
+  await recordSecurityEvent(accounts, event, origin)
 }
 
 /** Creates an account. People who register themselves cannot choose roles. */
@@ -129,7 +130,7 @@ export function requireEmailLength(email: string, field = 'email'): void {
 async function insertOrRefuse(
   accounts: Accounts,
   newUser: NewUser,
-  { actor, origin, reason, caller, event: name = 'REGISTER' }: By & { event?: string },
+  { actor, origin, reason, caller, event: name = 'REGISTER' }: By & { event?: AuditEvent },
 ): Promise<User> {
   try {
     return await inTransaction(accounts.db, async (db) => {
@@ -138,7 +139,7 @@ async function insertOrRefuse(
       await refuseHeldNames(accounts, db, user)
       const who = { actor, reason, subject: user.username, userId: user.id }
       const event = { event: name, ...who }
-      await recordEvent({ ...accounts, db }, event, origin)
+      await recordSecurityEvent({ ...accounts, db }, event, origin)
       return user
     })
   } catch (error) {

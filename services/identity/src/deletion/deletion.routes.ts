@@ -16,6 +16,7 @@ import {
   pathId,
   type Server,
 } from '@plinth/kit/http'
+import type { Scope } from '../scopes.ts'
 import { tokenRejected } from '../tokens/problems.ts'
 import { deletedUsers } from './deleted-users.ts'
 import {
@@ -32,7 +33,7 @@ const own = ['Own account']
 const administration = ['Users']
 const userIdOf = (id: string) => pathId(id, { unknown: userUnknown })
 
-type Guards = { guard: AccountGuard; recent: Guard }
+type Guards = { guard: AccountGuard<Scope>; recent: Guard }
 
 /** delete · cancel deletion of the own account; for administrators, of any account, with a reason · erased users */
 export function deletionRoutes(

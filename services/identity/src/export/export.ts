@@ -5,7 +5,7 @@ import {
   lockUser,
   type Origin,
   type PasskeyStore,
-  recordEvent,
+  recordSecurityEvent,
   requireUser,
   sessionsOf,
   userDetails,
@@ -75,8 +75,8 @@ export async function exportUser(
   const username = await inTransaction(db, async (inside) => {
     const user = await lockUser(inside, userId)
     if (!user) throw userUnknown()
-    const event = { event: 'DATA_EXPORTED', actor, reason, subject: user.username, userId }
-    await recordEvent({ ...accounts, db: inside }, event, origin)
+    const event = { event: 'DATA_EXPORTED', actor, reason, subject: user.username, userId } as const
+    await recordSecurityEvent({ ...accounts, db: inside }, event, origin)
     return user.username
   })
   return partsOf(parts.db, username, await headOf(parts, userId, username))

@@ -2,7 +2,7 @@ import {
   findAuthentication,
   lockCaller,
   type Origin,
-  recordEvent,
+  recordSecurityEvent,
   requireUser,
   type User,
   updateAuthentication,
@@ -74,7 +74,7 @@ export async function confirmTotp(
     if (!(await activateFactor(db, factor, { step, now }))) throw factorAbsent()
     await updateSecondFactor(db, user.id, true)
     await addToSession(db, caller)
-    await recordEvent({ ...accounts, db }, { event: 'TOTP_ADDED', ...whoIs(user) }, origin)
+    await recordSecurityEvent({ ...accounts, db }, { event: 'TOTP_ADDED', ...whoIs(user) }, origin)
     return issueRecoveryCodes(factors, db, user.id)
   })
 }
@@ -109,8 +109,8 @@ export async function renewRecoveryCodes(
 ): Promise<string[]> {
   const { accounts } = factors
   return withFactor(factors, caller, proof, origin, async (db, user) => {
-    const event = { event: 'RECOVERY_CODES_RENEWED', ...whoIs(user) }
-    await recordEvent({ ...accounts, db }, event, origin)
+    const event = { event: 'RECOVERY_CODES_RENEWED', ...whoIs(user) } as const
+    await recordSecurityEvent({ ...accounts, db }, event, origin)
     return issueRecoveryCodes(factors, db, user.id)
   })
 }

@@ -4,7 +4,7 @@ import {
   lockUser,
   type Origin,
   openSession,
-  recordEvent,
+  recordSecurityEvent,
   type TokenPair,
   type User,
 } from '@plinth/accounts'
@@ -39,7 +39,7 @@ export function openGate(clock: Clock, { requireVerified }: { requireVerified: b
     async ask(db: Db<IdentityTables>, user, amr, origin) {
       if (requireVerified && !user.verified) {
         const refused = { event: 'LOGIN', subject: user.username, result: 'REFUSED' } as const
-        await recordEvent({ db, clock }, refused, origin)
+        await recordSecurityEvent({ db, clock }, refused, origin)
         return emailNotVerified()
       }
       if (!user.secondFactor || amr.includes('mfa')) return undefined
@@ -52,7 +52,7 @@ export function openGate(clock: Clock, { requireVerified }: { requireVerified: b
         expiresAt: secondsAfter(clock(), STEP_SECONDS).toISOString(),
       })
       const who = { actor: user.username, subject: user.username }
-      await recordEvent({ db, clock }, { event: 'SECOND_FACTOR_ASKED', ...who }, origin)
+      await recordSecurityEvent({ db, clock }, { event: 'SECOND_FACTOR_ASKED', ...who }, origin)
       return mfaRequired({ extra: { mfaToken, methods: await methodsOf(db, user.id) } })
     },
   }

@@ -2,7 +2,7 @@ import {
   type By,
   lockUser,
   type Origin,
-  recordEvent,
+  recordSecurityEvent,
   requireUser,
   userUnknown,
 } from '@plinth/accounts'
@@ -35,8 +35,8 @@ export async function removeByAdministrator(
     }
     await scheduleRemoval(inside, userId, removesAt)
     const who = { actor, reason, subject: user.username, userId }
-    const event = { event: 'TOTP_REMOVAL_REQUESTED', ...who }
-    await recordEvent({ ...accounts, db: inside }, event, origin)
+    const event = { event: 'TOTP_REMOVAL_REQUESTED', ...who } as const
+    await recordSecurityEvent({ ...accounts, db: inside }, event, origin)
     return { removesAt }
   })
 }

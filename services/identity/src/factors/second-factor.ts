@@ -3,8 +3,8 @@ import {
   type By,
   type DropFactor,
   type Origin,
-  recordEvent,
   recordRefusal,
+  recordSecurityEvent,
   requireUser,
   throttled,
   type User,
@@ -41,7 +41,7 @@ export type Factors = {
   removalHours: number
 }
 
-export const SECOND_FACTOR_USED = 'SECOND_FACTOR_USED'
+export const SECOND_FACTOR_USED = 'SECOND_FACTOR_USED' as const
 
 export type FactorProof = { code?: string; recoveryCode?: string }
 
@@ -72,7 +72,7 @@ export async function proveSecondFactor(
   const who = { actor: user.username, subject: user.username, userId: user.id }
   const passed = async () => {
     if (await cancelRemoval(db, user.id))
-      await recordEvent(inside, { event: 'TOTP_REMOVAL_CANCELLED', ...who }, origin)
+      await recordSecurityEvent(inside, { event: 'TOTP_REMOVAL_CANCELLED', ...who }, origin)
     return 'passed' as const
   }
   if (code !== undefined) {
@@ -84,7 +84,7 @@ export async function proveSecondFactor(
   } else if (recoveryCode !== undefined) {
     const codeHash = recoveryCodeHash(accounts.settings.masterKey, user.id, recoveryCode)
     if (await spendRecoveryCode(db, { userId: user.id, codeHash }, now)) {
-      await recordEvent(inside, { event: 'RECOVERY_CODE_USED', ...who }, origin)
+      await recordSecurityEvent(inside, { event: 'RECOVERY_CODE_USED', ...who }, origin)
       return passed()
     }
   } else return { methods: await methodsOf(db, user.id) }
@@ -154,7 +154,7 @@ export async function dropSecondFactor(
   await updateSecondFactor(db, user.id, false)
   const by = { ...(actor !== undefined && { actor }), reason }
   const who = { ...by, subject: user.username, userId: user.id }
-  await recordEvent({ ...accounts, db }, { event: 'TOTP_REMOVED', ...who }, origin)
+  await recordSecurityEvent({ ...accounts, db }, { event: 'TOTP_REMOVED', ...who }, origin)
 }
 
 /** For the command line. */

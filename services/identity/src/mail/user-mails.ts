@@ -1,12 +1,13 @@
 import {
   type Accounts,
+  type AuditEvent,
   attemptOf,
   countFrom,
   countWithin,
   isKnownNetwork,
   normalName,
   type Origin,
-  recordEvent,
+  recordSecurityEvent,
   recordThrottle,
   type User,
 } from '@plinth/accounts'
@@ -47,7 +48,7 @@ const EVENTS = {
   'password-reset': 'PASSWORD_RESET_REQUESTED',
   'email-change': 'EMAIL_CHANGE_REQUESTED',
   'data-export': 'DATA_EXPORT_REQUESTED',
-}
+} as const satisfies Record<string, AuditEvent>
 
 type Asked = { to: string; userId?: number }
 
@@ -63,7 +64,7 @@ export async function askForMail(
 ): Promise<void> {
   requireMail(outbox)
   const allowance = { kind: 'mail request', limit: REQUESTS_AN_HOUR, seconds: HOUR }
-  const refusal = { event: EVENTS[kind] }
+  const refusal = { event: EVENTS[kind] } as const
   if (outbox.settings.limited && (await countFrom(accounts, allowance, refusal, origin))) return
   const lifetimeSeconds = LIFETIME_SECONDS[kind]
   await queueMail(outbox, db, { kind, to: normalName(to), ...asked, lifetimeSeconds }, origin)
@@ -105,7 +106,7 @@ export async function mayMail(
     const counted = await countWithin(inside, `mail ${purpose} ${seconds} ${address}`, seconds)
     if (counted.failures <= most) continue
     const attempt = attemptOf(`mail ${kind}`, user?.username ?? '', origin)
-    const refusal = { event: EVENTS[kind], ...(user && { subject: user.username }) }
+    const refusal = { event: EVENTS[kind], ...(user && { subject: user.username }) } as const
     await recordThrottle(inside, attempt, refusal, origin)
     return false
   }
@@ -122,7 +123,7 @@ async function isWithinTotal(
   const { failures } = await countWithin(inside, `mail of everybody ${purpose}`, HOUR)
   if (failures === MAILS_AN_HOUR + 1) {
     log.error(`more than ${MAILS_AN_HOUR} mails in an hour (${purpose}): none until it is over`)
-    await recordEvent(inside, { event: 'MAIL_LIMIT_REACHED', result: 'THROTTLED' }, origin)
+    await recordSecurityEvent(inside, { event: 'MAIL_LIMIT_REACHED', result: 'THROTTLED' }, origin)
   }
   return failures <= MAILS_AN_HOUR
 }

@@ -1,4 +1,10 @@
-import { type Accounts, findUserByUsername, type SecurityListener } from '@plinth/accounts'
+import {
+  type Accounts,
+  type AuditEvent,
+  findUserByUsername,
+  type SecurityListener,
+} from '@plinth/accounts'
+import type { EndpointAuditEvent } from '@plinth/events'
 import type { Db } from '@plinth/kit/database'
 import { isReservedName } from '@plinth/service-keys'
 import { deleteSteps } from '../database/factors.repository.ts'
@@ -34,7 +40,30 @@ type Consequence = {
   toActor?: true
 }
 
-const CONSEQUENCES: Record<string, Consequence> = {
+/** These change nothing that a user would have to know. Every other event has an entry below. */
+type WithoutConsequence =
+  | 'LOGIN'
+  | 'LOGOUT'
+  | 'REFRESH'
+  | 'REAUTHENTICATED'
+  | 'ACCESS_DENIED'
+  | 'USER_DELETED'
+  | 'PASSKEY_USED'
+  | 'SECOND_FACTOR_ASKED'
+  | 'DATA_EXPORT_REQUESTED'
+  | 'PASSWORD_RESET_REQUESTED'
+  | 'VERIFY_EMAIL_REQUESTED'
+  | 'VERIFICATION_SENT'
+  | 'EMAIL_VERIFIED'
+  | 'EMAIL_CHANGE_REQUESTED'
+  | 'MAIL_LIMIT_REACHED'
+  | 'MAIL_RETRIED'
+  | 'SERVICE_KEY_REVOKED'
+  | 'SERVICE_KEY_REFUSED'
+  | 'SERVICE_KEY_EXPIRING'
+  | EndpointAuditEvent
+
+const CONSEQUENCES: Record<Exclude<AuditEvent, WithoutConsequence>, Consequence> = {
   REGISTER: { mail: 'verify-email' },
   USER_CREATED: { mail: 'invitation' },
   PASSWORD_CHANGED: { invalidatesTokens: true, mail: 'password-changed' },
@@ -62,6 +91,8 @@ const CONSEQUENCES: Record<string, Consequence> = {
   REFRESH_REPLAYED: { result: 'REFUSED', mail: 'session-replayed' },
 }
 
+type Followed = keyof typeof CONSEQUENCES
+
 /**
  * Applies the consequences of a security event, in its transaction: invalidates earlier tokens and sends the
  * user a notice, or a new user a mail to verify the address.
@@ -72,9 +103,9 @@ export function followEvents(
   { notices = true } = {},
 ): SecurityListener {
   return {
-    events: new Set(Object.keys(CONSEQUENCES)),
+    events: new Set(Object.keys(CONSEQUENCES) as Followed[]),
     async run(db: Db<IdentityTables>, { event, actor = '', subject = '', result }, origin) {
-      const { mail, ...consequence } = CONSEQUENCES[event] ?? {}
+      const { mail, ...consequence }: Consequence = CONSEQUENCES[event as Followed]
       if (result !== (consequence.result ?? 'SUCCESS')) return
       const owner = ownerIn(consequence, actor, subject)
       const user = owner && (await findUserByUsername(db, owner))

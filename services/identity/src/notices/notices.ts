@@ -1,5 +1,5 @@
-import { countWithin, type Origin, recordEvent, type User } from '@plinth/accounts'
-import type { AuditEntry } from '@plinth/events'
+import { countWithin, type Origin, recordSecurityEvent, type User } from '@plinth/accounts'
+import type { AuditEntry, EndpointAuditEvent } from '@plinth/events'
 import type { Db } from '@plinth/kit/database'
 import { findFactor, unusedRecoveryCodes } from '../database/factors.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
@@ -61,7 +61,7 @@ async function alarmLink(
   return accountLink({ publicUrl }, 'alarm', token)
 }
 
-const ENDPOINT_MAILS: Record<string, MailKind> = {
+const ENDPOINT_MAILS: Partial<Record<EndpointAuditEvent, MailKind>> = {
   WEBHOOK_ENDPOINT_FAILING: 'endpoint-failing',
   WEBHOOK_ENDPOINT_DISABLED: 'endpoint-disabled',
 }
@@ -69,7 +69,7 @@ const ENDPOINT_MAILS: Record<string, MailKind> = {
 /** Records endpoint events in the audit; administrators get a mail about an endpoint that fails or is disabled. */
 export function recordEndpoints(outbox: Outbox, publicUrl: string) {
   return async (db: Db<IdentityTables>, { origin, ...entry }: AuditEntry): Promise<void> => {
-    await recordEvent({ clock: outbox.clock, db }, entry, { ...origin, userAgent: null })
+    await recordSecurityEvent({ clock: outbox.clock, db }, entry, { ...origin, userAgent: null })
     const kind = ENDPOINT_MAILS[entry.event]
     if (!kind) return
     const details = { endpoint: entry.subject, link: `${publicUrl}/api-test/#/events` }

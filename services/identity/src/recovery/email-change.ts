@@ -108,7 +108,7 @@ export async function confirmEmailChange(
   origin: Origin,
 ): Promise<void> {
   const { accounts, db } = recovery
-  const guess = { event: 'EMAIL_CHANGED', origin }
+  const guess = { event: 'EMAIL_CHANGED', origin } as const
   const token = await findProved({ accounts, db }, KIND, proof, guess)
   if (!token) throw tokenRejected()
   const { from = '' } = JSON.parse(token.details) as { from?: string }

@@ -4,8 +4,8 @@ import {
   expirePassword,
   lockUser,
   type Origin,
-  recordEvent,
   recordRefusal,
+  recordSecurityEvent,
   type TurnAway,
   type User,
   userUnknown,
@@ -28,7 +28,7 @@ export async function requireNewPassword(
     if (!user) throw userUnknown()
     await expirePassword(db, userId)
     const who = { actor, reason, subject: user.username, userId }
-    await recordEvent({ ...accounts, db }, { event: 'PASSWORD_EXPIRED', ...who }, origin)
+    await recordSecurityEvent({ ...accounts, db }, { event: 'PASSWORD_EXPIRED', ...who }, origin)
   })
 }
 

@@ -109,7 +109,7 @@ export async function confirmPasswordReset(
 ): Promise<Removed> {
   const { accounts, db, passkeys, factors } = recovery
   const kinds = proof.token === undefined ? BY_MAIL : ([...BY_MAIL, AFTER_LOGIN] as const)
-  const guess = { event: 'PASSWORD_RESET', origin }
+  const guess = { event: 'PASSWORD_RESET', origin } as const
   const token = await findProved({ accounts, db }, kinds, proof, guess)
   const user = token && (await findUserById(accounts.db, token.userId))
   if (!token || token.usedAt !== null || !user?.enabled) throw tokenRejected()

@@ -5,7 +5,7 @@ import {
   lockUser,
   markVerified,
   type Origin,
-  recordEvent,
+  recordSecurityEvent,
   requireUser,
   type User,
   userUnknown,
@@ -79,8 +79,14 @@ export async function resendByAdministrator(
     const lifetimeSeconds = LIFETIME_SECONDS[KIND]
     const mail = { kind: KIND, to: user.email, userId, details, lifetimeSeconds } as const
     await queueMail(outbox, inside, mail, origin)
-    const event = { event: 'VERIFICATION_SENT', actor, reason, subject: user.username, userId }
-    await recordEvent({ ...accounts, db: inside }, event, origin)
+    const event = {
+      event: 'VERIFICATION_SENT',
+      actor,
+      reason,
+      subject: user.username,
+      userId,
+    } as const
+    await recordSecurityEvent({ ...accounts, db: inside }, event, origin)
   })
 }
 
@@ -100,8 +106,8 @@ export async function verifyEmail(recovery: Recovery, proof: Proof, origin: Orig
     }
     await markVerified(inside, user)
     const { username, id: userId } = user
-    const event = { event: 'EMAIL_VERIFIED', actor: username, subject: username, userId }
-    await recordEvent({ ...accounts, db: inside }, event, origin)
+    const event = { event: 'EMAIL_VERIFIED', actor: username, subject: username, userId } as const
+    await recordSecurityEvent({ ...accounts, db: inside }, event, origin)
   })
 }
 
@@ -116,7 +122,7 @@ async function findProof(
     return (
       (await findToken({ accounts, db }, KIND, { token })) ?? (await requireHeld(recovery, token))
     )
-  const guess = { event: 'EMAIL_VERIFIED', origin }
+  const guess = { event: 'EMAIL_VERIFIED', origin } as const
   const found = await findByCode(accounts, proof, guess, codesToVerify)
   if (!found || found.expiresAt <= accounts.clock().toISOString()) throw tokenRejected()
   return found

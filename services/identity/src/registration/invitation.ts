@@ -20,6 +20,6 @@ export async function inviteUser(
   if (!recipientFor(outbox.settings, normalName(email)))
     throw validationFailed(['email: no mail can be sent to it'])
   const registration = { username, email, password: newOpaqueToken() }
-  const registrar = { ...by, event: 'USER_CREATED', ...(roles && { roles }) }
+  const registrar = { ...by, event: 'USER_CREATED', ...(roles && { roles }) } as const
   return summaryOf(await registerUser(accounts, registration, origin, registrar))
 }

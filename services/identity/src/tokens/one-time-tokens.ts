@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import {
   type Accounts,
+  type AuditEvent,
   countWithin,
   findUserById,
   normalName,
@@ -102,7 +103,7 @@ export type Proof = { token?: string; email?: string; code?: string }
 type Kinds = TokenKind | readonly TokenKind[]
 
 /** What a code is typed for: the event of a refusal, and who typed it. */
-export type Guess = { event: string; origin: Origin }
+export type Guess = { event: AuditEvent; origin: Origin }
 
 /**
  * Finds the token of a link or a code, which may have been used. Does not spend it: that is the last step of
