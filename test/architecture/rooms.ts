@@ -61,6 +61,7 @@ export const LAYERS: Record<string, string[]> = {
   ],
   identity: [
     'scopes',
+    'limits',
     'database',
     'tokens',
     'mail',

@@ -1,7 +1,7 @@
 import { type Db, type Job, startJob } from '@plinth/kit/database'
 import { type Guard, jwksRoutes, type Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import type { KeyGuard } from '@plinth/service-keys'
 import {
   type AccountGuard,
@@ -82,7 +82,6 @@ function pageFacts({ settings, confirmation }: Accounts) {
 }
 
 const EVERY_SECONDS = 60
-const DAY_SECONDS = 86_400
 
 /** Deletes what has expired and rotates the signing keys. */
 function startMaintenance(accounts: Accounts, { log, metrics }: Server): Job {

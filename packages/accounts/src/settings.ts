@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { isLoopback, type Settings } from '@plinth/kit/runtime'
+import { HOUR_SECONDS, isLoopback, type Settings } from '@plinth/kit/runtime'
 import type { PasswordOptions } from './passwords/passwords.ts'
 import { blocklistFile, hashingSettings } from './passwords/settings.ts'
 
@@ -89,7 +89,7 @@ export function accountSettings(settings: Settings, host: Host): AccountSettings
     sessionMaxDays: settings.integer(named('SESSION_MAX_DAYS'), 90, days),
     failures: {
       limit: settings.integer(named('FAILURE_LIMIT'), 100, { min: 1 }),
-      windowSeconds: settings.integer(named('FAILURE_WINDOW_SECONDS'), 3600, seconds),
+      windowSeconds: settings.integer(named('FAILURE_WINDOW_SECONDS'), HOUR_SECONDS, seconds),
     },
     failedLogins: {
       perNetwork: settings.integer(named('FAILURE_LIMIT_PER_NETWORK'), 1000, { min: 1 }),

@@ -4,6 +4,8 @@ import type { Logger } from '@plinth/kit/logging'
 import {
   type AddressRules,
   type Clock,
+  DAY_SECONDS,
+  HOUR_SECONDS,
   networkList,
   type Settings,
   secondsAfter,
@@ -145,8 +147,7 @@ function wakeAfterRequests(server: Server, { wake }: Dispatcher): void {
 }
 
 const RETENTION_DAYS = 30
-const DAY_SECONDS = 86_400
-const PRUNE_EVERY_SECONDS = 3_600
+const PRUNE_EVERY_SECONDS = HOUR_SECONDS
 
 function startPruning(events: Events, { metrics }: Server): Job {
   return startJob({

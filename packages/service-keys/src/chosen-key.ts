@@ -1,11 +1,11 @@
 import { inTransaction, isUniqueViolation } from '@plinth/kit/database'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken } from '@plinth/kit/tokens'
 import { startOfKey } from './key-text.ts'
 import { findServiceKeyByHash, insertServiceKey, SETTINGS } from './service-keys.repository.ts'
 import { type KeyActor, namedKey, type ServiceKeys } from './service-keys.ts'
 
-const LIFETIME_SECONDS = 3650 * 86_400
+const LIFETIME_SECONDS = 3650 * DAY_SECONDS
 const BY: KeyActor = { actor: SETTINGS, origin: { address: '', requestId: null } }
 
 /**

@@ -1,7 +1,7 @@
 import { type Db, inTransaction, isUniqueViolation } from '@plinth/kit/database'
 import type { Caller } from '@plinth/kit/http'
 import { validationFailed } from '@plinth/kit/problems'
-import { type Clock, secondsAfter } from '@plinth/kit/runtime'
+import { type Clock, DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken } from '@plinth/kit/tokens'
 import { type KeyRequest, type MakerKey, requireWithin, rightsIn } from './key-rights.ts'
 import { type KeyMode, newKeyText, startOfKey } from './key-text.ts'
@@ -20,7 +20,6 @@ import {
 
 export type { ServiceKey } from './service-keys.repository.ts'
 
-const DAY_SECONDS = 86_400
 const DEFAULT_OVERLAP_SECONDS = DAY_SECONDS
 export const MAX_OVERLAP_SECONDS = 7 * DAY_SECONDS
 const DEFAULT_LIFETIME_DAYS = 365

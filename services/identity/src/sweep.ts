@@ -5,12 +5,11 @@ import { secondsAfter } from '@plinth/kit/runtime'
 import { deleteUnfinished } from './database/factors.repository.ts'
 import { deleteExpiredHeld } from './database/held-registrations.repository.ts'
 import { deleteTokensExpiredBy } from './database/one-time-tokens.repository.ts'
-import { PENDING_SECONDS } from './factors/enrolment.ts'
 import { removeDueFactors } from './factors/removal.ts'
+import { ENDED_SECONDS, ENROLMENT_SECONDS } from './limits.ts'
 import { sweepMails } from './mail/delivery.ts'
 import type { UserMails } from './mail/user-mails.ts'
 import { reportNewBrowsers } from './notices/new-browsers.ts'
-import { ENDED_SECONDS } from './tokens/one-time-tokens.ts'
 
 const SWEEP_SECONDS = 60
 
@@ -34,7 +33,11 @@ export function startSweep(
       await sweepMails(outbox, signal)
       await removeDueFactors({ accounts, db }, signal)
       await reportNewBrowsers({ db, outbox, publicUrl }, signal)
-      await deleteUnfinished(db, { now: accounts.clock(), pendingSeconds: PENDING_SECONDS }, signal)
+      await deleteUnfinished(
+        db,
+        { now: accounts.clock(), pendingSeconds: ENROLMENT_SECONDS },
+        signal,
+      )
     },
   })
 }

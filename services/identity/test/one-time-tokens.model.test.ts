@@ -10,11 +10,11 @@ import { loadConfig, openForOperator } from '../src/app.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import { deleteTokens, spendToken } from '../src/database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
+import { LIFETIME_SECONDS } from '../src/limits.ts'
 import {
   findProved,
   findToken,
   issueToken,
-  LIFETIME_SECONDS,
   linkState,
   type Proof,
 } from '../src/tokens/one-time-tokens.ts'

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { type Db, inTransaction } from '@plinth/kit/database'
-import { failPoint, secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, failPoint, MAX_CLOCK_SKEW_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import type { Accounts } from '../accounts.ts'
 import { type By, type Origin, recordSecurityEvent } from '../audit/audit.ts'
 import {
@@ -25,7 +25,6 @@ import {
 } from '../database/users.repository.ts'
 import { emailTaken, lastAdministrator, usernameTaken, userUnknown } from '../problems.ts'
 
-const DAY_SECONDS = 86_400
 const HELD_DAYS = 30
 
 type DeletionRequest = {
@@ -132,8 +131,6 @@ export async function eraseAccount(
 
 /** Longer than any request takes. */
 const LATE_SECONDS = 600
-/** How far the clocks of nodes may differ. */
-const CLOCK_SKEW_SECONDS = 60
 
 /**
  * A request that was in flight during an erasure, such as a login whose password was being checked, records the
@@ -145,7 +142,7 @@ export async function renameLateEvents(accounts: Accounts): Promise<void> {
   const [first] = erased
   if (!first) return
   const ids = new Map(erased.map(({ usernameHash, userId }) => [usernameHash, userId]))
-  const since = secondsAfter(new Date(first.deletedAt), -CLOCK_SKEW_SECONDS)
+  const since = secondsAfter(new Date(first.deletedAt), -MAX_CLOCK_SKEW_SECONDS)
   for (const name of await listNamesInAudit(db, since)) {
     const id = ids.get(heldHash(accounts, name))
     if (id !== undefined) await renameInAudit(db, name, `user ${id}`)

@@ -1,5 +1,6 @@
 import { inTransaction, isUniqueViolation } from '@plinth/kit/database'
 import { validationFailed } from '@plinth/kit/problems'
+import { HOUR_SECONDS } from '@plinth/kit/runtime'
 import { isReservedName } from '@plinth/service-keys'
 import type { Accounts, Hold } from '../accounts.ts'
 import { type By, type Origin, recordSecurityEvent } from '../audit/audit.ts'
@@ -27,7 +28,6 @@ type Registration = { username: string; email: string; password: string }
 /** Who creates an account for another user, and with which roles. */
 type Registrar = Partial<Omit<By, 'origin'>> & { roles?: string[]; event?: AuditEvent }
 
-const HOUR_SECONDS = 3600
 const MAX_EMAIL = 254
 
 export function requireOpenRegistration({ settings }: Accounts): void {

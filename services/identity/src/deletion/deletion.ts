@@ -14,6 +14,7 @@ import {
 import { type Db, type Job, startJob } from '@plinth/kit/database'
 import type { Caller, Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
+import { DAY_SECONDS } from '@plinth/kit/runtime'
 import { revokeKeysMadeBy, type ServiceKeys } from '@plinth/service-keys'
 import { spendToken } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
@@ -32,8 +33,6 @@ export type Deletions = UserMails & {
   /** Erases the accounts that are due. */
   eraseDue(): void
 }
-
-const DAY_SECONDS = 86_400
 
 /**
  * The user gets a mail with a link to cancel; without mail, they can cancel by signing in. Service keys the user

@@ -18,9 +18,10 @@ import { listBrowsers } from '../database/browsers.repository.ts'
 import { findFactor, unusedRecoveryCodes } from '../database/factors.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import { listAuditOf, listMailsOf } from '../database/user-data.repository.ts'
+import { LIFETIME_SECONDS } from '../limits.ts'
 import { queueMail, requireMail } from '../mail/outbox.ts'
 import { accountLink, mayMail, type UserMails } from '../mail/user-mails.ts'
-import { findToken, issueToken, LIFETIME_SECONDS } from '../tokens/one-time-tokens.ts'
+import { findToken, issueToken } from '../tokens/one-time-tokens.ts'
 import { tokenRejected } from '../tokens/problems.ts'
 
 /** What the rules of the data export need; every rule takes it as its first argument. */

@@ -15,6 +15,7 @@ import { type Caller, type Guard, guarding } from '@plinth/kit/http'
 import { type Problem, validationFailed } from '@plinth/kit/problems'
 import { secondsAfter } from '@plinth/kit/runtime'
 import type { IdentityTables } from '../database/tables.ts'
+import { RECENT_SECONDS } from '../limits.ts'
 import { reauthenticationRequired } from './problems.ts'
 import {
   callerRefusal,
@@ -24,7 +25,6 @@ import {
   proveSecondFactor,
 } from './second-factor.ts'
 
-const RECENT_SECONDS = 600
 const EVENT = 'REAUTHENTICATED' as const
 
 /** Checks a passkey of a user: returns its authentication methods, and `use` for the transaction that accepts it. */

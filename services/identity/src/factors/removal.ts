@@ -7,7 +7,7 @@ import {
   userUnknown,
 } from '@plinth/accounts'
 import { inTransaction } from '@plinth/kit/database'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { findFactor, listDueRemovals, scheduleRemoval } from '../database/factors.repository.ts'
 import { factorAbsent } from './problems.ts'
 import { dropSecondFactor, type Factors } from './second-factor.ts'
@@ -28,7 +28,7 @@ export async function removeByAdministrator(
     const factor = await findFactor(inside, userId)
     if (!user.secondFactor || !factor) throw factorAbsent()
     if (factor.removesAt !== null) return { removesAt: factor.removesAt }
-    const removesAt = secondsAfter(accounts.clock(), removalHours * 3600).toISOString()
+    const removesAt = secondsAfter(accounts.clock(), removalHours * HOUR_SECONDS).toISOString()
     if (removalHours === 0) {
       await dropSecondFactor(accounts, inside, user, { actor, origin, reason })
       return { removesAt }

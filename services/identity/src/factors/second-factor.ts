@@ -13,7 +13,7 @@ import {
 import type { Db } from '@plinth/kit/database'
 import type { Caller } from '@plinth/kit/http'
 import { type Problem, validationFailed } from '@plinth/kit/problems'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { isAhead, MAX_CLOCK_SKEW_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { openText } from '@plinth/kit/tokens'
 import {
   addFactorFailure,
@@ -27,6 +27,7 @@ import {
   unusedRecoveryCodes,
 } from '../database/factors.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import { FAILURES_BEFORE_LOCK, LOCK_SECONDS, MAX_LOCK_SECONDS } from '../limits.ts'
 import { codeRejected, mfaRequired } from './problems.ts'
 import { recoveryCodeHash } from './recovery-codes.ts'
 import { stepOfCode } from './totp.ts'
@@ -47,13 +48,6 @@ export type FactorProof = { code?: string; recoveryCode?: string }
 
 /** `methods` when no code was sent: those the user could send. */
 export type Outcome = 'passed' | 'wrong' | { methods: string[] } | { lockedUntil: Date }
-
-/** Consecutive wrong codes. A stranger cannot lock a user out, because the first factor comes before. */
-const FAILURES_BEFORE_LOCK = 10
-const LOCK_SECONDS = 15 * 60
-const MAX_LOCK_SECONDS = 24 * 3600
-/** How far the clocks of two nodes may differ without one ignoring the locks of the other. */
-const SKEW_SECONDS = 60
 
 /**
  * The only check of a second factor. Runs in a transaction with the user's row locked. Unless it passes, that
@@ -96,9 +90,8 @@ export async function proveSecondFactor(
 /** A lock that ends later than its failures justify was set while the clock was ahead, and is ignored. */
 function lockIn({ lockedUntil, failures }: TotpFactor, now: Date): Date | undefined {
   const until = new Date(lockedUntil ?? 0)
-  const longest = lockSeconds(failures - FAILURES_BEFORE_LOCK) + SKEW_SECONDS
-  const latest = secondsAfter(now, longest)
-  return until > now && until <= latest ? until : undefined
+  const longest = lockSeconds(failures - FAILURES_BEFORE_LOCK) + MAX_CLOCK_SKEW_SECONDS
+  return isAhead(until, longest, now) ? until : undefined
 }
 
 async function countWrongCode(db: Db<IdentityTables>, userId: number, now: Date): Promise<void> {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type By, type Origin, recordSecurityEvent, type User } from '@plinth/accounts'
 import { afterCommit, type Db, inTransaction, type PageRequest } from '@plinth/kit/database'
 import { pageOf } from '@plinth/kit/http'
-import { type Clock, secondsAfter } from '@plinth/kit/runtime'
+import { type Clock, DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { openText, sealText } from '@plinth/kit/tokens'
 import {
   insertMail,
@@ -108,7 +108,7 @@ export async function queueMail(
   else outbox.wake()
 }
 
-const WEEK_SECONDS = 604_800
+const WEEK_SECONDS = 7 * DAY_SECONDS
 
 /** Queues a mail about the service itself to every administrator, in the caller's transaction. */
 export async function mailAdministrators(

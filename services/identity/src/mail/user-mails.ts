@@ -13,9 +13,15 @@ import {
 } from '@plinth/accounts'
 import type { Db } from '@plinth/kit/database'
 import type { Logger } from '@plinth/kit/logging'
+import { HOUR_SECONDS } from '@plinth/kit/runtime'
 import { hashOpaqueToken } from '@plinth/kit/tokens'
 import type { IdentityTables } from '../database/tables.ts'
-import { LIFETIME_SECONDS } from '../tokens/one-time-tokens.ts'
+import {
+  LIFETIME_SECONDS,
+  MAX_MAIL_REQUESTS_AN_HOUR,
+  MAX_MAILS_AN_HOUR,
+  MAX_MAILS_PER_ADDRESS,
+} from '../limits.ts'
 import { type Outbox, queueMail, requireMail } from './outbox.ts'
 
 /** What rules need that mail a user a link; they take it as their first argument. */
@@ -36,11 +42,6 @@ export function accountLink(
 ): string {
   return `${publicUrl}/account/#${page}=${token}`
 }
-
-const HOUR = 3600
-const DAY = 24 * HOUR
-const REQUESTS_AN_HOUR = 30
-const MAILS_AN_HOUR = 500
 
 /** The audit events for requests beyond a limit. */
 const EVENTS = {
@@ -63,18 +64,16 @@ export async function askForMail(
   origin: Origin,
 ): Promise<void> {
   requireMail(outbox)
-  const allowance = { kind: 'mail request', limit: REQUESTS_AN_HOUR, seconds: HOUR }
+  const allowance = {
+    kind: 'mail request',
+    limit: MAX_MAIL_REQUESTS_AN_HOUR,
+    seconds: HOUR_SECONDS,
+  }
   const refusal = { event: EVENTS[kind] } as const
   if (outbox.settings.limited && (await countFrom(accounts, allowance, refusal, origin))) return
   const lifetimeSeconds = LIFETIME_SECONDS[kind]
   await queueMail(outbox, db, { kind, to: normalName(to), ...asked, lifetimeSeconds }, origin)
 }
-
-const MAILS_PER_ADDRESS = [
-  { seconds: 60, most: 1 },
-  { seconds: HOUR, most: 5 },
-  { seconds: DAY, most: 10 },
-]
 
 type MailRequest = {
   kind: keyof typeof EVENTS
@@ -102,7 +101,7 @@ export async function mayMail(
   const isKnown = await isKnownNetwork(inside, { ...user }, origin)
   const purpose = isKnown ? `${kind} where signed in` : kind
   const address = hashOpaqueToken(withoutTag(to))
-  for (const { seconds, most } of MAILS_PER_ADDRESS) {
+  for (const { seconds, most } of MAX_MAILS_PER_ADDRESS) {
     const counted = await countWithin(inside, `mail ${purpose} ${seconds} ${address}`, seconds)
     if (counted.failures <= most) continue
     const attempt = attemptOf(`mail ${kind}`, user?.username ?? '', origin)
@@ -120,12 +119,12 @@ async function isWithinTotal(
   purpose: string,
   origin: Origin,
 ) {
-  const { failures } = await countWithin(inside, `mail of everybody ${purpose}`, HOUR)
-  if (failures === MAILS_AN_HOUR + 1) {
-    log.error(`more than ${MAILS_AN_HOUR} mails in an hour (${purpose}): none until it is over`)
+  const { failures } = await countWithin(inside, `mail of everybody ${purpose}`, HOUR_SECONDS)
+  if (failures === MAX_MAILS_AN_HOUR + 1) {
+    log.error(`more than ${MAX_MAILS_AN_HOUR} mails in an hour (${purpose}): none until it is over`)
     await recordSecurityEvent(inside, { event: 'MAIL_LIMIT_REACHED', result: 'THROTTLED' }, origin)
   }
-  return failures <= MAILS_AN_HOUR
+  return failures <= MAX_MAILS_AN_HOUR
 }
 
 /** `ada+news@example.com` and `ada@example.com` are the same inbox. */

@@ -1,6 +1,13 @@
 import { findUserById } from '@plinth/accounts'
 import { type Db, inTransaction } from '@plinth/kit/database'
-import { clientNetwork, secondsAfter } from '@plinth/kit/runtime'
+import {
+  clientNetwork,
+  DAY_SECONDS,
+  HOUR_SECONDS,
+  isAhead,
+  MAX_CLOCK_SKEW_SECONDS,
+  secondsAfter,
+} from '@plinth/kit/runtime'
 import { hashOpaqueToken } from '@plinth/kit/tokens'
 import {
   deleteOldBrowsers,
@@ -15,15 +22,12 @@ import { BROWSERS } from '../mail/messages.ts'
 import { canSend, type Outbox } from '../mail/outbox.ts'
 import { queueNotice } from './notices.ts'
 
-const DAY = 86_400
-const RETENTION_SECONDS = 180 * DAY
+const RETENTION_SECONDS = 180 * DAY_SECONDS
 const BATCH_SIZE = 200
 /** Transactions do not commit in the order of their ids: one with a lower id may still be in flight. */
 const SETTLED_SECONDS = 5
-/** How far the clocks of nodes may differ. */
-const CLOCK_SKEW_SECONDS = 60
 /** Mail may have been off for a while: browsers of older sign-ins are remembered, but not reported. */
-const REPORTED_SECONDS = 3600
+const REPORTED_SECONDS = HOUR_SECONDS
 
 type Watch = { db: Db<IdentityTables>; outbox: Outbox; publicUrl: string }
 
@@ -45,11 +49,11 @@ export async function reportNewBrowsers(watch: Watch, signal: AbortSignal): Prom
 async function reportPart(watch: Watch, now: Date): Promise<number> {
   const { db } = watch
   const after = await lockWatchedSignIn(db)
-  const until = secondsAfter(now, -SETTLED_SECONDS).toISOString()
-  // A later one was made before the clock was set back: waiting for it would hold up all that follow.
-  const latest = secondsAfter(now, CLOCK_SKEW_SECONDS).toISOString()
+  const until = secondsAfter(now, -SETTLED_SECONDS)
+  // One far ahead was made before the clock was set back: waiting for it would hold up all that follow.
+  const tolerated = SETTLED_SECONDS + MAX_CLOCK_SKEW_SECONDS
   const found = await listSignIns(db, { after, most: BATCH_SIZE })
-  const recent = found.findIndex(({ createdAt }) => createdAt > until && createdAt <= latest)
+  const recent = found.findIndex(({ createdAt }) => isAhead(new Date(createdAt), tolerated, until))
   const signIns = recent === -1 ? found : found.slice(0, recent)
   for (const signIn of signIns) await checkSignIn(watch, signIn, now)
   const last = signIns.at(-1)
@@ -68,7 +72,7 @@ async function checkSignIn(
   const hash = browserHash(userId, { address, userAgent })
   const known = await listBrowsers(db, userId)
   const seenAt = known.get(hash)
-  if (seenAt === undefined || seenAt < secondsAfter(now, -DAY).toISOString())
+  if (seenAt === undefined || seenAt < secondsAfter(now, -DAY_SECONDS).toISOString())
     await saveBrowser(db, { hash, userId, seenAt: createdAt })
   const isOld = createdAt < secondsAfter(now, -REPORTED_SECONDS).toISOString()
   if (seenAt !== undefined || known.size === 0 || isOld) return

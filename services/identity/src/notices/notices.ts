@@ -3,18 +3,13 @@ import type { AuditEntry, EndpointAuditEvent } from '@plinth/events'
 import type { Db } from '@plinth/kit/database'
 import { findFactor, unusedRecoveryCodes } from '../database/factors.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import { LIFETIME_SECONDS, MAX_BROWSER_NOTICES, MAX_NOTICES } from '../limits.ts'
 import type { MailKind } from '../mail/messages.ts'
 import { mailAdministrators, type Outbox, queueMail } from '../mail/outbox.ts'
 import { accountLink } from '../mail/user-mails.ts'
-import { issueToken, LIFETIME_SECONDS } from '../tokens/one-time-tokens.ts'
+import { issueToken } from '../tokens/one-time-tokens.ts'
 
 type Notice = { mail: MailKind; user: User; publicUrl: string }
-
-const HOUR = 3600
-
-/** An attacker can cause some of them at no cost, and must not be able to flood an inbox. */
-const MOST = { seconds: HOUR, most: 10 }
-const MAX_BROWSERS = { seconds: 24 * HOUR, most: 1 }
 
 /** These already ask for a new password, or say whether the account can be used: no "this was not me" link. */
 const WITHOUT_ALARM: MailKind[] = [
@@ -35,7 +30,7 @@ export async function queueNotice(
   if (mail === 'verify-email' || mail === 'invitation')
     return queueMail(outbox, db, { kind: mail, ...to, lifetimeSeconds }, origin)
   const counting = { clock: outbox.clock, db }
-  const { seconds, most } = mail === 'new-browser' ? MAX_BROWSERS : MOST
+  const { seconds, most } = mail === 'new-browser' ? MAX_BROWSER_NOTICES : MAX_NOTICES
   const { failures } = await countWithin(counting, `notice ${mail} ${user.id}`, seconds)
   if (failures > most) return
   const { remaining } = await unusedRecoveryCodes(db, user.id)

@@ -28,17 +28,12 @@ import {
 } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import { dropSecondFactor } from '../factors/second-factor.ts'
+import { LIFETIME_SECONDS } from '../limits.ts'
 import type { Prepare } from '../mail/delivery.ts'
 import { queueMail } from '../mail/outbox.ts'
 import { accountLink, askForMail, mayMail } from '../mail/user-mails.ts'
 import { withoutNotices } from '../notices/consequences.ts'
-import {
-  findProved,
-  findToken,
-  issueToken,
-  LIFETIME_SECONDS,
-  type Proof,
-} from '../tokens/one-time-tokens.ts'
+import { findProved, findToken, issueToken, type Proof } from '../tokens/one-time-tokens.ts'
 import { tokenRejected } from '../tokens/problems.ts'
 import type { Recovery } from './recovery.ts'
 

@@ -12,6 +12,7 @@ import {
 } from '@plinth/accounts'
 import type { Db } from '@plinth/kit/database'
 import { validationFailed } from '@plinth/kit/problems'
+import { DAY_SECONDS } from '@plinth/kit/runtime'
 import { newOpaqueToken } from '@plinth/kit/tokens'
 import { spendToken } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
@@ -59,8 +60,6 @@ export function prepareReset(recovery: Recovery): Prepare {
     return { kind: kind as MailKind, userId: user.id, details, reader: user }
   }
 }
-
-const DAY_SECONDS = 86_400
 
 /**
  * An administrator never sets a user's password: the old one stops working, every session ends, the passkeys are

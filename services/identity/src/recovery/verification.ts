@@ -15,6 +15,7 @@ import { accessTokenRejected, validationFailed } from '@plinth/kit/problems'
 import type { Held } from '../database/held-registrations.repository.ts'
 import { type OneTimeToken, spendToken } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import { LIFETIME_SECONDS } from '../limits.ts'
 import type { Prepare } from '../mail/delivery.ts'
 import { queueMail, requireMail } from '../mail/outbox.ts'
 import { accountLink, mayMail } from '../mail/user-mails.ts'
@@ -32,7 +33,6 @@ import {
   findByCode,
   findToken,
   issueToken,
-  LIFETIME_SECONDS,
   type Proof,
 } from '../tokens/one-time-tokens.ts'
 import { tokenRejected } from '../tokens/problems.ts'

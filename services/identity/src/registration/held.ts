@@ -23,11 +23,12 @@ import {
 } from '../database/held-registrations.repository.ts'
 import { assignMails } from '../database/mail.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import { LIFETIME_SECONDS } from '../limits.ts'
 import type { Prepare } from '../mail/delivery.ts'
 import { type Outbox, queueMail, requireMail } from '../mail/outbox.ts'
 import { mailNotConfigured } from '../mail/problems.ts'
 import { accountLink, mayMail, type UserMails } from '../mail/user-mails.ts'
-import { type Codes, LIFETIME_SECONDS, newSecrets } from '../tokens/one-time-tokens.ts'
+import { type Codes, newSecrets } from '../tokens/one-time-tokens.ts'
 import { tokenRejected } from '../tokens/problems.ts'
 
 const KIND = 'verify-email'

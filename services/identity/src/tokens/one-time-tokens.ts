@@ -10,7 +10,7 @@ import {
   subtractFailedAttempt,
 } from '@plinth/accounts'
 import { type Db, inTransaction } from '@plinth/kit/database'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
 import { findHeldByHash } from '../database/held-registrations.repository.ts'
 import {
@@ -21,34 +21,11 @@ import {
   tryCode,
 } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import { LIFETIME_SECONDS, MAX_CODE_FAILURES, MAX_CODE_FAILURES_A_DAY } from '../limits.ts'
 
-const HOUR = 3600
-
-/** The purposes of tokens, and how long each is valid. */
-export const LIFETIME_SECONDS = {
-  'verify-email': 24 * HOUR,
-  'password-reset': HOUR / 2,
-  /** For invitations too. A separate kind, because anyone can request a reset and must not replace this one. */
-  'password-reset-by-administrator': 24 * HOUR,
-  'email-change': HOUR,
-  'email-undo': 7 * 24 * HOUR,
-  /** The answer to a notice: "this was not me". */
-  'not-me': 7 * 24 * HOUR,
-  /** The same, in notices sent to the old address before it was changed. */
-  'not-me-before': 7 * 24 * HOUR,
-  'data-export': 24 * HOUR,
-  /** After a refused login. */
-  'password-change': HOUR / 6,
-  'deletion-cancel': HOUR / 6,
-  /** Lasts as long as the grace period (`expiresAt` overrides this). */
-  'deletion-undo': 7 * 24 * HOUR,
-} as const
-
+/** The purposes of tokens. */
 export type TokenKind = keyof typeof LIFETIME_SECONDS
 
-/** Per code, and per address and day for codes of any kind: beyond that only links work. */
-const MAX_FAILURES = 5
-const MAX_FAILURES_A_DAY = 20
 const CODE_DIGITS = 8
 
 type Tokens = { accounts: Accounts; db: Db<IdentityTables> }
@@ -137,9 +114,6 @@ function ifValid({ clock }: Accounts, found: OneTimeToken | undefined): OneTimeT
   return found.expiresAt > clock().toISOString() ? found : undefined
 }
 
-/** How long after it expires a link can still say why it does not work. */
-export const ENDED_SECONDS = 7 * 24 * HOUR
-
 type LinkState = { state: 'used' | 'replaced' | 'expired' | 'unknown'; at: string | null }
 
 /**
@@ -193,10 +167,10 @@ export async function findByCode<T extends { id: string; codeHash: string; userI
   const typed = code.replaceAll(/[\s-]/g, '')
   return inTransaction(accounts.db, async (db) => {
     const inside = { ...accounts, db }
-    const { failures } = await countWithin(inside, tries, 24 * HOUR)
-    if (failures > MAX_FAILURES_A_DAY) return recordWrongCode(inside, undefined, guess)
+    const { failures } = await countWithin(inside, tries, DAY_SECONDS)
+    if (failures > MAX_CODE_FAILURES_A_DAY) return recordWrongCode(inside, undefined, guess)
     const codes = codesIn(db)
-    const found = await codes.take(address, MAX_FAILURES)
+    const found = await codes.take(address, MAX_CODE_FAILURES)
     const right = found.find(({ id, codeHash: kept }) =>
       timingSafeEqual(Buffer.from(codeHash(accounts, id, typed)), Buffer.from(kept)),
     )
