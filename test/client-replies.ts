@@ -1,6 +1,5 @@
 import type * as client from '@plinth/client'
 import type { Static } from 'typebox'
-import type { SessionsReply } from '../packages/accounts/src/accounts.ts'
 import type { pageOfEvents } from '../packages/accounts/src/audit/audit.ts'
 import type * as sessions from '../packages/accounts/src/sessions/schemas.ts'
 import type * as accounts from '../packages/accounts/src/users/schemas.ts'
@@ -36,7 +35,7 @@ export type ClientReplies = [
   Gets<client.UserSummary, Static<typeof accounts.UserReply>>,
   Gets<client.Page<client.UserSummary>, Reply<typeof pageOfUsers>>,
   Gets<client.TokenPair, Static<typeof sessions.TokenPairReply>>,
-  Gets<client.OwnSession[], Static<typeof SessionsReply>>,
+  Gets<client.OwnSession[], Static<typeof sessions.SessionsReply>>,
   Gets<client.Page<client.AuditEvent>, Reply<typeof pageOfEvents>>,
   Gets<client.Passkey[], Reply<typeof passkeysOf>>,
   Gets<client.StoredFile, Reply<typeof describeFile>>,

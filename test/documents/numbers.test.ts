@@ -42,5 +42,5 @@ function exitCode(name: string): number {
 }
 
 function accessTokenSeconds(): number {
-  return inSource('packages/accounts/src/accounts.ts', /accessTokenLifetimeSeconds: (\d+)/)
+  return inSource('packages/accounts/src/settings.ts', /accessTokenLifetimeSeconds: (\d+)/)
 }

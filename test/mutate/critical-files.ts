@@ -262,7 +262,7 @@ export const CRITICAL: CriticalFile[] = [
     'user-search',
   ),
   identity(
-    'recovery/one-time-tokens.ts',
+    'tokens/one-time-tokens.ts',
     'void-tokens',
     'email-addresses',
     'lifecycle',

@@ -1,8 +1,7 @@
-import { join } from 'node:path'
 import type { Db } from '@plinth/kit/database'
-import { type Guard, Type, timestamp } from '@plinth/kit/http'
+import type { Guard } from '@plinth/kit/http'
 import type { DefinedProblem, Problem } from '@plinth/kit/problems'
-import { type Clock, isLoopback, type Settings } from '@plinth/kit/runtime'
+import type { Clock } from '@plinth/kit/runtime'
 import {
   type AccessTokenSigner,
   type AccessTokenVerifier,
@@ -11,6 +10,7 @@ import {
   openSigningKeys,
   type SigningKeys,
 } from '@plinth/kit/tokens'
+import type { AuditEvent } from './audit-events.ts'
 import type { Origin } from './database/audit.repository.ts'
 import type { AccountTables } from './database/tables.ts'
 import type { HashedRegistration, User } from './database/users.repository.ts'
@@ -18,10 +18,9 @@ import {
   type Blocklist,
   createPasswords,
   openBlocklist,
-  type PasswordOptions,
   type Passwords,
 } from './passwords/passwords.ts'
-import { blocklistFile, hashingSettings } from './passwords/settings.ts'
+import type { AccountSettings } from './settings.ts'
 
 export type { Origin } from './database/audit.repository.ts'
 export { ADMIN_ROLE } from './database/users.repository.ts'
@@ -46,8 +45,9 @@ export type Accounts = {
   close(): Promise<void>
 }
 
-export type SecurityEvent = {
-  event: string
+/** `E` is the list of a host that records events of its own. */
+export type SecurityEvent<E extends string = AuditEvent> = {
+  event: E
   /** Who did it, if known. */
   actor?: string
   /** The user or thing it was done to. */
@@ -62,7 +62,7 @@ export type SecurityEvent = {
 
 /** A host's hook that runs in the transaction of the security events it lists. */
 export type SecurityListener = {
-  events: ReadonlySet<string>
+  events: ReadonlySet<AuditEvent>
   run(
     db: Db<AccountTables>,
     event: Required<Pick<SecurityEvent, 'result'>> & SecurityEvent,
@@ -128,131 +128,14 @@ export async function openAccounts(
   }
 }
 
-export type AccountGuard = {
+/** The scopes of service keys that the routes of accounts accept. */
+export const ACCOUNT_SCOPES = ['users:read', 'users:write'] as const
+
+export type AccountScope = (typeof ACCOUNT_SCOPES)[number]
+
+/** `S` are the scopes that the host has. */
+export type AccountGuard<S extends string = AccountScope> = {
   caller: Guard
   /** Admits users with the role and, where the host has service keys, keys with the scope. */
-  role(name: string, scope?: string): Guard
+  role(name: string, scope?: S): Guard
 }
-
-export type AccountSettings = {
-  /** The name of the service in its events; absent if it emits none. */
-  source?: string
-  masterKey: Buffer
-  issuer: string
-  audience: string
-  accessTokenLifetimeSeconds: number
-  refreshTokenLifetimeSeconds: number
-  passwordMinLength: number
-  blocklistFile: string | undefined
-  /** Whether the most common passwords are refused. */
-  refuseCommon: boolean
-  /** Whether people may register themselves, and how many per hour from one network; 0 means no limit. */
-  registration: { open: boolean; perHour: number }
-  hashing: PasswordOptions
-  demoAccounts: boolean
-  /** Created at startup while there is no administrator. */
-  firstAdmin: FirstAdmin | undefined
-  /** Set when demo accounts left by an earlier start are refused: the setting that would allow them. */
-  demoAccountsRefusedFor: string | undefined
-  /** Whether a logout always ends the session of the access token, so that it needs no body. */
-  logoutEndsCaller: boolean
-  /** What reuse of a refresh token does to its session. */
-  refreshReuse: 'reject' | 'revoke'
-  /** How long a session lasts, however often it is refreshed. */
-  sessionMaxDays: number
-  failures: { limit: number; windowSeconds: number }
-  /** Limits in the same window: from one network for any name, and for one name from any network. */
-  failedLogins: { perNetwork: number; perAccount: number }
-  auditDays: number
-  keyRotationDays: number
-}
-
-export type FirstAdmin = {
-  setting: string
-  username: string
-  email: string
-  password: string
-  /** In production a reset of the password must reach the administrator, and no other reader. */
-  mustBeMailable: boolean
-}
-
-type Host = {
-  name: string
-  prefix: string
-  /** The address it listens on. */
-  host: string
-  publicUrl: string
-  dataFolder: string
-  passwordMinLength: number
-  registrations: readonly ('open' | 'confirm' | 'closed')[]
-  logoutEndsCaller: boolean
-}
-
-/** The account settings of a service, under its own prefix. */
-export function accountSettings(settings: Settings, host: Host): AccountSettings {
-  const { prefix, dataFolder, passwordMinLength: min } = host
-  const named = (name: string) => `${prefix}${name}`
-  const common = settings.production ? 'refuse' : 'allow'
-  const seconds = { min: 1, max: 31_536_000 }
-  const days = { min: 1, max: 36_500 }
-  const demoAccounts = settings.convenience(named('DEMO_ACCOUNTS'), host)
-  const refused = !demoAccounts && (settings.production || !isLoopback(host.host))
-  return {
-    masterKey: settings.key(named('MASTER_KEY'), join(dataFolder, `${host.name}-master.key`), host),
-    issuer: settings.url(named('TOKEN_ISSUER'), host.publicUrl),
-    audience: settings.text(named('TOKEN_AUDIENCE'), 'plinth'),
-    accessTokenLifetimeSeconds: 900,
-    refreshTokenLifetimeSeconds: 1_209_600,
-    passwordMinLength: settings.integer(named('PASSWORD_MIN_LENGTH'), min, { min, max: 128 }),
-    blocklistFile: blocklistFile(settings, named('PASSWORD_BLOCKLIST')),
-    refuseCommon:
-      settings.choice(named('COMMON_PASSWORDS'), ['allow', 'refuse'], common) === 'refuse',
-    registration: {
-      open: settings.choice(named('REGISTRATION'), host.registrations, 'open') !== 'closed',
-      perHour: settings.integer(named('REGISTRATIONS_PER_HOUR'), settings.production ? 100 : 0),
-    },
-    hashing: hashingSettings(settings, prefix),
-    demoAccounts,
-    firstAdmin: firstAdmin(settings, prefix),
-    demoAccountsRefusedFor: refused ? named('DEMO_ACCOUNTS') : undefined,
-    logoutEndsCaller: host.logoutEndsCaller,
-    refreshReuse: settings.choice(named('REFRESH_REUSE'), ['reject', 'revoke'], 'reject'),
-    sessionMaxDays: settings.integer(named('SESSION_MAX_DAYS'), 90, days),
-    failures: {
-      limit: settings.integer(named('FAILURE_LIMIT'), 100, { min: 1 }),
-      windowSeconds: settings.integer(named('FAILURE_WINDOW_SECONDS'), 3600, seconds),
-    },
-    failedLogins: {
-      perNetwork: settings.integer(named('FAILURE_LIMIT_PER_NETWORK'), 1000, { min: 1 }),
-      perAccount: settings.integer(named('FAILURE_LIMIT_PER_ACCOUNT'), 300, { min: 1 }),
-    },
-    auditDays: settings.integer(named('AUDIT_DAYS'), 365, days),
-    keyRotationDays: settings.integer(named('KEY_ROTATION_DAYS'), 90, days),
-  }
-}
-
-function firstAdmin(settings: Settings, prefix: string): FirstAdmin | undefined {
-  const setting = `${prefix}ADMIN_USERNAME`
-  const username = settings.optional(setting)
-  const password = settings.raw(`${prefix}ADMIN_PASSWORD`)
-  const { production } = settings
-  const email = settings.text(`${prefix}ADMIN_EMAIL`, production ? '' : `${username}@localhost`)
-  if (username === undefined) return undefined
-  if (!password) settings.required(`${prefix}ADMIN_PASSWORD`, '$(openssl rand -base64 24)')
-  return { setting, username, email, password: password ?? '', mustBeMailable: production }
-}
-
-/** Sessions as their user and administrators see them. */
-export const SessionsReply = Type.Array(
-  Type.Object(
-    {
-      id: Type.Integer(),
-      createdAt: timestamp(),
-      lastUsedAt: timestamp(),
-      address: Type.String({ examples: ['192.0.2.7'] }),
-      userAgent: Type.Union([Type.String(), Type.Null()]),
-      current: Type.Boolean({ description: 'The session of the access token' }),
-    },
-    { title: 'Session', additionalProperties: false },
-  ),
-)

@@ -1,41 +1,29 @@
-import { type Db, inTransaction, isUniqueViolation, type Job, startJob } from '@plinth/kit/database'
-import { faultsOf, type Guard, jwksRoutes, type Server } from '@plinth/kit/http'
+import { type Db, type Job, startJob } from '@plinth/kit/database'
+import { type Guard, jwksRoutes, type Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
-import { Problem, StartError } from '@plinth/kit/problems'
-import { isLocalAddress, SettingsError, secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import type { KeyGuard } from '@plinth/service-keys'
 import {
   type AccountGuard,
-  type AccountSettings,
+  type AccountScope,
   type Accounts,
-  type FirstAdmin,
   type Hooks,
   openAccounts,
 } from './accounts.ts'
 import { auditRoutes } from './audit/audit.routes.ts'
-import { type Origin, recordKeyEvents } from './audit/audit.ts'
+import { recordKeyEvents } from './audit/audit.ts'
 import { deleteOldAuditEvents } from './database/audit.repository.ts'
 import { freeNames } from './database/deletions.repository.ts'
 import { deleteEndedAttempts } from './database/failed-attempts.repository.ts'
 import { deleteExpiredSessions } from './database/sessions.repository.ts'
 import type { AccountTables } from './database/tables.ts'
-import {
-  ADMIN_ROLE,
-  countUsers,
-  findUserByUsername,
-  insertUser,
-  lockEnabledAdmins,
-  type NewUser,
-  USER_ROLE,
-} from './database/users.repository.ts'
 import { measureAccounts } from './measure.ts'
-import { emailTaken, usernameTaken } from './problems.ts'
 import { accountGuard, type Callers } from './sessions/caller.ts'
 import { sessionRoutes } from './sessions/sessions.routes.ts'
+import type { AccountSettings } from './settings.ts'
 import { requireStillAdmin } from './users/changes.ts'
-import { registrationBody } from './users/schemas.ts'
+import { prepareDemoAccounts, prepareFirstAdmin } from './users/first-users.ts'
 import { userRoutes } from './users/users.routes.ts'
-import { registerUser } from './users/users.ts'
 
 /** The rules for a host's service keys: the audit records changes, and only a current administrator issues one. */
 export function keyRules(...audit: Parameters<typeof recordKeyEvents>) {
@@ -45,18 +33,22 @@ export function keyRules(...audit: Parameters<typeof recordKeyEvents>) {
 /** The host's guard for recent reauthentication. */
 type Recent = (accounts: Accounts) => Guard
 
-type Extras = { keys?: KeyGuard; recent?: Recent; callers?: (accounts: Accounts) => Callers }
+type Extras<S extends string> = {
+  keys?: KeyGuard<S | AccountScope>
+  recent?: Recent
+  callers?: (accounts: Accounts) => Callers
+}
 
 /**
  * Opens the accounts and mounts them on a server, which closes them when it closes. A failure closes
  * the server, and with it the database.
  */
-export async function mountAccounts(
+export async function mountAccounts<S extends string>(
   server: Server,
   db: Db<AccountTables>,
   settings: AccountSettings,
-  { keys, recent, callers, ...hooks }: Hooks & Extras = {},
-): Promise<{ accounts: Accounts; guard: AccountGuard; callers: Callers }> {
+  { keys, recent, callers, ...hooks }: Hooks & Extras<S> = {},
+): Promise<{ accounts: Accounts; guard: AccountGuard<S | AccountScope>; callers: Callers }> {
   try {
     const accounts = await openAccounts(db, settings, server.clock, hooks)
     server.onClose(accounts.close)
@@ -89,63 +81,7 @@ function pageFacts({ settings, confirmation }: Accounts) {
   return { demoAccounts, passwordMinLength, registration: registration.open, registrationByMail }
 }
 
-/** Publicly documented: for trying things out, never for production. */
-const DEMO_PASSWORD = 'password123123'
-const DEMO_ROLES = { admin: ['ROLE_ADMIN', 'ROLE_USER'], user: ['ROLE_USER'] }
-
-/** Seeds demo accounts into an empty table, or refuses to start on them, as the settings say. */
-export async function prepareDemoAccounts(accounts: Accounts): Promise<void> {
-  const { demoAccounts, demoAccountsRefusedFor } = accounts.settings
-  if (demoAccounts) await seedDemoAccounts(accounts)
-  if (demoAccountsRefusedFor) await refuseDemoAccounts(accounts, demoAccountsRefusedFor)
-}
-
-/** When several nodes start together, the unique index lets only one of them seed. */
-async function seedDemoAccounts(accounts: Accounts): Promise<void> {
-  if ((await countUsers(accounts.db)) > 0) return
-  const users = await Promise.all(
-    Object.entries(DEMO_ROLES).map(([username, roles]) => demoUser(accounts, username, roles)),
-  )
-  try {
-    await inTransaction(accounts.db, async (db) => {
-      for (const user of users) await insertUser(db, user)
-    })
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error
-  }
-}
-
-/** A database that was seeded in development must not be served in production by mistake. */
-async function refuseDemoAccounts(accounts: Accounts, setting: string): Promise<void> {
-  const names = Object.keys(DEMO_ROLES)
-  const open = await Promise.all(names.map((name) => hasDemoPassword(accounts, name)))
-  const found = names.filter((_, index) => open[index])
-  if (found.length === 0) return
-  throw new StartError(
-    `This database has demo accounts whose password everybody knows: ${found.join(', ')}.
-  Give each a new one with "plinth user reset-password <username>", or close it with
-  "plinth user disable <username>". To serve them anyway: ${setting}=true`,
-  )
-}
-
-async function hasDemoPassword({ db, passwords }: Accounts, username: string): Promise<boolean> {
-  const user = await findUserByUsername(db, username)
-  return !!user?.enabled && (await passwords.verify(user.passwordHash, DEMO_PASSWORD, 'start'))
-}
-
-async function demoUser(accounts: Accounts, username: string, roles: string[]): Promise<NewUser> {
-  return {
-    username,
-    email: `${username}@example.com`,
-    roles,
-    enabled: true,
-    createdAt: accounts.clock().toISOString(),
-    passwordHash: await accounts.passwords.hash(DEMO_PASSWORD, 'start'),
-  }
-}
-
 const EVERY_SECONDS = 60
-const DAY_SECONDS = 86_400
 
 /** Deletes what has expired and rotates the signing keys. */
 function startMaintenance(accounts: Accounts, { log, metrics }: Server): Job {
@@ -168,58 +104,4 @@ export async function maintain(accounts: Accounts, signal: AbortSignal): Promise
   await deleteOldAuditEvents(db, auditEnd, signal)
   await freeNames(db, now)
   await accounts.signingKeys.rotateWhenOlderThan(settings.keyRotationDays * DAY_SECONDS)
-}
-
-const FROM_SETTINGS: Origin = { address: 'settings', userAgent: null, requestId: null }
-
-/**
- * Creates the administrator of a new installation from the settings. Once an administrator exists, the
- * settings are ignored, because their password may be out of date. When several nodes start together, the
- * unique index lets only one of them create it.
- */
-async function prepareFirstAdmin(accounts: Accounts, { log }: Server): Promise<void> {
-  const admin = accounts.settings.firstAdmin
-  if (!admin) return
-  const { setting } = admin
-  if ((await lockEnabledAdmins(accounts.db)).length > 0)
-    return log.info(`an administrator exists: ${setting} is ignored`)
-  const faults = faultsOf(registrationBody(accounts.settings.passwordMinLength), admin)
-  if (admin.mustBeMailable && isLocalAddress(admin.email))
-    faults.push('email: must be an address that mail reaches, not one at localhost')
-  if (faults.length > 0) throw refused(admin, faults)
-  try {
-    const roles = [ADMIN_ROLE, USER_ROLE]
-    await registerUser(accounts, admin, FROM_SETTINGS, {
-      actor: 'settings',
-      roles,
-    })
-    log.info('created the first administrator')
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error
-    const isTaken: boolean = usernameTaken.is(error) || emailTaken.is(error)
-    if (!isTaken)
-      throw refused(admin, (error.extra.errors as string[] | undefined) ?? [error.message])
-    if ((await lockEnabledAdmins(accounts.db)).length === 0)
-      log.warn(
-        `${setting} names a user who is not an administrator, and there is none: see "plinth user roles"`,
-      )
-  }
-}
-
-const EXAMPLES: Record<string, string> = {
-  username: 'admin',
-  email: 'admin@example.com',
-  password: '$(openssl rand -base64 24)',
-}
-
-function refused({ setting, email }: FirstAdmin, faults: string[]): SettingsError {
-  return new SettingsError(
-    faults.map((fault) => {
-      const [field = '', ...rest] = fault.split(': ')
-      const name = setting.replace(/USERNAME$/, field.toUpperCase())
-      const expected = `It ${rest.join(': ')}.`
-      const found = field === 'email' && email === '' ? '(not set)' : '(set)'
-      return { name, found, expected, example: EXAMPLES[field] ?? '' }
-    }),
-  )
 }

@@ -1,22 +1,20 @@
 export {
+  ACCOUNT_SCOPES,
   type AccountGuard,
   type Accounts,
   type Admission,
-  accountSettings,
   type Gate,
   openAccounts,
   type SecurityListener,
   type TurnAway,
 } from './accounts.ts'
 export {
-  ACCOUNT_EVENTS,
-  ADDRESS_EVENTS,
   type By,
   byCaller,
-  FACTOR_EVENTS,
   type Origin,
   originOf,
   recordEvent,
+  recordSecurityEvent,
 } from './audit/audit.ts'
 export {
   attemptOf,
@@ -27,6 +25,10 @@ export {
   recordThrottle,
   throttled,
 } from './audit/failure-limit.ts'
+export { ACCOUNT_EVENTS, ADDRESS_EVENTS, FACTOR_EVENTS } from './audit/published-events.ts'
+export { reason, WhyBody } from './audit/schemas.ts'
+export type { AuditEvent } from './audit-events.ts'
+export { accountData } from './backup-data.ts'
 export {
   listDueDeletions,
   listTombstones,
@@ -51,6 +53,7 @@ export {
   updateSecondFactor,
 } from './database/users.repository.ts'
 export { keyRules, mountAccounts } from './host.ts'
+export { type DropFactor, type Operator, operatorOf } from './operator.ts'
 export { passwordQueueFull } from './passwords/pool.ts'
 export {
   deletionPending,
@@ -62,10 +65,10 @@ export {
 } from './problems.ts'
 export { identifyCaller, lockCaller, recordDenials } from './sessions/caller.ts'
 export { introspectAccessToken, revokeToken } from './sessions/introspection.ts'
-export { accountData } from './sessions/kept-data.ts'
 export { TokenPairReply } from './sessions/schemas.ts'
 export { openSession, type TokenPair } from './sessions/sessions.ts'
-export { type PasskeyStore, resetPassword, sessionsOf } from './users/access.ts'
+export { sessionsOf } from './sessions/sessions-of-users.ts'
+export { accountSettings } from './settings.ts'
 export { changeEmail, changeUser } from './users/changes.ts'
 export {
   cancelDeletion,
@@ -73,23 +76,14 @@ export {
   renameLateEvents,
   scheduleDeletion,
 } from './users/deletion.ts'
-export { type DropFactor, type Operator, operatorOf } from './users/operator.ts'
+export { refuseGuessable } from './users/guessable-passwords.ts'
 export { withOwnPassword } from './users/own-password.ts'
+export { type PasskeyStore, resetPassword } from './users/password-reset.ts'
 export {
-  passwordText,
-  reason,
-  roles,
-  UserReply,
-  usernameText,
-  WhyBody,
-} from './users/schemas.ts'
-export {
-  refuseGuessable,
   refuseTaken,
   registerUser,
   registerVerified,
   requireEmailLength,
-  requireUser,
-  summaryOf,
-  userDetails,
-} from './users/users.ts'
+} from './users/registration.ts'
+export { passwordText, roles, UserReply, usernameText } from './users/schemas.ts'
+export { requireUser, summaryOf, userDetails } from './users/users.ts'

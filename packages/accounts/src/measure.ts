@@ -1,10 +1,9 @@
 import { countReplies, type Server } from '@plinth/kit/http'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import type { Accounts } from './accounts.ts'
 import { countActiveSessions } from './database/sessions.repository.ts'
 
 const COUNT_EVERY_SECONDS = 60
-const DAY_SECONDS = 86_400
 
 /** The metrics of the accounts. Call it before adding the routes. */
 export function measureAccounts(server: Server, accounts: Accounts): void {

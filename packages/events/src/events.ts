@@ -2,7 +2,7 @@ import { type Caller, exampleOf, type Guard, Type } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
 import { validationFailed } from '@plinth/kit/problems'
 import type { AddressRules, Clock } from '@plinth/kit/runtime'
-import type { KeyEvent } from '@plinth/service-keys'
+import type { KeyAuditEvent, KeyEvent } from '@plinth/service-keys'
 import type { TSchema } from 'typebox'
 import { insertEvent } from './database/outbox.repository.ts'
 import type { Db } from './database/tables.ts'
@@ -36,7 +36,18 @@ type CatalogueEntry = {
 
 export type EventActor = { actor: string; origin: { address: string; requestId: string | null } }
 
-export type AuditEntry = EventActor & { event: string; subject: string }
+/** What the audit of a service records about its endpoints. */
+export type EndpointAuditEvent =
+  | 'WEBHOOK_ENDPOINT_CREATED'
+  | 'WEBHOOK_ENDPOINT_CHANGED'
+  | 'WEBHOOK_ENDPOINT_DELETED'
+  | 'WEBHOOK_ENDPOINT_TESTED'
+  | 'WEBHOOK_ENDPOINT_FAILING'
+  | 'WEBHOOK_ENDPOINT_DISABLED'
+  | 'WEBHOOK_SECRET_SHOWN'
+  | 'WEBHOOK_SECRET_ROTATED'
+
+export type AuditEntry = EventActor & { event: EndpointAuditEvent; subject: string }
 
 /** The guard for each kind of request. */
 export type EventGuards = {
@@ -70,15 +81,8 @@ export const COMMON_EVENTS: EventCatalogue = {
 
 const keyData = Type.Object({ keyId: Type.Integer() }, { title: 'ServiceKeyEventData' })
 
-const KEY_TYPES: Partial<Record<KeyEvent['event'], string>> = {
-  SERVICE_KEY_CREATED: 'service_key.created',
-  SERVICE_KEY_ROTATED: 'service_key.rotated',
-  SERVICE_KEY_REVOKED: 'service_key.revoked',
-  SERVICE_KEY_EXPIRING: 'service_key.expiring',
-}
-
 /** The events that services with service keys publish. */
-export const KEY_EVENTS: EventCatalogue = {
+export const KEY_EVENTS = {
   'service_key.created': { description: 'A service key was created.', data: keyData },
   'service_key.rotated': { description: 'A service key has a successor.', data: keyData },
   'service_key.revoked': { description: 'A service key was revoked.', data: keyData },
@@ -86,6 +90,14 @@ export const KEY_EVENTS: EventCatalogue = {
     description: 'A service key ends in 30 days, and again in 7, and has no successor.',
     data: keyData,
   },
+} satisfies EventCatalogue
+
+const KEY_TYPES: Record<KeyAuditEvent, keyof typeof KEY_EVENTS | null> = {
+  SERVICE_KEY_CREATED: 'service_key.created',
+  SERVICE_KEY_ROTATED: 'service_key.rotated',
+  SERVICE_KEY_REVOKED: 'service_key.revoked',
+  SERVICE_KEY_EXPIRING: 'service_key.expiring',
+  SERVICE_KEY_REFUSED: null,
 }
 
 /** Publishes a change to a service key, in the transaction of the change. */

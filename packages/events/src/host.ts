@@ -4,6 +4,8 @@ import type { Logger } from '@plinth/kit/logging'
 import {
   type AddressRules,
   type Clock,
+  DAY_SECONDS,
+  HOUR_SECONDS,
   networkList,
   type Settings,
   secondsAfter,
@@ -41,13 +43,19 @@ export function eventSettings(settings: Settings): EventSettings {
   return { production: settings.production, allowCidrs, delivers: true, timeoutMs: TIMEOUT_MS }
 }
 
-export const EVENT_SCOPES = ['events:read', 'webhooks:write']
+export const EVENT_SCOPES = ['events:read', 'webhooks:write'] as const
+
+type EventScope = (typeof EVENT_SCOPES)[number]
 
 const ADMIN_ROLE = 'ROLE_ADMIN'
 
 /** Admits service keys and administrators; only keys in a service without administrators. */
-export function eventGuards(keys: KeyGuard, admin?: Guard, ...recent: Guard[]): EventGuards {
-  const by = (scope: string) => (admin ? keys.or(scope, admin) : keys.scope(scope))
+export function eventGuards(
+  keys: KeyGuard<EventScope>,
+  admin?: Guard,
+  ...recent: Guard[]
+): EventGuards {
+  const by = (scope: EventScope) => (admin ? keys.or(scope, admin) : keys.scope(scope))
   const mayWrite = (caller: Caller) =>
     (caller as Partial<KeyCaller>).scopes?.includes('webhooks:write') ?? false
   return {
@@ -139,8 +147,7 @@ function wakeAfterRequests(server: Server, { wake }: Dispatcher): void {
 }
 
 const RETENTION_DAYS = 30
-const DAY_SECONDS = 86_400
-const PRUNE_EVERY_SECONDS = 3_600
+const PRUNE_EVERY_SECONDS = HOUR_SECONDS
 
 function startPruning(events: Events, { metrics }: Server): Job {
   return startJob({

@@ -14,6 +14,7 @@ export type { Dispatcher } from './delivery/dispatcher.ts'
 export { newSecret, signedHeaders } from './endpoints/secrets.ts'
 export {
   type AuditEntry,
+  type EndpointAuditEvent,
   type EventCatalogue,
   type EventGuards,
   insertKeyEvent,

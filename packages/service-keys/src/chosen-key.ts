@@ -1,21 +1,21 @@
 import { inTransaction, isUniqueViolation } from '@plinth/kit/database'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken } from '@plinth/kit/tokens'
 import { startOfKey } from './key-text.ts'
 import { findServiceKeyByHash, insertServiceKey, SETTINGS } from './service-keys.repository.ts'
 import { type KeyActor, namedKey, type ServiceKeys } from './service-keys.ts'
 
-const LIFETIME_SECONDS = 3650 * 86_400
+const LIFETIME_SECONDS = 3650 * DAY_SECONDS
 const BY: KeyActor = { actor: SETTINGS, origin: { address: '', requestId: null } }
 
 /**
  * Adds the key given in the settings, if there is one: services that start together can agree on it
  * before any of them runs. Once revoked, it stays revoked.
  */
-export async function addChosenKey(
-  keys: ServiceKeys,
+export async function addChosenKey<S extends string>(
+  keys: ServiceKeys<S>,
   secret: string | undefined,
-  scope: string,
+  scope: NoInfer<S>,
 ): Promise<void> {
   if (secret === undefined) return
   const hash = hashOpaqueToken(secret)

@@ -1,13 +1,14 @@
 import { inTransaction, type Job, startJob } from '@plinth/kit/database'
 import type { Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
+import { DAY_SECONDS, HOUR_SECONDS } from '@plinth/kit/runtime'
 import { listServiceKeys, type ServiceKey, updateKeyNotice } from './service-keys.repository.ts'
 import { isInForce, namedKey, type ServiceKeys } from './service-keys.ts'
 
-const DAY_MS = 86_400_000
+const DAY_MS = DAY_SECONDS * 1000
 /** Days before expiry at which a notice is given, unless the whole lifetime of the key is that short. */
 const NOTICES = [7, 30]
-const EVERY_SECONDS = 3_600
+const EVERY_SECONDS = HOUR_SECONDS
 
 /** Records keys that expire soon; each notice is given once across all nodes. */
 export function startKeyNotices(keys: ServiceKeys, { log, metrics }: Server): Job {

@@ -25,6 +25,7 @@ export {
   isKeyCaller,
   isKeyCallerInForce,
   isServiceKeyInForce,
+  type KeyAuditEvent,
   type KeyEvent,
   keysMadeBy,
   openServiceKeys,

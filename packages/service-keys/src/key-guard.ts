@@ -41,13 +41,14 @@ const NEEDS_KEY = 'This needs a service key: send it as "Authorization: Bearer <
 
 export type KeyCaller = Caller & { keyId: number; scopes: string[]; allowedCidrs: string[] }
 
-export type KeyGuard = {
+/** `S` are the scopes that the service has. */
+export type KeyGuard<S extends string = string> = {
   /** Returns the caller that a key authenticates, or throws a problem: 401, 403 or 429. */
   authenticate(request: Request, text: string): Promise<KeyCaller>
   /** A guard that requires a key with this scope in `Authorization: Bearer`. */
-  scope(name: string): Guard
+  scope(name: S): Guard
   /** Like `scope` for a service key; any other token is left to the other guard. */
-  or(scope: string, other: Guard): Guard
+  or(scope: S, other: Guard): Guard
 }
 
 type Options = {
@@ -57,10 +58,10 @@ type Options = {
 }
 
 /** Every request looks the key up, so a key revoked on one node is refused on all of them. */
-export function serviceKeyGuard(
-  keys: ServiceKeys,
+export function serviceKeyGuard<S extends string>(
+  keys: ServiceKeys<S>,
   { allowedOrigins = [], clientTokens }: Options = {},
-): KeyGuard {
+): KeyGuard<S> {
   const limited = limitFailures(keys.clock)
   const refusals = countsByWindow()
   const recordedUses = new Map<number, number>()

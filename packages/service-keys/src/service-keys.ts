@@ -1,7 +1,7 @@
 import { type Db, inTransaction, isUniqueViolation } from '@plinth/kit/database'
 import type { Caller } from '@plinth/kit/http'
 import { validationFailed } from '@plinth/kit/problems'
-import { type Clock, secondsAfter } from '@plinth/kit/runtime'
+import { type Clock, DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken } from '@plinth/kit/tokens'
 import { type KeyRequest, type MakerKey, requireWithin, rightsIn } from './key-rights.ts'
 import { type KeyMode, newKeyText, startOfKey } from './key-text.ts'
@@ -20,30 +20,31 @@ import {
 
 export type { ServiceKey } from './service-keys.repository.ts'
 
-const DAY_SECONDS = 86_400
 const DEFAULT_OVERLAP_SECONDS = DAY_SECONDS
 export const MAX_OVERLAP_SECONDS = 7 * DAY_SECONDS
 const DEFAULT_LIFETIME_DAYS = 365
 
 /** The keys of one service: where they are stored, and which scopes they can have. */
-export type ServiceKeys = {
+export type ServiceKeys<S extends string = string> = {
   db: Db<ServiceKeyTables>
   clock: Clock
   mode: KeyMode
-  scopes: readonly string[]
+  scopes: readonly S[]
   /** Writes the audit event, in the transaction of the change if there is one. */
   record(db: Db<ServiceKeyTables>, event: KeyEvent): Promise<void>
   /** Throws, in the transaction that issues a key, if the user may no longer do it. */
   admit?(db: Db<ServiceKeyTables>, caller: Caller): Promise<void>
 }
 
+export type KeyAuditEvent =
+  | 'SERVICE_KEY_CREATED'
+  | 'SERVICE_KEY_ROTATED'
+  | 'SERVICE_KEY_REVOKED'
+  | 'SERVICE_KEY_REFUSED'
+  | 'SERVICE_KEY_EXPIRING'
+
 export type KeyEvent = {
-  event:
-    | 'SERVICE_KEY_CREATED'
-    | 'SERVICE_KEY_ROTATED'
-    | 'SERVICE_KEY_REVOKED'
-    | 'SERVICE_KEY_REFUSED'
-    | 'SERVICE_KEY_EXPIRING'
+  event: KeyAuditEvent
   /** Who did it; null for a refused key, whose sender is unknown, and for an expiring one. */
   actor: string | null
   /** The key it is about. */
@@ -57,23 +58,23 @@ export type KeyOrigin = { address: string; requestId: string | null }
 /** Who changes keys, and from where: in a request, `key` or `caller` is set. */
 export type KeyActor = { actor: string; origin: KeyOrigin; key?: MakerKey; caller?: Caller }
 
-type HostOptions<T> = {
+type HostOptions<T, S extends string> = {
   clock: Clock
   production: boolean
-  scopes: readonly string[]
+  scopes: readonly S[]
   record(db: Db<T>, event: KeyEvent): Promise<void>
   admit?(db: Db<T>, caller: Caller): Promise<void>
 }
 
 /** The keys in a database whose schema includes `serviceKeyMigrations`. */
-export function openServiceKeys<T extends ServiceKeyTables>(
+export function openServiceKeys<T extends ServiceKeyTables, S extends string>(
   db: Db<T>,
-  options: HostOptions<NoInfer<T>>,
-): ServiceKeys
+  options: HostOptions<NoInfer<T>, S>,
+): ServiceKeys<S>
 /** Kysely compares tables only when they are known, so what is generic for the host is not for the rules. */
 export function openServiceKeys(
   db: Db<ServiceKeyTables>,
-  { clock, production, scopes, record, admit }: HostOptions<ServiceKeyTables>,
+  { clock, production, scopes, record, admit }: HostOptions<ServiceKeyTables, string>,
 ): ServiceKeys {
   return {
     db,

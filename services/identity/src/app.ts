@@ -41,32 +41,37 @@ import manifest from '../package.json' with { type: 'json' }
 import type { IdentityConfig } from './config.ts'
 import { identityMigrations } from './database/migrations/index.ts'
 import type { IdentityTables } from './database/tables.ts'
+import { deletionRoutes } from './deletion/deletion.routes.ts'
+import { type Deletions, startErasure } from './deletion/deletion.ts'
+import { exportRoutes } from './export/export.routes.ts'
+import { factorRoutes } from './factors/factors.routes.ts'
 import { openGate } from './factors/gate.ts'
 import { recentGuard } from './factors/reauthentication.ts'
-import { factorRoutes } from './factors/routes/factors.routes.ts'
-import { removalRoutes } from './factors/routes/removal.routes.ts'
+import { removalRoutes } from './factors/removal.routes.ts'
 import { dropFactor, type Factors } from './factors/second-factor.ts'
+import { accountPageRoutes } from './mail/account-pages.routes.ts'
 import { startDelivery } from './mail/delivery.ts'
 import { mailRoutes } from './mail/mail.routes.ts'
 import { canSend, openOutbox } from './mail/outbox.ts'
+import type { UserMails } from './mail/user-mails.ts'
+import { followEvents } from './notices/consequences.ts'
+import { recordEndpoints } from './notices/notices.ts'
 import { oauthRoutes, userStatusRoute } from './oauth/oauth.routes.ts'
-import { openOAuth, SCOPES } from './oauth/oauth.ts'
+import { openOAuth } from './oauth/oauth.ts'
 import { startChallengeSweep } from './passkeys/challenges.ts'
 import { createCsrfTokens } from './passkeys/csrf.ts'
 import { provePasskeyOf } from './passkeys/login.ts'
+import { disabledPasskeyRoutes, passkeyRoutes } from './passkeys/passkeys.routes.ts'
 import { passkeyStore } from './passkeys/passkeys.ts'
-import { disabledPasskeyRoutes, passkeyRoutes } from './passkeys/routes/passkeys.routes.ts'
-import { passkeyRecordRoutes } from './passkeys/routes/records.routes.ts'
-import { holdRegistrations } from './recovery/by-mail/registration.ts'
-import { type Lifecycle, startErasure } from './recovery/lifecycle/deletion.ts'
-import { entryHooks } from './recovery/lifecycle/entry.ts'
-import { exportRoutes } from './recovery/lifecycle/export.routes.ts'
-import { lifecycleRoutes } from './recovery/lifecycle/lifecycle.routes.ts'
-import { prepareMails, startRecoverySweep } from './recovery/mails.ts'
-import { followEvents, recordEndpoints } from './recovery/notices.ts'
-import { accountPageRoutes } from './recovery/routes/account-pages.routes.ts'
-import { emailRoutes } from './recovery/routes/email-change.routes.ts'
-import { recoveryRoutes } from './recovery/routes/recovery.routes.ts'
+import { passkeyRecordRoutes } from './passkeys/records.routes.ts'
+import { emailRoutes } from './recovery/email-change.routes.ts'
+import { entryHooks } from './recovery/entry.ts'
+import { prepareMails } from './recovery/mails.ts'
+import { recoveryRoutes } from './recovery/recovery.routes.ts'
+import { holdRegistrations } from './registration/held.ts'
+import { registrationRoutes } from './registration/registration.routes.ts'
+import { SCOPES, type Scope } from './scopes.ts'
+import { startSweep } from './sweep.ts'
 
 export { type IdentityConfig, loadConfig } from './config.ts'
 export { openTransport } from './mail/transport.ts'
@@ -128,7 +133,7 @@ export async function createIdentity(
   const factors = { accounts, db, issuer: config.mail.appName, removalHours }
   const guards = { guard, recent: recentGuard(config)(accounts) }
   const { publicUrl, accounts: settings, deletionGraceDays: graceDays } = config
-  mountRecovery(server, { accounts, db, outbox, keys, factors, publicUrl, graceDays }, guards)
+  mountMailing(server, { accounts, db, outbox, keys, factors, publicUrl, graceDays }, guards)
 
   mountPasskeys(server, config, factors, guards)
   removalRoutes(server, factors, guards)
@@ -155,25 +160,31 @@ export async function createIdentity(
   return server
 }
 
-type Mounted = Omit<Lifecycle, 'passkeys' | 'log' | 'eraseDue'>
+type Guards = { guard: AccountGuard<Scope>; recent: Guard }
 
-type Guards = { guard: AccountGuard; recent: Guard }
+type Mailing = Omit<UserMails, 'log'> & { factors: Factors } & Pick<Deletions, 'keys' | 'graceDays'>
 
-/** The routes and jobs of recovery, mail and the account lifecycle. The jobs stop with the server. */
-function mountRecovery(server: Server, parts: Mounted, guards: Guards): void {
-  const log = server.log as Logger
-  const recovery: Lifecycle = { ...parts, passkeys: passkeyStore, log, eraseDue: () => {} }
-  const { outbox, publicUrl } = recovery
+/** The capabilities that mail users: their routes and jobs. The jobs stop with the server. */
+function mountMailing(
+  server: Server,
+  { factors, keys, graceDays, ...parts }: Mailing,
+  guards: Guards,
+): void {
+  const mails = { ...parts, log: server.log as Logger }
+  const { accounts, outbox, publicUrl } = mails
+  const recovery = { ...mails, passkeys: passkeyStore, factors }
+  const deletions: Deletions = { ...mails, keys, graceDays, eraseDue: () => {} }
   const delivery = startDelivery(outbox, prepareMails(recovery), server, publicUrl)
   outbox.wake = delivery.wake
   server.onClose(delivery.stop)
-  server.onClose(startRecoverySweep(recovery, server).stop)
-  server.onClose(startErasure(recovery, server).stop)
+  server.onClose(startSweep(mails, server).stop)
+  server.onClose(startErasure(deletions, server).stop)
   recoveryRoutes(server, recovery, guards)
   emailRoutes(server, recovery, guards)
-  lifecycleRoutes(server, recovery, guards)
-  exportRoutes(server, recovery, guards)
-  accountPageRoutes(server, outbox.settings, recovery.accounts.settings)
+  deletionRoutes(server, deletions, guards)
+  registrationRoutes(server, mails, guards)
+  exportRoutes(server, { ...mails, passkeys: passkeyStore }, guards)
+  accountPageRoutes(server, outbox.settings, accounts.settings)
   mailRoutes(server, outbox, { ...guards, health: delivery.health })
   if (!canSend(outbox))
     server.announcements.push('mail is off: set SMTP_URL and MAIL_FROM for password resets')
@@ -212,7 +223,7 @@ function identityKeys(
   clock: Clock,
   { production }: IdentityConfig,
   follow: SecurityListener,
-): ServiceKeys {
+): ServiceKeys<Scope> {
   const rules = keyRules(clock, NAME, follow)
   return openServiceKeys(db, { clock, production, scopes: SCOPES, ...rules })
 }

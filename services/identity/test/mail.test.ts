@@ -13,8 +13,8 @@ import { type IdentityConfig, openForOperator } from '../src/app.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
 import { openOutbox, queueMail } from '../src/mail/outbox.ts'
-import { holdRegistrations } from '../src/recovery/by-mail/registration.ts'
-import { queueNotice } from '../src/recovery/notices.ts'
+import { queueNotice } from '../src/notices/notices.ts'
+import { holdRegistrations } from '../src/registration/held.ts'
 import { headersOf, type Received, type SmtpStep, startSmtpServer, textOf } from './inbox.ts'
 import {
   ADMIN,

@@ -7,7 +7,7 @@ import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
 import en from '../src/mail/languages/en.json' with { type: 'json' }
 import { openOutbox } from '../src/mail/outbox.ts'
-import { reportNewBrowsers } from '../src/recovery/new-browsers.ts'
+import { reportNewBrowsers } from '../src/notices/new-browsers.ts'
 import { enrol, firstStep, secondStep } from './authenticator-app.ts'
 import { kindsTo, mailTo, tokenOf } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'

@@ -10,14 +10,14 @@ import { loadConfig, openForOperator } from '../src/app.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import { deleteTokens, spendToken } from '../src/database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
+import { LIFETIME_SECONDS } from '../src/limits.ts'
 import {
   findProved,
   findToken,
   issueToken,
-  LIFETIME_SECONDS,
   linkState,
   type Proof,
-} from '../src/recovery/one-time-tokens.ts'
+} from '../src/tokens/one-time-tokens.ts'
 import { mailTo, tokenOf } from './inbox.ts'
 import { adminToken, engines, MASTER_KEY, startIdentity } from './start-identity.ts'
 
@@ -253,7 +253,7 @@ async function openMachine(t: TestContext, engine: TestEngine) {
 type Machine = Awaited<ReturnType<typeof openMachine>>
 
 const GUESS = {
-  event: 'PASSWORD_RESET',
+  event: 'PASSWORD_RESET' as const,
   origin: { address: '127.0.0.1', userAgent: null, requestId: null },
 }
 const DAY_MS = 86_400_000

@@ -8,7 +8,8 @@ import { until } from '../../../test/until.ts'
 import { insertStep } from '../src/database/factors.repository.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
-import { issueToken, LIFETIME_SECONDS, type TokenKind } from '../src/recovery/one-time-tokens.ts'
+import { LIFETIME_SECONDS } from '../src/limits.ts'
+import { issueToken, type TokenKind } from '../src/tokens/one-time-tokens.ts'
 import { ALICE, adminToken, engines, startIdentity } from './start-identity.ts'
 
 /** A login that waits for its second factor is invalidated like the tokens. */

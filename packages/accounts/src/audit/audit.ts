@@ -1,9 +1,10 @@
-import { type EventCatalogue, insertEvent, insertKeyEvent } from '@plinth/events'
+import { insertEvent, insertKeyEvent } from '@plinth/events'
 import type { Db, PageRequest } from '@plinth/kit/database'
-import { type Caller, pageOf, Type } from '@plinth/kit/http'
+import { type Caller, pageOf } from '@plinth/kit/http'
 import type { Clock } from '@plinth/kit/runtime'
 import { type KeyEvent, nameInAudit } from '@plinth/service-keys'
 import type { Accounts, Origin, SecurityEvent, SecurityListener } from '../accounts.ts'
+import { publishedTypeOf } from '../audit-events.ts'
 import {
   countAuditEvents,
   insertAuditEvent,
@@ -15,75 +16,22 @@ import type { AccountTables } from '../database/tables.ts'
 export type { Origin, SecurityEvent } from '../accounts.ts'
 export { AUDIT_SORTS } from '../database/audit.repository.ts'
 
-/** The event type emitted for each audit event. Events carry ids and causes, never names or addresses. */
-const EVENT_TYPES: Record<string, string> = {
-  REGISTER: 'user.registered',
-  USER_CREATED: 'user.registered',
-  USER_ENABLED: 'user.updated',
-  ROLES_CHANGED: 'user.updated',
-  PASSWORD_CHANGED: 'user.updated',
-  PASSWORD_RESET: 'user.updated',
-  USER_DISABLED: 'user.disabled',
-  EMAIL_VERIFIED: 'user.verified',
-  EMAIL_CHANGED: 'user.email_changed',
-  DELETION_REQUESTED: 'user.disabled',
-  DELETION_CANCELLED: 'user.updated',
-  USER_DELETED: 'user.deleted',
-  SESSION_REVOKED: 'session.revoked',
-  PASSKEY_ADDED: 'passkey.added',
-  PASSKEY_REMOVED: 'passkey.removed',
-  TOTP_ADDED: 'mfa.enabled',
-  TOTP_REMOVED: 'mfa.disabled',
-}
-
-const data = Type.Object(
-  {
-    userId: Type.Integer(),
-    cause: Type.String({ examples: ['ROLES_CHANGED'], description: 'The name of the audit event' }),
-  },
-  { title: 'UserEventData' },
-)
-
-function causedBy(cause: string, description: string): EventCatalogue[string] {
-  return { description, data, sample: { cause } }
-}
-
-/** Events about accounts. */
-export const ACCOUNT_EVENTS: EventCatalogue = {
-  'user.registered': causedBy('REGISTER', 'An account was created.'),
-  'user.updated': causedBy(
-    'ROLES_CHANGED',
-    'The roles or the password changed, or the account was enabled.',
-  ),
-  'user.disabled': causedBy('USER_DISABLED', 'An account was disabled; its sessions ended.'),
-  'user.deleted': causedBy(
-    'USER_DELETED',
-    'An account was erased; delete what you store about it.',
-  ),
-  'session.revoked': causedBy('SESSION_REVOKED', 'Sessions of a user were ended.'),
-}
-
-/** Additional events of a host that verifies addresses. */
-export const ADDRESS_EVENTS: EventCatalogue = {
-  'user.verified': causedBy('EMAIL_VERIFIED', 'A user has verified their e-mail address.'),
-  'user.email_changed': causedBy('EMAIL_CHANGED', 'The e-mail address of an account changed.'),
-}
-
-/** Additional events of a host with passkeys and second factors. */
-export const FACTOR_EVENTS: EventCatalogue = {
-  'passkey.added': causedBy('PASSKEY_ADDED', 'A user added a passkey.'),
-  'passkey.removed': causedBy('PASSKEY_REMOVED', 'Passkeys of a user were removed.'),
-  'mfa.enabled': causedBy('TOTP_ADDED', 'Logins of a user now require a second factor.'),
-  'mfa.disabled': causedBy('TOTP_REMOVED', 'Logins of a user no longer require a second factor.'),
+/** Records an event of the accounts, of a service key or of a webhook endpoint. */
+export function recordSecurityEvent(
+  recorder: Recorder,
+  securityEvent: SecurityEvent,
+  origin: Origin,
+): Promise<void> {
+  return recordEvent(recorder, securityEvent, origin)
 }
 
 /**
- * Writes one row per security event, in the transaction of the change it reports if there is one.
- * Never write a username that does not exist: people type passwords into the wrong field.
+ * Writes one row per security event, in the transaction of the change it reports if there is one. A host calls it
+ * for events of its own. Never write a username that does not exist: people type passwords into the wrong field.
  */
 export async function recordEvent(
   { db, clock, onEvent, settings }: Recorder,
-  securityEvent: SecurityEvent,
+  securityEvent: SecurityEvent<string>,
   origin: Origin,
 ): Promise<void> {
   const { event, actor, subject, result = 'SUCCESS', userId, reason } = securityEvent
@@ -99,12 +47,20 @@ export async function recordEvent(
     requestId,
     reason: reason ?? null,
   })
-  if (onEvent?.events.has(event)) await onEvent.run(db, { ...securityEvent, result }, origin)
-  const type = EVENT_TYPES[event]
+  if (onEvent && isFollowed(onEvent, securityEvent))
+    await onEvent.run(db, { ...securityEvent, result }, origin)
+  const type = publishedTypeOf(event)
   const source = settings?.source
   if (!type || !source || userId === undefined || result !== 'SUCCESS') return
   const data = { userId, cause: event }
   await insertEvent(db, { type, subject: `user:${userId}`, data, at })
+}
+
+function isFollowed(
+  { events }: SecurityListener,
+  securityEvent: SecurityEvent<string>,
+): securityEvent is SecurityEvent {
+  return (events as ReadonlySet<string>).has(securityEvent.event)
 }
 
 type Recorder = { db: Db<AccountTables>; clock: Clock } & Pick<Accounts, 'onEvent'> &
@@ -117,7 +73,7 @@ export function recordKeyEvents(clock: Clock, source?: string, onEvent?: Securit
     const result = event === 'SERVICE_KEY_REFUSED' ? 'REFUSED' : 'SUCCESS'
     const entry = { event, actor: actor ?? undefined, subject, result } as const
     const recorder = { db, clock, ...(onEvent && { onEvent }) }
-    await recordEvent(recorder, entry, { ...origin, userAgent: null })
+    await recordSecurityEvent(recorder, entry, { ...origin, userAgent: null })
     if (source) await insertKeyEvent(db, keyEvent, clock())
   }
 }

@@ -15,7 +15,7 @@ import {
 import { listSessionAddresses } from '../database/sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
 import { tooManyFailures } from '../problems.ts'
-import { type Origin, recordEvent, type SecurityEvent } from './audit.ts'
+import { type Origin, recordSecurityEvent, type SecurityEvent } from './audit.ts'
 
 /**
  * Failures are counted per pair of name and network: attackers throttle only themselves, neither the
@@ -118,7 +118,7 @@ export async function recordFailure(
     const counted = await countFailure(inside, attempt)
     if (counted.failures > accounts.settings.failures.limit) return { attempt, ...counted }
     const over = guess && (await countGuess(inside, guess))
-    if (!over) await recordEvent(inside, { ...refusal, result: 'REFUSED' }, origin)
+    if (!over) await recordSecurityEvent(inside, { ...refusal, result: 'REFUSED' }, origin)
     return over
   })
   if (!exceeded) return
@@ -237,7 +237,7 @@ async function recordFirst(
     const counted = await countFailure(accounts, attempt, db)
     if (counted.failures > rows + 1) return counted
     const result = counted.failures > rows ? 'THROTTLED' : 'REFUSED'
-    await recordEvent({ ...accounts, db }, { ...refusal, result }, origin)
+    await recordSecurityEvent({ ...accounts, db }, { ...refusal, result }, origin)
     return counted
   })
 }

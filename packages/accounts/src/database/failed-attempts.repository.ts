@@ -20,14 +20,13 @@ export async function findFailedAttempts(
 export async function listFailedAttempts(
   db: Db<AccountTables>,
   attempts: string[],
-  { now, endsAt }: Window,
+  window: Window,
 ): Promise<{ attempt: string; failures: number }[]> {
   return db
     .selectFrom('failed_attempts')
     .select(['attempt', 'failures'])
     .where('attempt', 'in', attempts)
-    .where('ends_at', '>', now.toISOString())
-    .where('ends_at', '<=', endsAt.toISOString())
+    .where(isOpen(window))
     .execute()
 }
 
@@ -41,13 +40,17 @@ export async function lockFailedAttempts(
   return row && failedAttemptsOf(row)
 }
 
-function attemptsWithin(db: Db<AccountTables>, attempt: string, { now, endsAt }: Window) {
+function attemptsWithin(db: Db<AccountTables>, attempt: string, window: Window) {
   return db
     .selectFrom('failed_attempts')
     .select(['failures', 'ends_at'])
     .where('attempt', '=', attempt)
-    .where('ends_at', '>', now.toISOString())
-    .where('ends_at', '<=', endsAt.toISOString())
+    .where(isOpen(window))
+}
+
+function isOpen({ now, endsAt }: Window) {
+  return sql<boolean>`failed_attempts.ends_at > ${now.toISOString()}
+    and failed_attempts.ends_at <= ${endsAt.toISOString()}`
 }
 
 /** One statement, so that concurrent failures on several nodes all count. */
@@ -57,15 +60,13 @@ export async function addFailedAttempt(
   window: Window,
 ): Promise<FailedAttempts> {
   const endsAt = window.endsAt.toISOString()
-  const isOver = sql`failed_attempts.ends_at <= ${window.now.toISOString()}
-    or failed_attempts.ends_at > ${endsAt}`
   const row = await db
     .insertInto('failed_attempts')
     .values({ attempt, failures: 1, ends_at: endsAt })
     .onConflict((conflict) =>
       conflict.column('attempt').doUpdateSet({
-        failures: sql`case when ${isOver} then 1 else failed_attempts.failures + 1 end`,
-        ends_at: sql`case when ${isOver} then ${endsAt} else failed_attempts.ends_at end`,
+        failures: sql`case when ${isOpen(window)} then failed_attempts.failures + 1 else 1 end`,
+        ends_at: sql`case when ${isOpen(window)} then failed_attempts.ends_at else ${endsAt} end`,
       }),
     )
     .returning(['failures', 'ends_at'])

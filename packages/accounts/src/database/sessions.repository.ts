@@ -1,5 +1,5 @@
 import { type Db, deleteUntil, type FromRow, fromRow, prepared } from '@plinth/kit/database'
-import { type Clock, secondsAfter } from '@plinth/kit/runtime'
+import { type Clock, DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { type Insertable, type NotNull, type Selectable, sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
@@ -11,8 +11,6 @@ export type KnownSession = Pick<Session, 'id' | 'userId' | 'tokenHash' | 'previo
 
 /** A session expires when unused for its lifetime, and in any case at a maximum age. */
 export type SessionWindow = { now: Date; createdAfter: Date }
-
-const DAY_SECONDS = 86_400
 
 type WindowSettings = { clock: Clock; settings: { sessionMaxDays: number } }
 

@@ -9,9 +9,13 @@ import type { AccountTables } from '../database/tables.ts'
 import { findCaller, lockUser, type User } from '../database/users.repository.ts'
 
 /** `callers` also accepts users of another issuer, who can be administrators here without an account. */
-export function accountGuard(accounts: Accounts, keys?: KeyGuard, callers?: Callers): AccountGuard {
+export function accountGuard<S extends string>(
+  accounts: Accounts,
+  keys?: KeyGuard<S>,
+  callers?: Callers,
+): AccountGuard<S> {
   const guard = callerGuard((token) => identifyCaller(accounts, token))
-  const role = (name: string, scope?: string) => {
+  const role = (name: string, scope?: S) => {
     const user = (callers ?? guard).role(name)
     return recordDenials(accounts, keys && scope !== undefined ? keys.or(scope, user) : user)
   }

@@ -1,6 +1,6 @@
 import { inTransaction } from '@plinth/kit/database'
 import type { Accounts } from '../accounts.ts'
-import { type Origin, recordEvent } from '../audit/audit.ts'
+import { type Origin, recordSecurityEvent } from '../audit/audit.ts'
 import { revokeAnySession } from '../database/ended-sessions.repository.ts'
 import {
   findSessionByFamily,
@@ -46,8 +46,8 @@ export async function revokeToken(
     const user = await lockUser(db, session.userId)
     if (!user || !(await revokeAnySession(db, user.id, session.id))) return
     const who = { actor: user.username, subject: user.username, userId: user.id }
-    const event = { event: 'SESSION_REVOKED', ...who }
-    await recordEvent({ ...accounts, db }, event, origin)
+    const event = { event: 'SESSION_REVOKED', ...who } as const
+    await recordSecurityEvent({ ...accounts, db }, event, origin)
   })
 }
 

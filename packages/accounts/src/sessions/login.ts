@@ -40,7 +40,7 @@ export async function logIn(
     findFailures(accounts, attempt),
     reachedTotals(accounts, totals),
   ])
-  const refusal = { event: 'LOGIN', subject: user?.username }
+  const refusal = { event: 'LOGIN', subject: user?.username } as const
   await refuseWhenThrottled(accounts, { attempt, failed }, refusal, origin)
   // Looked up only when it matters: when a limit is reached, or others are waiting.
   const matters = reached.length > 0 || accounts.passwords.waiting() > 0

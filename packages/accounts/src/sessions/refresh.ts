@@ -1,7 +1,7 @@
 import { inTransaction } from '@plinth/kit/database'
 import type { Problem } from '@plinth/kit/problems'
 import type { Accounts } from '../accounts.ts'
-import { type Origin, recordEvent } from '../audit/audit.ts'
+import { type Origin, recordSecurityEvent } from '../audit/audit.ts'
 import { recordRefusal, throttled } from '../audit/failure-limit.ts'
 import { revokeSession } from '../database/ended-sessions.repository.ts'
 import {
@@ -35,8 +35,8 @@ export async function refreshSession(
     const session = await rotateSession(db, refreshTokenHashes(refreshToken).tokenHash, use)
     if (!session) return undefined
     const { id, user, ...times } = session
-    const event = { event: 'REFRESH', actor: user.username, subject: user.username }
-    await recordEvent({ ...accounts, db }, event, origin)
+    const event = { event: 'REFRESH', actor: user.username, subject: user.username } as const
+    await recordSecurityEvent({ ...accounts, db }, event, origin)
     return { user, sessionId: id, refreshToken: next, ...times }
   })
   if (!rotated) throw await rejectRefresh(accounts, refreshToken, origin)
@@ -93,8 +93,8 @@ async function endReplayed(
 ): Promise<void> {
   if (!(await revokeSession(accounts.db, userId, id, sessionWindow(accounts)))) return
   // The user is the actor, as for any token that ends its own session: the notice of the replay is enough.
-  const event = { event: 'SESSION_REVOKED', actor: username, subject: username, userId }
-  await recordEvent(accounts, event, origin)
+  const event = { event: 'SESSION_REVOKED', actor: username, subject: username, userId } as const
+  await recordSecurityEvent(accounts, event, origin)
 }
 
 const GRACE_SECONDS = 10

@@ -1,4 +1,4 @@
-import { requiredText, Type } from '@plinth/kit/http'
+import { requiredText, Type, timestamp } from '@plinth/kit/http'
 
 export const CredentialsBody = Type.Object(
   {
@@ -29,3 +29,22 @@ export const TokenPairReply = Type.Object(
 )
 
 export const LogoutReply = Type.Object({ message: Type.String({ examples: ['Logged out.'] }) })
+
+/** Sessions as their user and administrators see them. */
+export const SessionsReply = Type.Array(
+  Type.Object(
+    {
+      id: Type.Integer(),
+      createdAt: timestamp(),
+      lastUsedAt: timestamp(),
+      address: Type.String({ examples: ['192.0.2.7'] }),
+      userAgent: Type.Union([Type.String(), Type.Null()]),
+      current: Type.Boolean({ description: 'The session of the access token' }),
+    },
+    { title: 'Session', additionalProperties: false },
+  ),
+)
+
+const pathNumber = Type.String({ examples: ['1'] })
+
+export const UserSessionPath = Type.Object({ id: pathNumber, sessionId: pathNumber })

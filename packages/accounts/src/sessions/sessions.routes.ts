@@ -7,14 +7,16 @@ import {
   type Request,
   type Server,
 } from '@plinth/kit/http'
-import { type AccountGuard, type Accounts, SessionsReply } from '../accounts.ts'
-import { originOf } from '../audit/audit.ts'
+import { type AccountGuard, type Accounts, ADMIN_ROLE } from '../accounts.ts'
+import { byCaller, originOf } from '../audit/audit.ts'
+import { WhyBody } from '../audit/schemas.ts'
 import { passwordQueueFull } from '../passwords/pool.ts'
 import {
   credentialsRejected,
   refreshTokenRejected,
   sessionUnknown,
   tooManyFailures,
+  userUnknown,
 } from '../problems.ts'
 import { logIn } from './login.ts'
 import { refreshSession } from './refresh.ts'
@@ -23,15 +25,18 @@ import {
   LogoutReply,
   OptionalRefreshBody,
   RefreshBody,
+  SessionsReply,
   TokenPairReply,
+  UserSessionPath,
 } from './schemas.ts'
 import { endOwnSession, logOut, ownSessions } from './sessions.ts'
+import { endSessions, sessionsOf } from './sessions-of-users.ts'
 
 const tags = ['Signing in']
 
 const LOGGED_OUT = { message: 'Logged out.' }
 
-/** login · refresh · logout · own sessions */
+/** login · refresh · logout · own sessions · sessions of any user */
 export function sessionRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
   server.post('/api/auth/login', {
     bodyLimit: CREDENTIALS_BODY_BYTES,
@@ -93,6 +98,8 @@ export function sessionRoutes(server: Server, accounts: Accounts, guard: Account
       await endOwnSession(accounts, request.caller, id, originOf(request))
     },
   })
+
+  administrationRoutes(server, accounts, guard)
 }
 
 function logoutRoute(server: Server, accounts: Accounts, guard: AccountGuard): void {
@@ -123,4 +130,60 @@ function logoutRoute(server: Server, accounts: Accounts, guard: AccountGuard): v
       handler: (request) => logOutWith(request, request.body.refreshToken),
     })
   }
+}
+
+/** The sessions of any user, for administrators. */
+function administrationRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
+  const onRequest = guard.role(ADMIN_ROLE)
+
+  server.get('/api/users/:id/sessions', {
+    onRequest,
+    schema: {
+      operationId: 'sessionsOfUser',
+      summary: 'The active sessions of a user',
+      tags: ['Users'],
+      params: IdPath,
+      response: { 200: SessionsReply },
+      problems: [userUnknown],
+    },
+    handler: ({ params, caller }) =>
+      sessionsOf(accounts, pathId(params.id, { unknown: userUnknown }), caller),
+  })
+
+  server.delete('/api/users/:id/sessions', {
+    onRequest,
+    preValidation: emptyBody,
+    schema: {
+      operationId: 'endSessionsOfUser',
+      summary: 'End all sessions of a user',
+      tags: ['Users'],
+      params: IdPath,
+      body: WhyBody,
+      response: { 204: noContent },
+      problems: [userUnknown],
+    },
+    handler: async (request) => {
+      const userId = pathId(request.params.id, { unknown: userUnknown })
+      await endSessions(accounts, userId, 'all', byCaller(request))
+    },
+  })
+
+  server.delete('/api/users/:id/sessions/:sessionId', {
+    onRequest,
+    preValidation: emptyBody,
+    schema: {
+      operationId: 'endSessionOfUser',
+      summary: 'End one session of a user',
+      tags: ['Users'],
+      params: UserSessionPath,
+      body: WhyBody,
+      response: { 204: noContent },
+      problems: [userUnknown, sessionUnknown],
+    },
+    handler: async (request) => {
+      const userId = pathId(request.params.id, { unknown: userUnknown })
+      const id = pathId(request.params.sessionId, { unknown: sessionUnknown })
+      await endSessions(accounts, userId, { id }, byCaller(request))
+    },
+  })
 }

@@ -3,13 +3,13 @@ import { describe, test } from 'node:test'
 import { inTransaction } from '@plinth/kit/database'
 import { engines } from '@plinth/kit/testing'
 import { ORIGIN, startAccounts, USER } from '../../testing/start-accounts.ts'
+import { accountData } from '../backup-data.ts'
 import { accountMigrations } from '../database/migrations/index.ts'
 import {
   countActiveSessions,
   insertSession,
   listSessionAddresses,
 } from '../database/sessions.repository.ts'
-import { accountData } from './kept-data.ts'
 import { logIn } from './login.ts'
 import { refreshSession } from './refresh.ts'
 import { logOut, ownSessions, sessionTimes } from './sessions.ts'

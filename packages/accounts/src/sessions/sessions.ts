@@ -5,8 +5,9 @@ import type { Problem } from '@plinth/kit/problems'
 import { secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken, type SignAccessToken } from '@plinth/kit/tokens'
 import type { Accounts, Admission } from '../accounts.ts'
-import { type Origin, recordEvent } from '../audit/audit.ts'
+import { type Origin, recordSecurityEvent } from '../audit/audit.ts'
 import { attemptOf, countWithin } from '../audit/failure-limit.ts'
+import type { AuditEvent } from '../audit-events.ts'
 import { logOutSession, revokeSession } from '../database/ended-sessions.repository.ts'
 import {
   type Authentication,
@@ -31,7 +32,7 @@ export type TokenPair = {
 /** An authenticated user, and the conditions that must still hold when the session opens. */
 export type Entry<A extends Admission> = {
   userId: number
-  event: string
+  event: AuditEvent
   /** How the user authenticated: values of RFC 8176. */
   amr: string[]
   /** `locked` is the current user, if enabled; reads started before awaiting it share its round trip. */
@@ -62,7 +63,7 @@ export async function openSession<A extends Admission>(
     const refusal = await refusalOfGate(accounts, db, { user, amr, origin })
     if (refusal) return { admission, refusal }
     const event = { event: entry.event, actor: user.username, subject: user.username }
-    await recordEvent({ ...accounts, db }, event, origin)
+    await recordSecurityEvent({ ...accounts, db }, event, origin)
     const { address, userAgent } = origin
     const use = { ...sessionTimes(accounts), address, userAgent }
     await markSeen(db, user, use.now)
@@ -150,7 +151,7 @@ export async function logOut(
     const result = ended ? 'SUCCESS' : 'UNCHANGED'
     const { username } = caller
     const event = { event: 'LOGOUT', actor: username, subject: username, result } as const
-    await recordEvent({ ...accounts, db }, event, origin)
+    await recordSecurityEvent({ ...accounts, db }, event, origin)
   })
 }
 
@@ -188,8 +189,8 @@ export async function endOwnSession(
     if (!ended) throw sessionUnknown()
     const { username, userId } = caller
     const who = { actor: username, subject: username, userId: Number(userId) }
-    const event = { event: 'SESSION_REVOKED', ...who }
-    await recordEvent({ ...accounts, db }, event, origin)
+    const event = { event: 'SESSION_REVOKED', ...who } as const
+    await recordSecurityEvent({ ...accounts, db }, event, origin)
   })
 }
 

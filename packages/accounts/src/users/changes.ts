@@ -2,7 +2,8 @@ import { type Db, inTransaction, isUniqueViolation } from '@plinth/kit/database'
 import type { Caller } from '@plinth/kit/http'
 import { accessDenied, accessTokenRejected } from '@plinth/kit/problems'
 import type { Accounts } from '../accounts.ts'
-import { type By, type Origin, recordEvent } from '../audit/audit.ts'
+import { type By, type Origin, recordSecurityEvent } from '../audit/audit.ts'
+import type { AuditEvent } from '../audit-events.ts'
 import { revokeSessions } from '../database/ended-sessions.repository.ts'
 import { normalName } from '../database/names.ts'
 import type { AccountTables } from '../database/tables.ts'
@@ -45,7 +46,7 @@ export async function changeUser(
     for (const event of changesBetween(before, after)) {
       const { actor, reason } = by
       const record = { event, actor, reason, subject: before.username, userId: id }
-      await recordEvent({ ...accounts, db }, record, by.origin)
+      await recordSecurityEvent({ ...accounts, db }, record, by.origin)
     }
     return after
   })
@@ -87,8 +88,13 @@ export async function changeEmail(
       await updateEmail(db, id, normalName(email))
       await refuseHeldNames(accounts, db, { id, email: normalName(email) })
       const { username } = user
-      const event = { event: 'EMAIL_CHANGED', actor: username, subject: username, userId: id }
-      await recordEvent({ ...accounts, db }, event, origin)
+      const event = {
+        event: 'EMAIL_CHANGED',
+        actor: username,
+        subject: username,
+        userId: id,
+      } as const
+      await recordSecurityEvent({ ...accounts, db }, event, origin)
       return true
     })
   } catch (error) {
@@ -96,8 +102,8 @@ export async function changeEmail(
   }
 }
 
-function changesBetween(before: User, after: User): string[] {
-  const events: string[] = []
+function changesBetween(before: User, after: User): AuditEvent[] {
+  const events: AuditEvent[] = []
   if (before.enabled !== after.enabled) {
     events.push(after.enabled ? 'USER_ENABLED' : 'USER_DISABLED')
   }

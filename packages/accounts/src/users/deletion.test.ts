@@ -9,7 +9,7 @@ import { findUserById, findUserByUsername } from '../database/users.repository.t
 import { logIn } from '../sessions/login.ts'
 import { changeUser } from './changes.ts'
 import { cancelDeletion, eraseAccount, renameLateEvents, scheduleDeletion } from './deletion.ts'
-import { registerUser } from './users.ts'
+import { registerUser } from './registration.ts'
 
 const DAY = 86_400
 const GRACE_DAYS = 7

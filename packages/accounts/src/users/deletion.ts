@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { type Db, inTransaction } from '@plinth/kit/database'
-import { failPoint, secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, failPoint, MAX_CLOCK_SKEW_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import type { Accounts } from '../accounts.ts'
-import { type By, type Origin, recordEvent } from '../audit/audit.ts'
+import { type By, type Origin, recordSecurityEvent } from '../audit/audit.ts'
 import {
   clearDeletion,
   deleteUser,
@@ -25,7 +25,6 @@ import {
 } from '../database/users.repository.ts'
 import { emailTaken, lastAdministrator, usernameTaken, userUnknown } from '../problems.ts'
 
-const DAY_SECONDS = 86_400
 const HELD_DAYS = 30
 
 type DeletionRequest = {
@@ -59,8 +58,14 @@ export async function scheduleDeletion(
     const wasEnabled = deletion?.wasEnabled ?? user.enabled
     await saveDeletion(db, id, { at, by: requestedBy, wasEnabled })
     await revokeSessions(db, id)
-    const event = { event: 'DELETION_REQUESTED', actor, reason, subject: user.username, userId: id }
-    await recordEvent({ ...accounts, db }, event, origin)
+    const event = {
+      event: 'DELETION_REQUESTED',
+      actor,
+      reason,
+      subject: user.username,
+      userId: id,
+    } as const
+    await recordSecurityEvent({ ...accounts, db }, event, origin)
     await onScheduled?.(db, user, at)
     return at
   })
@@ -77,8 +82,14 @@ export async function cancelDeletion(
     const user = await lockUser(db, id)
     if (!user?.deletion || !(await admit(db, user.deletion))) return false
     await clearDeletion(db, id, user.deletion)
-    const event = { event: 'DELETION_CANCELLED', actor, reason, subject: user.username, userId: id }
-    await recordEvent({ ...accounts, db }, event, origin)
+    const event = {
+      event: 'DELETION_CANCELLED',
+      actor,
+      reason,
+      subject: user.username,
+      userId: id,
+    } as const
+    await recordSecurityEvent({ ...accounts, db }, event, origin)
     return true
   })
 }
@@ -110,8 +121,8 @@ export async function eraseAccount(
     await renameInAudit(db, user.username, `user ${id}`)
     await deleteUser(db, id)
     failPoint('erasure:written')
-    const event = { event: 'USER_DELETED', subject: `user ${id}`, userId: id }
-    await recordEvent({ ...accounts, db }, event, ORIGIN)
+    const event = { event: 'USER_DELETED', subject: `user ${id}`, userId: id } as const
+    await recordSecurityEvent({ ...accounts, db }, event, ORIGIN)
     return true
   })
   failPoint('erasure:committed')
@@ -120,8 +131,6 @@ export async function eraseAccount(
 
 /** Longer than any request takes. */
 const LATE_SECONDS = 600
-/** How far the clocks of nodes may differ. */
-const CLOCK_SKEW_SECONDS = 60
 
 /**
  * A request that was in flight during an erasure, such as a login whose password was being checked, records the
@@ -133,7 +142,7 @@ export async function renameLateEvents(accounts: Accounts): Promise<void> {
   const [first] = erased
   if (!first) return
   const ids = new Map(erased.map(({ usernameHash, userId }) => [usernameHash, userId]))
-  const since = secondsAfter(new Date(first.deletedAt), -CLOCK_SKEW_SECONDS)
+  const since = secondsAfter(new Date(first.deletedAt), -MAX_CLOCK_SKEW_SECONDS)
   for (const name of await listNamesInAudit(db, since)) {
     const id = ids.get(heldHash(accounts, name))
     if (id !== undefined) await renameInAudit(db, name, `user ${id}`)

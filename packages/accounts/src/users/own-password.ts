@@ -2,7 +2,7 @@ import { type Db, inTransaction } from '@plinth/kit/database'
 import type { Caller } from '@plinth/kit/http'
 import { accessTokenRejected, type Problem, validationFailed } from '@plinth/kit/problems'
 import type { Accounts } from '../accounts.ts'
-import { type Origin, recordEvent } from '../audit/audit.ts'
+import { type Origin, recordSecurityEvent } from '../audit/audit.ts'
 import {
   type Attempt,
   attemptOf,
@@ -13,6 +13,7 @@ import {
   recordFailure,
   refuseWhenThrottled,
 } from '../audit/failure-limit.ts'
+import type { AuditEvent } from '../audit-events.ts'
 import { revokeSessions } from '../database/ended-sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
 import {
@@ -21,7 +22,8 @@ import {
   type User,
   updatePasswordHash,
 } from '../database/users.repository.ts'
-import { refuseGuessable, requireUser } from './users.ts'
+import { refuseGuessable } from './guessable-passwords.ts'
+import { requireUser } from './users.ts'
 
 type PasswordChange = { currentPassword: string; newPassword: string }
 
@@ -36,14 +38,18 @@ export async function changeOwnPassword(
   await refuseGuessable(accounts, owner, newPassword, 'newPassword')
   if (owner.passwordExpired && isSame(newPassword, currentPassword))
     throw validationFailed(['newPassword: must not be the current password'])
-  const proof = { password: currentPassword, field: 'currentPassword', event: 'PASSWORD_CHANGED' }
+  const proof = {
+    password: currentPassword,
+    field: 'currentPassword',
+    event: 'PASSWORD_CHANGED',
+  } as const
   await withOwnPassword(accounts, caller, proof, origin, {
     prepare: () => accounts.passwords.hash(newPassword, origin.address, SIGNED_IN),
     async work(db, user, newHash) {
       await updatePasswordHash(db, user.id, newHash)
       await revokeSessions(db, user.id, { except: Number(caller.sessionId) })
       const who = { actor: user.username, subject: user.username, userId: user.id }
-      await recordEvent({ ...accounts, db }, { event: proof.event, ...who }, origin)
+      await recordSecurityEvent({ ...accounts, db }, { event: proof.event, ...who }, origin)
     },
   })
 }
@@ -60,7 +66,7 @@ function isSame(newPassword: string, currentPassword: string): boolean {
 /** The caller's session is proof enough that the network is known. */
 const SIGNED_IN = { isKnown: true }
 
-type PasswordProof = { password: string; field: string; event: string }
+type PasswordProof = { password: string; field: string; event: AuditEvent }
 
 type Work<P, R> = {
   /** Runs after the password was found right, outside the transaction. */

@@ -7,6 +7,7 @@ import {
   Type,
   timestamp,
 } from '@plinth/kit/http'
+import { reason } from '../audit/schemas.ts'
 
 const MAX_PASSWORD = 1024
 
@@ -51,16 +52,6 @@ export const passwordChangeBody = (passwordMinLength: number) =>
     },
     { title: 'PasswordChange' },
   )
-
-/** Why an administrator does it; stored in the audit. */
-export const reason = Type.String({
-  pattern: '^(?=[^]*\\S)(?:[^\\p{Cc}\\p{Cs}]|[\\t\\n\\r])*$',
-  message: 'must not be blank or contain control characters other than tabs and line breaks',
-  maxLength: 500,
-  examples: ['Asked for by phone, ticket 4711'],
-})
-
-export const WhyBody = Type.Object({ reason }, { title: 'Why' })
 
 const role = Type.String({
   pattern: '^ROLE_(USER|ADMIN)$',
@@ -122,10 +113,6 @@ export const UserSearchQuery = Type.Object({
     }),
   ),
 })
-
-const pathNumber = Type.String({ examples: ['1'] })
-
-export const UserSessionPath = Type.Object({ id: pathNumber, sessionId: pathNumber })
 
 const profile = {
   id: Type.Integer(),

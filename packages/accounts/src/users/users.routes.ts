@@ -1,6 +1,5 @@
 import {
   CREDENTIALS_BODY_BYTES,
-  emptyBody,
   type Guard,
   IdPath,
   noContent,
@@ -9,7 +8,7 @@ import {
   pathId,
   type Server,
 } from '@plinth/kit/http'
-import { type AccountGuard, type Accounts, ADMIN_ROLE, SessionsReply } from '../accounts.ts'
+import { type AccountGuard, type Accounts, ADMIN_ROLE } from '../accounts.ts'
 import { byCaller, originOf } from '../audit/audit.ts'
 import { passwordQueueFull } from '../passwords/pool.ts'
 import {
@@ -17,14 +16,13 @@ import {
   emailTaken,
   lastAdministrator,
   registrationClosed,
-  sessionUnknown,
   tooManyFailures,
   usernameTaken,
   userUnknown,
 } from '../problems.ts'
-import { endSessions, sessionsOf } from './access.ts'
 import { changeUser } from './changes.ts'
 import { changeOwnPassword } from './own-password.ts'
+import { registerSelf, requireOpenRegistration } from './registration.ts'
 import {
   HeldReply,
   ProfileReply,
@@ -35,18 +33,10 @@ import {
   UserDetailsReply,
   UserReply,
   UserSearchQuery,
-  UserSessionPath,
   UsersReply,
-  WhyBody,
 } from './schemas.ts'
 import { searchUsers } from './search.ts'
-import {
-  ownProfile,
-  registerSelf,
-  requireOpenRegistration,
-  USER_SORTS,
-  userDetails,
-} from './users.ts'
+import { ownProfile, USER_SORTS, userDetails } from './users.ts'
 
 /** The same body whether or not the address is known. */
 const HELD = {
@@ -56,7 +46,7 @@ const HELD = {
 const own = ['Own account']
 const administration = ['Users']
 
-/** register · me · own password · list · enable, disable, roles · sessions of any user */
+/** register · me · own password · list · enable, disable, roles */
 export function userRoutes(
   server: Server,
   accounts: Accounts,
@@ -167,64 +157,6 @@ function administrationRoutes(
     handler: (request) => {
       const id = pathId(request.params.id, { unknown: userUnknown })
       return changeUser(accounts, id, request.body, byCaller(request))
-    },
-  })
-
-  accessRoutes(server, accounts, guard)
-}
-
-/** The sessions of any user, for administrators. */
-function accessRoutes(server: Server, accounts: Accounts, guard: AccountGuard): void {
-  const onRequest = guard.role(ADMIN_ROLE)
-
-  server.get('/api/users/:id/sessions', {
-    onRequest,
-    schema: {
-      operationId: 'sessionsOfUser',
-      summary: 'The active sessions of a user',
-      tags: administration,
-      params: IdPath,
-      response: { 200: SessionsReply },
-      problems: [userUnknown],
-    },
-    handler: ({ params, caller }) =>
-      sessionsOf(accounts, pathId(params.id, { unknown: userUnknown }), caller),
-  })
-
-  server.delete('/api/users/:id/sessions', {
-    onRequest,
-    preValidation: emptyBody,
-    schema: {
-      operationId: 'endSessionsOfUser',
-      summary: 'End all sessions of a user',
-      tags: administration,
-      params: IdPath,
-      body: WhyBody,
-      response: { 204: noContent },
-      problems: [userUnknown],
-    },
-    handler: async (request) => {
-      const userId = pathId(request.params.id, { unknown: userUnknown })
-      await endSessions(accounts, userId, 'all', byCaller(request))
-    },
-  })
-
-  server.delete('/api/users/:id/sessions/:sessionId', {
-    onRequest,
-    preValidation: emptyBody,
-    schema: {
-      operationId: 'endSessionOfUser',
-      summary: 'End one session of a user',
-      tags: administration,
-      params: UserSessionPath,
-      body: WhyBody,
-      response: { 204: noContent },
-      problems: [userUnknown, sessionUnknown],
-    },
-    handler: async (request) => {
-      const userId = pathId(request.params.id, { unknown: userUnknown })
-      const id = pathId(request.params.sessionId, { unknown: sessionUnknown })
-      await endSessions(accounts, userId, { id }, byCaller(request))
     },
   })
 }

@@ -1,24 +1,21 @@
-import { secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import type { Verdict } from '../database/attempts.repository.ts'
 import { type Sent, STOPPED } from './send.ts'
-
-const MINUTE = 60
-const HOUR = 60 * MINUTE
 
 /** Seconds before each attempt after the first: 75 hours and 35 minutes in total. */
 export const PAUSES = [
   5,
-  5 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  5 * HOUR,
-  10 * HOUR,
-  14 * HOUR,
-  20 * HOUR,
-  24 * HOUR,
+  5 * MINUTE_SECONDS,
+  30 * MINUTE_SECONDS,
+  2 * HOUR_SECONDS,
+  5 * HOUR_SECONDS,
+  10 * HOUR_SECONDS,
+  14 * HOUR_SECONDS,
+  20 * HOUR_SECONDS,
+  DAY_SECONDS,
 ]
 const JITTER = 0.2
-const MAX_RETRY_AFTER_SECONDS = 24 * HOUR
+const MAX_RETRY_AFTER_SECONDS = DAY_SECONDS
 /** `Retry-After` is honoured with these statuses only. */
 const MAY_DEFER = [429, 502, 503, 504]
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { inTransaction } from '@plinth/kit/database'
 import { validationFailed } from '@plinth/kit/problems'
-import { faultOfUrl, secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, faultOfUrl, secondsAfter } from '@plinth/kit/runtime'
 import {
   deleteEndpoint,
   type Endpoint,
@@ -27,7 +27,7 @@ import { newSecret, openSecret, sealSecret } from './secrets.ts'
 
 const MAX_ENDPOINTS = 20
 const MAX_OLD_SECRETS = 10
-const OVERLAP_SECONDS = 86_400
+const OVERLAP_SECONDS = DAY_SECONDS
 
 export type NewEndpoint = { url: string; description?: string; types?: string[] }
 

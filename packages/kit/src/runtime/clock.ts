@@ -3,6 +3,13 @@ export type Clock = () => Date
 
 export const systemClock: Clock = () => new Date()
 
+export const MINUTE_SECONDS = 60
+export const HOUR_SECONDS = 60 * MINUTE_SECONDS
+export const DAY_SECONDS = 24 * HOUR_SECONDS
+
+/** How far the clocks of nodes may differ. */
+export const MAX_CLOCK_SKEW_SECONDS = 60
+
 export function secondsAfter(date: Date, seconds: number): Date {
   return new Date(date.getTime() + seconds * 1000)
 }

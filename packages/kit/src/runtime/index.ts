@@ -1,7 +1,16 @@
 /** Imports only Node's own modules, so that every command loads it fast. */
 export { type AddressRules, faultOfUrl, forbiddenBy } from './address-rules.ts'
 export { clientNetwork, clientNetworks, networkShares, widestNetwork } from './client-networks.ts'
-export { type Clock, secondsAfter, systemClock } from './clock.ts'
+export {
+  type Clock,
+  DAY_SECONDS,
+  HOUR_SECONDS,
+  isAhead,
+  MAX_CLOCK_SKEW_SECONDS,
+  MINUTE_SECONDS,
+  secondsAfter,
+  systemClock,
+} from './clock.ts'
 export { coalesce } from './coalesce.ts'
 export {
   generatedKey,

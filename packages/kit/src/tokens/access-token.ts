@@ -7,7 +7,7 @@ import {
   errors,
   SignJWT,
 } from 'jose'
-import type { Clock } from '../runtime/clock.ts'
+import { type Clock, MAX_CLOCK_SKEW_SECONDS } from '../runtime/clock.ts'
 
 /** The user that a token was issued to. */
 export type TokenSubject = {
@@ -199,7 +199,6 @@ async function isSignedBy(
 }
 
 // The clocks of a service's nodes may differ by seconds; a difference of a minute would be noticed.
-const MAX_CLOCK_SKEW_SECONDS = 60
 
 /** Stricter than RFC 7519: whole seconds, no leeway. */
 function acceptClaims(claims: Record<string, unknown>, rules: TokenRules) {

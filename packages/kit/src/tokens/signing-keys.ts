@@ -7,7 +7,7 @@ import {
   type webcrypto,
 } from 'node:crypto'
 import type { Db } from '../database/open.ts'
-import { type Clock, isAhead, secondsAfter } from '../runtime/clock.ts'
+import { type Clock, isAhead, MAX_CLOCK_SKEW_SECONDS, secondsAfter } from '../runtime/clock.ts'
 import { openText, sealText } from './sealed-text.ts'
 import {
   deleteSigningKeys,
@@ -40,9 +40,6 @@ const ANNOUNCED_SECONDS = JWKS_MAX_AGE_SECONDS + 300
 
 /** How soon a node sees what another node has changed or an operator has deleted. */
 const RELOAD_SECONDS = 1
-
-/** How far the clocks of nodes may differ: a key must outlive its last token by this much. */
-const CLOCK_SKEW_SECONDS = 60
 
 const MISS_COOLDOWN_SECONDS = 10
 
@@ -89,7 +86,7 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
 
   function isRetired(key: SigningKey): boolean {
     const successor = keys.find(({ generation }) => generation > key.generation)
-    const lastUseSeconds = tokenLifetimeSeconds + CLOCK_SKEW_SECONDS
+    const lastUseSeconds = tokenLifetimeSeconds + MAX_CLOCK_SKEW_SECONDS
     return !!successor && clock() > secondsAfter(successor.signsFrom, lastUseSeconds)
   }
 

@@ -2,7 +2,7 @@ import {
   findAuthentication,
   lockCaller,
   type Origin,
-  recordEvent,
+  recordSecurityEvent,
   requireUser,
   type User,
   updateAuthentication,
@@ -22,6 +22,7 @@ import {
   unusedRecoveryCodes,
 } from '../database/factors.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import { ENROLMENT_SECONDS } from '../limits.ts'
 import { factorAbsent, factorActive } from './problems.ts'
 import { newRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
 import {
@@ -33,9 +34,6 @@ import {
   secretOf,
 } from './second-factor.ts'
 import { base32, enrolmentUri, newSecret, stepOfCode } from './totp.ts'
-
-/** How long an enrolment may take. */
-export const PENDING_SECONDS = 600
 
 /** Starts over if an enrolment is pending. Sign-ins are not affected until a code confirms it. */
 export async function enrolTotp(factors: Factors, caller: Caller) {
@@ -67,14 +65,14 @@ export async function confirmTotp(
     const now = accounts.clock()
     const factor = await findFactor(db, user.id)
     if (factor?.state === 'active') throw factorActive()
-    if (!factor || factor.createdAt <= secondsAfter(now, -PENDING_SECONDS).toISOString())
+    if (!factor || factor.createdAt <= secondsAfter(now, -ENROLMENT_SECONDS).toISOString())
       throw factorAbsent()
     const step = stepOfCode(secretOf(accounts, factor), code, now)
     if (step === undefined) throw validationFailed(['code: is not the current one'])
     if (!(await activateFactor(db, factor, { step, now }))) throw factorAbsent()
     await updateSecondFactor(db, user.id, true)
     await addToSession(db, caller)
-    await recordEvent({ ...accounts, db }, { event: 'TOTP_ADDED', ...whoIs(user) }, origin)
+    await recordSecurityEvent({ ...accounts, db }, { event: 'TOTP_ADDED', ...whoIs(user) }, origin)
     return issueRecoveryCodes(factors, db, user.id)
   })
 }
@@ -109,8 +107,8 @@ export async function renewRecoveryCodes(
 ): Promise<string[]> {
   const { accounts } = factors
   return withFactor(factors, caller, proof, origin, async (db, user) => {
-    const event = { event: 'RECOVERY_CODES_RENEWED', ...whoIs(user) }
-    await recordEvent({ ...accounts, db }, event, origin)
+    const event = { event: 'RECOVERY_CODES_RENEWED', ...whoIs(user) } as const
+    await recordSecurityEvent({ ...accounts, db }, event, origin)
     return issueRecoveryCodes(factors, db, user.id)
   })
 }

@@ -4,7 +4,7 @@ import {
   lockUser,
   type Origin,
   openSession,
-  recordEvent,
+  recordSecurityEvent,
   type TokenPair,
   type User,
 } from '@plinth/accounts'
@@ -13,6 +13,7 @@ import { type Clock, secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
 import { insertStep, isStepOpen, spendStep, tryStep } from '../database/factors.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import { MAX_STEP_TRIES, STEP_SECONDS } from '../limits.ts'
 import { codeRejected, emailNotVerified, mfaRequired } from './problems.ts'
 import {
   type FactorProof,
@@ -23,9 +24,6 @@ import {
   SECOND_FACTOR_USED,
   signInRefusal,
 } from './second-factor.ts'
-
-const STEP_SECONDS = 300
-const MAX_TRIES = 5
 
 /**
  * The gate that every sign-in passes before it gets a session, because only `openSession`, which calls it,
@@ -39,7 +37,7 @@ export function openGate(clock: Clock, { requireVerified }: { requireVerified: b
     async ask(db: Db<IdentityTables>, user, amr, origin) {
       if (requireVerified && !user.verified) {
         const refused = { event: 'LOGIN', subject: user.username, result: 'REFUSED' } as const
-        await recordEvent({ db, clock }, refused, origin)
+        await recordSecurityEvent({ db, clock }, refused, origin)
         return emailNotVerified()
       }
       if (!user.secondFactor || amr.includes('mfa')) return undefined
@@ -52,7 +50,7 @@ export function openGate(clock: Clock, { requireVerified }: { requireVerified: b
         expiresAt: secondsAfter(clock(), STEP_SECONDS).toISOString(),
       })
       const who = { actor: user.username, subject: user.username }
-      await recordEvent({ db, clock }, { event: 'SECOND_FACTOR_ASKED', ...who }, origin)
+      await recordSecurityEvent({ db, clock }, { event: 'SECOND_FACTOR_ASKED', ...who }, origin)
       return mfaRequired({ extra: { mfaToken, methods: await methodsOf(db, user.id) } })
     },
   }
@@ -68,7 +66,7 @@ export async function completeLogIn(
 ): Promise<TokenPair> {
   const { accounts, db } = factors
   const tokenHash = hashOpaqueToken(mfaToken)
-  const step = await tryStep(db, tokenHash, { most: MAX_TRIES, now: accounts.clock() })
+  const step = await tryStep(db, tokenHash, { most: MAX_STEP_TRIES, now: accounts.clock() })
   if (!step) throw codeRejected({ extra: { triesLeft: 0 } })
   const amr = [...step.amr.split(' '), 'otp', 'mfa']
   const entry = {
@@ -90,7 +88,7 @@ export async function completeLogIn(
   const { outcome, user } = admission
   if (user?.deletion) await accounts.turnAway?.run(accounts, user, amr, origin)
   if (outcome === 'spent' || outcome === 'passed') throw codeRejected({ extra: { triesLeft: 0 } })
-  throw signInRefusal(accounts, outcome, MAX_TRIES - step.tries)
+  throw signInRefusal(accounts, outcome, MAX_STEP_TRIES - step.tries)
 }
 
 /** `user` is the one whose code was right. */

@@ -3,8 +3,8 @@ import {
   findAuthentication,
   lockCaller,
   type Origin,
-  recordEvent,
   recordRefusal,
+  recordSecurityEvent,
   requireUser,
   type User,
   updateAuthentication,
@@ -15,6 +15,7 @@ import { type Caller, type Guard, guarding } from '@plinth/kit/http'
 import { type Problem, validationFailed } from '@plinth/kit/problems'
 import { secondsAfter } from '@plinth/kit/runtime'
 import type { IdentityTables } from '../database/tables.ts'
+import { RECENT_SECONDS } from '../limits.ts'
 import { reauthenticationRequired } from './problems.ts'
 import {
   callerRefusal,
@@ -24,8 +25,7 @@ import {
   proveSecondFactor,
 } from './second-factor.ts'
 
-const RECENT_SECONDS = 600
-const EVENT = 'REAUTHENTICATED'
+const EVENT = 'REAUTHENTICATED' as const
 
 /** Checks a passkey of a user: returns its authentication methods, and `use` for the transaction that accepts it. */
 export type ProvePasskey = (
@@ -69,7 +69,7 @@ export async function reauthenticate(
 
 async function rejectPasskey(accounts: Accounts, caller: Caller, origin: Origin): Promise<Problem> {
   const { username } = await requireUser(accounts, Number(caller.userId))
-  const refusal = { event: EVENT, actor: username, subject: username }
+  const refusal = { event: EVENT, actor: username, subject: username } as const
   await recordRefusal(accounts, refusal, origin)
   return validationFailed(['passkey: was not accepted'])
 }
@@ -92,7 +92,7 @@ async function stampSession(
   const stamp = { amr: proved, authenticatedAt: accounts.clock() }
   await updateAuthentication(db, Number(caller.sessionId), stamp)
   const who = { actor: user.username, subject: user.username }
-  await recordEvent({ ...accounts, db }, { event: EVENT, ...who }, origin)
+  await recordSecurityEvent({ ...accounts, db }, { event: EVENT, ...who }, origin)
   return 'passed'
 }
 

@@ -2,12 +2,12 @@ import {
   type By,
   lockUser,
   type Origin,
-  recordEvent,
+  recordSecurityEvent,
   requireUser,
   userUnknown,
 } from '@plinth/accounts'
 import { inTransaction } from '@plinth/kit/database'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { findFactor, listDueRemovals, scheduleRemoval } from '../database/factors.repository.ts'
 import { factorAbsent } from './problems.ts'
 import { dropSecondFactor, type Factors } from './second-factor.ts'
@@ -28,15 +28,15 @@ export async function removeByAdministrator(
     const factor = await findFactor(inside, userId)
     if (!user.secondFactor || !factor) throw factorAbsent()
     if (factor.removesAt !== null) return { removesAt: factor.removesAt }
-    const removesAt = secondsAfter(accounts.clock(), removalHours * 3600).toISOString()
+    const removesAt = secondsAfter(accounts.clock(), removalHours * HOUR_SECONDS).toISOString()
     if (removalHours === 0) {
       await dropSecondFactor(accounts, inside, user, { actor, origin, reason })
       return { removesAt }
     }
     await scheduleRemoval(inside, userId, removesAt)
     const who = { actor, reason, subject: user.username, userId }
-    const event = { event: 'TOTP_REMOVAL_REQUESTED', ...who }
-    await recordEvent({ ...accounts, db: inside }, event, origin)
+    const event = { event: 'TOTP_REMOVAL_REQUESTED', ...who } as const
+    await recordSecurityEvent({ ...accounts, db: inside }, event, origin)
     return { removesAt }
   })
 }

@@ -3,15 +3,17 @@ import {
   type By,
   type DropFactor,
   type Origin,
-  recordEvent,
   recordRefusal,
+  recordSecurityEvent,
+  requireUser,
   throttled,
   type User,
   updateSecondFactor,
 } from '@plinth/accounts'
 import type { Db } from '@plinth/kit/database'
+import type { Caller } from '@plinth/kit/http'
 import { type Problem, validationFailed } from '@plinth/kit/problems'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { isAhead, MAX_CLOCK_SKEW_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { openText } from '@plinth/kit/tokens'
 import {
   addFactorFailure,
@@ -25,6 +27,7 @@ import {
   unusedRecoveryCodes,
 } from '../database/factors.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import { FAILURES_BEFORE_LOCK, LOCK_SECONDS, MAX_LOCK_SECONDS } from '../limits.ts'
 import { codeRejected, mfaRequired } from './problems.ts'
 import { recoveryCodeHash } from './recovery-codes.ts'
 import { stepOfCode } from './totp.ts'
@@ -39,19 +42,12 @@ export type Factors = {
   removalHours: number
 }
 
-export const SECOND_FACTOR_USED = 'SECOND_FACTOR_USED'
+export const SECOND_FACTOR_USED = 'SECOND_FACTOR_USED' as const
 
 export type FactorProof = { code?: string; recoveryCode?: string }
 
 /** `methods` when no code was sent: those the user could send. */
 export type Outcome = 'passed' | 'wrong' | { methods: string[] } | { lockedUntil: Date }
-
-/** Consecutive wrong codes. A stranger cannot lock a user out, because the first factor comes before. */
-const FAILURES_BEFORE_LOCK = 10
-const LOCK_SECONDS = 15 * 60
-const MAX_LOCK_SECONDS = 24 * 3600
-/** How far the clocks of two nodes may differ without one ignoring the locks of the other. */
-const SKEW_SECONDS = 60
 
 /**
  * The only check of a second factor. Runs in a transaction with the user's row locked. Unless it passes, that
@@ -70,7 +66,7 @@ export async function proveSecondFactor(
   const who = { actor: user.username, subject: user.username, userId: user.id }
   const passed = async () => {
     if (await cancelRemoval(db, user.id))
-      await recordEvent(inside, { event: 'TOTP_REMOVAL_CANCELLED', ...who }, origin)
+      await recordSecurityEvent(inside, { event: 'TOTP_REMOVAL_CANCELLED', ...who }, origin)
     return 'passed' as const
   }
   if (code !== undefined) {
@@ -82,7 +78,7 @@ export async function proveSecondFactor(
   } else if (recoveryCode !== undefined) {
     const codeHash = recoveryCodeHash(accounts.settings.masterKey, user.id, recoveryCode)
     if (await spendRecoveryCode(db, { userId: user.id, codeHash }, now)) {
-      await recordEvent(inside, { event: 'RECOVERY_CODE_USED', ...who }, origin)
+      await recordSecurityEvent(inside, { event: 'RECOVERY_CODE_USED', ...who }, origin)
       return passed()
     }
   } else return { methods: await methodsOf(db, user.id) }
@@ -94,9 +90,8 @@ export async function proveSecondFactor(
 /** A lock that ends later than its failures justify was set while the clock was ahead, and is ignored. */
 function lockIn({ lockedUntil, failures }: TotpFactor, now: Date): Date | undefined {
   const until = new Date(lockedUntil ?? 0)
-  const longest = lockSeconds(failures - FAILURES_BEFORE_LOCK) + SKEW_SECONDS
-  const latest = secondsAfter(now, longest)
-  return until > now && until <= latest ? until : undefined
+  const longest = lockSeconds(failures - FAILURES_BEFORE_LOCK) + MAX_CLOCK_SKEW_SECONDS
+  return isAhead(until, longest, now) ? until : undefined
 }
 
 async function countWrongCode(db: Db<IdentityTables>, userId: number, now: Date): Promise<void> {
@@ -152,9 +147,15 @@ export async function dropSecondFactor(
   await updateSecondFactor(db, user.id, false)
   const by = { ...(actor !== undefined && { actor }), reason }
   const who = { ...by, subject: user.username, userId: user.id }
-  await recordEvent({ ...accounts, db }, { event: 'TOTP_REMOVED', ...who }, origin)
+  await recordSecurityEvent({ ...accounts, db }, { event: 'TOTP_REMOVED', ...who }, origin)
 }
 
 /** For the command line. */
 export const dropFactor: DropFactor = (accounts, user, by) =>
   dropSecondFactor(accounts, accounts.db, user, by)
+
+export async function accountSecurity({ accounts, db }: Factors, caller: Caller) {
+  const { id, verified, secondFactor } = await requireUser(accounts, Number(caller.userId))
+  const factor = secondFactor ? await findFactor(db, id) : undefined
+  return { emailVerified: verified, secondFactor, enrolledAt: factor?.confirmedAt ?? null }
+}

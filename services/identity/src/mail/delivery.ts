@@ -1,7 +1,7 @@
 import { type Db, inTransaction } from '@plinth/kit/database'
 import type { Health, Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
-import { failPoint, secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, failPoint, MINUTE_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { inTrace } from '@plinth/kit/tracing'
 import {
   claimMails,
@@ -40,11 +40,10 @@ const LEASE_SECONDS = 120
 /** When a mail that could not be prepared is tried again; others are sent in between. */
 const PREPARE_AGAIN_SECONDS = 5
 const RETRY_MINUTES = [1, 5, 15, 60]
-const MAX_RETRY_SECONDS = Math.max(...RETRY_MINUTES) * 60
+const MAX_RETRY_SECONDS = Math.max(...RETRY_MINUTES) * MINUTE_SECONDS
 /** Anyone can cause any number of these: resets and notices must not wait for them. */
 const OF_REGISTRATIONS: MailKind[] = ['already-registered', 'verify-email']
 const RETENTION_DAYS = 30
-const DAY_SECONDS = 86_400
 
 export type Delivery = { wake(): void; stop(): Promise<void>; health(): Promise<Health> }
 
@@ -188,7 +187,7 @@ function outcomeOf({ clock }: Outbox, mail: Mail, delivered: Delivered): Partial
   if (delivered.ok) return { state: 'sent', lastReply }
   const minutes = RETRY_MINUTES[mail.attempts]
   if (!delivered.retry || minutes === undefined) return { state: 'failed', lastReply }
-  const nextAttemptAt = secondsAfter(clock(), minutes * 60).toISOString()
+  const nextAttemptAt = secondsAfter(clock(), minutes * MINUTE_SECONDS).toISOString()
   return { state: 'queued', lastReply, nextAttemptAt }
 }
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { type By, type Origin, recordEvent, type User } from '@plinth/accounts'
+import { type By, type Origin, recordSecurityEvent, type User } from '@plinth/accounts'
 import { afterCommit, type Db, inTransaction, type PageRequest } from '@plinth/kit/database'
 import { pageOf } from '@plinth/kit/http'
-import { type Clock, secondsAfter } from '@plinth/kit/runtime'
+import { type Clock, DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { openText, sealText } from '@plinth/kit/tokens'
 import {
   insertMail,
@@ -108,7 +108,7 @@ export async function queueMail(
   else outbox.wake()
 }
 
-const WEEK_SECONDS = 604_800
+const WEEK_SECONDS = 7 * DAY_SECONDS
 
 /** Queues a mail about the service itself to every administrator, in the caller's transaction. */
 export async function mailAdministrators(
@@ -223,7 +223,7 @@ export async function sendAgain(outbox: Outbox, id: string, { actor, origin }: B
   await inTransaction(outbox.db, async (db) => {
     if (!(await requeueMail(db, id, clock())))
       throw (await isInOutbox(db, id)) ? mailNotFailed() : mailUnknown()
-    await recordEvent({ clock, db }, { event: 'MAIL_RETRIED', actor, subject: id }, origin)
+    await recordSecurityEvent({ clock, db }, { event: 'MAIL_RETRIED', actor, subject: id }, origin)
   })
   outbox.wake()
 }

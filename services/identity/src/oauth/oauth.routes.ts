@@ -12,6 +12,7 @@ import {
 } from '@plinth/kit/http'
 import { Problem } from '@plinth/kit/problems'
 import { KEY_PROBLEMS, type KeyCaller, type KeyGuard } from '@plinth/service-keys'
+import type { Scope } from '../scopes.ts'
 import { grantToken, introspect, metadataOf, type OAuth, revoke } from './oauth.ts'
 import {
   clientRejected,
@@ -26,7 +27,7 @@ import {
 const FORM = 'application/x-www-form-urlencoded'
 const METADATA = '/.well-known/oauth-authorization-server'
 const METADATA_SECONDS = 300
-const INTROSPECTION_SCOPE = 'tokens:introspect'
+const INTROSPECTION_SCOPE: Scope = 'tokens:introspect'
 
 const text = Type.String()
 const texts = Type.Array(text)
@@ -113,7 +114,11 @@ const REVOKE = {
 const StatusReply = Type.Object({ enabled: Type.Boolean() }, { title: 'UserStatus' })
 
 /** For services that trust our tokens and hold a user's data: they can ask about the user without a token. */
-export function userStatusRoute(server: Server, { accounts }: OAuth, guard: AccountGuard): void {
+export function userStatusRoute(
+  server: Server,
+  { accounts }: OAuth,
+  guard: AccountGuard<Scope>,
+): void {
   server.get('/api/users/:id/status', {
     onRequest: guard.role(ADMIN_ROLE, INTROSPECTION_SCOPE),
     schema: {

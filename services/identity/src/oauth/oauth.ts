@@ -1,10 +1,8 @@
 import { type Accounts, introspectAccessToken, type Origin, revokeToken } from '@plinth/accounts'
-import { EVENT_SCOPES } from '@plinth/events'
 import { type ClientTokens, createClientTokens } from '@plinth/kit/tokens'
 import { isServiceKeyInForce, type KeyCaller, type ServiceKeys } from '@plinth/service-keys'
+import { SCOPES } from '../scopes.ts'
 import { grantUnsupported, requestInvalid, scopeInvalid, tokenUnsupported } from './problems.ts'
-
-export const SCOPES = ['tokens:introspect', 'users:read', 'users:write', ...EVENT_SCOPES]
 
 export type OAuth = { accounts: Accounts; keys: ServiceKeys; tokens: ClientTokens }
 
@@ -23,7 +21,7 @@ export function metadataOf({ accounts }: OAuth, publicUrl: string) {
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
     grant_types_supported: ['client_credentials'],
     response_types_supported: [],
-    scopes_supported: SCOPES,
+    scopes_supported: [...SCOPES],
     introspection_endpoint: `${publicUrl}/oauth2/introspect`,
     introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'Bearer'],
     revocation_endpoint: `${publicUrl}/oauth2/revoke`,

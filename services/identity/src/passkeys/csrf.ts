@@ -1,8 +1,8 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Clock } from '@plinth/kit/runtime'
+import { type Clock, HOUR_SECONDS } from '@plinth/kit/runtime'
 import { csrfTokenRejected } from './problems.ts'
 
-const LIFETIME_SECONDS = 3600
+const LIFETIME_SECONDS = HOUR_SECONDS
 // A ceremony takes up to five minutes, and its token must outlive it.
 const RENEWED_BEFORE_END_SECONDS = 600
 

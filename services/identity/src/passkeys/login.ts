@@ -55,7 +55,7 @@ async function openPasskeySession(
 ) {
   const entry = {
     userId,
-    event: 'PASSKEY_USED',
+    event: 'PASSKEY_USED' as const,
     amr,
     async admit(db: Db<IdentityTables>, locked: Promise<User | undefined>) {
       const user = (await locked) ?? (await lockUser(db, userId))

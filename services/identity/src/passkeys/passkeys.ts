@@ -4,8 +4,8 @@ import {
   lockCaller,
   type Origin,
   type PasskeyStore,
-  recordEvent,
   recordRefusal,
+  recordSecurityEvent,
   requireUser,
 } from '@plinth/accounts'
 import { type Db, inTransaction } from '@plinth/kit/database'
@@ -47,11 +47,11 @@ export async function removeOwnPasskey(
   origin: Origin,
 ): Promise<void> {
   const who = { actor: caller.username, subject: caller.username, userId: Number(caller.userId) }
-  const event = { event: 'PASSKEY_REMOVED', ...who }
+  const event = { event: 'PASSKEY_REMOVED', ...who } as const
   const removed = await inTransaction(db, async (transaction) => {
     await lockCaller(transaction, caller)
     const deleted = await deletePasskeys(transaction, Number(caller.userId), { id })
-    if (deleted > 0) await recordEvent({ ...accounts, db: transaction }, event, origin)
+    if (deleted > 0) await recordSecurityEvent({ ...accounts, db: transaction }, event, origin)
     return deleted > 0
   })
   if (removed) return
@@ -70,8 +70,14 @@ export async function removePasskeys(
   await inTransaction(db, async (transaction) => {
     const removed = await deletePasskeys(transaction, userId, choice)
     if (removed === 0 && choice !== 'all') throw passkeyUnknown()
-    const event = { event: 'PASSKEY_REMOVED', actor, reason, subject: user.username, userId }
-    if (removed > 0) await recordEvent({ ...accounts, db: transaction }, event, origin)
+    const event = {
+      event: 'PASSKEY_REMOVED',
+      actor,
+      reason,
+      subject: user.username,
+      userId,
+    } as const
+    if (removed > 0) await recordSecurityEvent({ ...accounts, db: transaction }, event, origin)
   })
 }
 

@@ -1,4 +1,4 @@
-import { lockCaller, type Origin, recordEvent, recordRefusal } from '@plinth/accounts'
+import { lockCaller, type Origin, recordRefusal, recordSecurityEvent } from '@plinth/accounts'
 import { inTransaction, isUniqueViolation } from '@plinth/kit/database'
 import type { Caller } from '@plinth/kit/http'
 import { Problem } from '@plinth/kit/problems'
@@ -64,7 +64,7 @@ export async function registerPasskey(
 ): Promise<void> {
   const { accounts, db, clock } = passkeys
   const who = { actor: caller.username, subject: caller.username, userId: Number(caller.userId) }
-  const event = { event: 'PASSKEY_ADDED', ...who }
+  const event = { event: 'PASSKEY_ADDED', ...who } as const
   try {
     const attested = await verifyAttestation(passkeys, caller, credential)
     const now = clock().toISOString()
@@ -72,7 +72,7 @@ export async function registerPasskey(
     await inTransaction(db, async (transaction) => {
       await lockCaller(transaction, caller)
       await insertPasskey(transaction, { ...attested, ...named, createdAt: now, lastUsedAt: now })
-      await recordEvent({ ...accounts, db: transaction }, event, origin)
+      await recordSecurityEvent({ ...accounts, db: transaction }, event, origin)
     })
   } catch (cause) {
     const refusal = isUniqueViolation(cause) ? passkeyNotAdded({ cause }) : cause

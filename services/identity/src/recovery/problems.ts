@@ -1,12 +1,5 @@
 import { defineProblem } from '@plinth/kit/problems'
 
-// The same answer for a token or code that never existed, was replaced, was used or has expired.
-export const tokenRejected = defineProblem(
-  'TOKEN_INVALID',
-  400,
-  'The link or code is invalid, or no longer valid. Ask for a new one.',
-)
-
 // For administrators only: other callers must not learn any of these.
 export const accountDisabled = defineProblem(
   'ACCOUNT_DISABLED',
@@ -24,4 +17,20 @@ export const emailVerified = defineProblem(
   'EMAIL_ALREADY_VERIFIED',
   409,
   'The address of this account is verified already.',
+)
+
+const token = { type: 'string' }
+
+export const passwordChangeRequired = defineProblem(
+  'PASSWORD_CHANGE_REQUIRED',
+  401,
+  'Choose a new password first. The token is for that and works for 10 minutes.',
+  { members: { token } },
+)
+
+export const loginPendingDeletion = defineProblem(
+  'DELETION_PENDING',
+  401,
+  'This account is about to be erased. The token cancels that and works for 10 minutes.',
+  { members: { token, deletesAt: { type: 'string', format: 'date-time' } } },
 )

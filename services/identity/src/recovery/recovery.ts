@@ -1,63 +1,32 @@
 import {
-  type Accounts,
-  attemptOf,
-  countFrom,
-  countWithin,
   deletionPending,
   findUserByEmail,
-  isKnownNetwork,
   lockUser,
-  normalName,
-  type Origin,
   type PasskeyStore,
-  recordEvent,
-  recordThrottle,
   type User,
 } from '@plinth/accounts'
 import type { Db } from '@plinth/kit/database'
-import type { Logger } from '@plinth/kit/logging'
-import { hashOpaqueToken } from '@plinth/kit/tokens'
 import type { IdentityTables } from '../database/tables.ts'
 import type { Factors } from '../factors/second-factor.ts'
-import { type Outbox, queueMail, requireMail } from '../mail/outbox.ts'
+import type { Outbox } from '../mail/outbox.ts'
 import { recipientFor } from '../mail/recipient.ts'
-import { LIFETIME_SECONDS } from './one-time-tokens.ts'
+import type { UserMails } from '../mail/user-mails.ts'
 import { accountDisabled, addressNotMailable } from './problems.ts'
 
 /** What the recovery rules need; every rule takes it as its first argument. */
-export type Recovery = {
-  accounts: Accounts
-  db: Db<IdentityTables>
-  outbox: Outbox
-  passkeys: PasskeyStore
-  factors: Factors
-  /** The base URL of the account pages. */
-  publicUrl: string
-  log: Logger
-}
-
-/** The accounts, bound to our transaction. */
-export function within(accounts: Accounts, db: Db<IdentityTables>): Accounts {
-  return { ...accounts, db }
-}
+export type Recovery = UserMails & { passkeys: PasskeyStore; factors: Factors }
 
 /**
  * Finds and locks the owner of an address. Whatever invalidates tokens locks the user too: so it either runs before
  * a token is issued under this lock, or sees that token.
  */
-export async function lockOwner({ db }: Accounts, address: string): Promise<User | undefined> {
+export async function lockOwner(
+  db: Db<IdentityTables>,
+  address: string,
+): Promise<User | undefined> {
   const found = await findUserByEmail(db, address)
   const user = found && (await lockUser(db, found.id))
   return user?.email === address ? user : undefined
-}
-
-/** The secret is in the fragment, so it reaches no server, log or referrer. */
-export function accountLink(
-  { publicUrl }: Pick<Recovery, 'publicUrl'>,
-  page: string,
-  token: string,
-): string {
-  return `${publicUrl}/account/#${page}=${token}`
 }
 
 /** Tells an administrator why no mail could be sent. */
@@ -65,95 +34,4 @@ export function requireReachable({ settings }: Outbox, { deletion, enabled, emai
   if (deletion) throw deletionPending()
   if (!enabled) throw accountDisabled()
   if (!recipientFor(settings, email)) throw addressNotMailable()
-}
-
-const HOUR = 3600
-const DAY = 24 * HOUR
-const REQUESTS_AN_HOUR = 30
-const MAILS_AN_HOUR = 500
-
-/** The audit events for requests beyond a limit. */
-const EVENTS = {
-  'verify-email': 'VERIFY_EMAIL_REQUESTED',
-  'password-reset': 'PASSWORD_RESET_REQUESTED',
-  'email-change': 'EMAIL_CHANGE_REQUESTED',
-  'data-export': 'DATA_EXPORT_REQUESTED',
-}
-
-type Asked = { to: string; userId?: number }
-
-/**
- * Known and unknown addresses cost the same statements and get the same reply: whether there is an account is
- * looked up later, when the mail is prepared. Too many requests from a network get the same reply as well.
- */
-export async function askForMail(
-  { accounts, outbox, db }: Recovery,
-  kind: 'verify-email' | 'password-reset' | 'email-change',
-  { to, ...asked }: Asked,
-  origin: Origin,
-): Promise<void> {
-  requireMail(outbox)
-  const allowance = { kind: 'mail request', limit: REQUESTS_AN_HOUR, seconds: HOUR }
-  const refusal = { event: EVENTS[kind] }
-  if (outbox.settings.limited && (await countFrom(accounts, allowance, refusal, origin))) return
-  const lifetimeSeconds = LIFETIME_SECONDS[kind]
-  await queueMail(outbox, db, { kind, to: normalName(to), ...asked, lifetimeSeconds }, origin)
-}
-
-const MAILS_PER_ADDRESS = [
-  { seconds: 60, most: 1 },
-  { seconds: HOUR, most: 5 },
-  { seconds: DAY, most: 10 },
-]
-
-type MailRequest = {
-  kind: keyof typeof EVENTS
-  to: string
-  /** The owner of the address, if there is one. */
-  user: Pick<User, 'id' | 'username'> | undefined
-  /** Whether a mail would be sent; otherwise it is only counted. */
-  isDue: boolean
-  origin: Origin
-}
-
-/**
- * Whether one more mail of this kind may be sent. Unknown addresses are counted like known ones. Each kind has its
- * own limits, so that registrations cannot stop resets, and so have requests from a network where the user has a
- * session: strangers cannot use those up. Beyond a limit no mail is sent, and the audit gets one row per window: an
- * attack must not flood it.
- */
-export async function mayMail(
-  recovery: Recovery,
-  db: Db<IdentityTables>,
-  { kind, to, user, isDue, origin }: MailRequest,
-): Promise<boolean> {
-  if (!recovery.outbox.settings.limited) return isDue
-  const inside = within(recovery.accounts, db)
-  const isKnown = await isKnownNetwork(inside, { ...user }, origin)
-  const purpose = isKnown ? `${kind} where signed in` : kind
-  const address = hashOpaqueToken(withoutTag(to))
-  for (const { seconds, most } of MAILS_PER_ADDRESS) {
-    const mails = await countWithin(inside, `mail ${purpose} ${seconds} ${address}`, seconds)
-    if (mails.failures <= most) continue
-    const attempt = attemptOf(`mail ${kind}`, user?.username ?? '', origin)
-    const refusal = { event: EVENTS[kind], ...(user && { subject: user.username }) }
-    await recordThrottle(inside, attempt, refusal, origin)
-    return false
-  }
-  return isDue && isWithinTotal(recovery, inside, purpose, origin)
-}
-
-/** Counts only mails that would be sent, so that requests for made-up addresses cannot use up the limit. */
-async function isWithinTotal({ log }: Recovery, inside: Accounts, purpose: string, origin: Origin) {
-  const { failures } = await countWithin(inside, `mail of everybody ${purpose}`, HOUR)
-  if (failures === MAILS_AN_HOUR + 1) {
-    log.error(`more than ${MAILS_AN_HOUR} mails in an hour (${purpose}): none until it is over`)
-    await recordEvent(inside, { event: 'MAIL_LIMIT_REACHED', result: 'THROTTLED' }, origin)
-  }
-  return failures <= MAILS_AN_HOUR
-}
-
-/** `ada+news@example.com` and `ada@example.com` are the same inbox. */
-function withoutTag(address: string): string {
-  return address.replace(/\+[^@]*(?=@)/, '')
 }

@@ -1,10 +1,10 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { systemClock } from '../../runtime/clock.ts'
+import { DAY_SECONDS, systemClock } from '../../runtime/clock.ts'
 import { giveFolderToOwner } from '../../runtime/data-folder.ts'
 import { HOST_NAME } from './spool.ts'
 
-const ABANDONED_SECONDS = 86_400
+const ABANDONED_SECONDS = DAY_SECONDS
 const OWNER_ONLY = 0o700
 
 /** Removes the temporary files left by processes of this machine that have ended. */

@@ -1,0 +1,59 @@
+import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '@plinth/kit/runtime'
+
+/** How long the one-time token of each purpose is valid. */
+export const LIFETIME_SECONDS = {
+  'verify-email': DAY_SECONDS,
+  'password-reset': 30 * MINUTE_SECONDS,
+  /** For invitations too. A separate kind, because anyone can request a reset and must not replace this one. */
+  'password-reset-by-administrator': DAY_SECONDS,
+  'email-change': HOUR_SECONDS,
+  'email-undo': 7 * DAY_SECONDS,
+  /** The answer to a notice: "this was not me". */
+  'not-me': 7 * DAY_SECONDS,
+  /** The same, in notices sent to the old address before it was changed. */
+  'not-me-before': 7 * DAY_SECONDS,
+  'data-export': DAY_SECONDS,
+  /** After a refused login. */
+  'password-change': 10 * MINUTE_SECONDS,
+  'deletion-cancel': 10 * MINUTE_SECONDS,
+  /** Lasts as long as the grace period (`expiresAt` overrides this). */
+  'deletion-undo': 7 * DAY_SECONDS,
+} as const
+
+/** How long after it expires a link can still say why it does not work. */
+export const ENDED_SECONDS = 7 * DAY_SECONDS
+
+/** Per code, and per address and day for codes of any kind: beyond that only links work. */
+export const MAX_CODE_FAILURES = 5
+export const MAX_CODE_FAILURES_A_DAY = 20
+
+/** Requests for a mail from one network. */
+export const MAX_MAIL_REQUESTS_AN_HOUR = 30
+/** Mails of one kind in total. */
+export const MAX_MAILS_AN_HOUR = 500
+/** Mails of one kind to one address. */
+export const MAX_MAILS_PER_ADDRESS = [
+  { seconds: MINUTE_SECONDS, most: 1 },
+  { seconds: HOUR_SECONDS, most: 5 },
+  { seconds: DAY_SECONDS, most: 10 },
+]
+
+/** Notices of one kind to one user: an attacker can cause some at no cost, and must not be able to flood an inbox. */
+export const MAX_NOTICES = { seconds: HOUR_SECONDS, most: 10 }
+export const MAX_BROWSER_NOTICES = { seconds: DAY_SECONDS, most: 1 }
+
+/** How long the second step of a sign-in may take, and how many codes may be tried. */
+export const STEP_SECONDS = 5 * MINUTE_SECONDS
+export const MAX_STEP_TRIES = 5
+
+/** Consecutive wrong codes. A stranger cannot lock a user out, because the first factor comes before. */
+export const FAILURES_BEFORE_LOCK = 10
+/** Doubles with every further failure, up to the maximum. */
+export const LOCK_SECONDS = 15 * MINUTE_SECONDS
+export const MAX_LOCK_SECONDS = DAY_SECONDS
+
+/** How long an enrolment may take. */
+export const ENROLMENT_SECONDS = 10 * MINUTE_SECONDS
+
+/** How long a reauthentication lasts. */
+export const RECENT_SECONDS = 10 * MINUTE_SECONDS
