@@ -68,7 +68,8 @@ export function mountServices(
   for (const { server, trustedIssuer } of running)
     server.suiteOf = (request) => {
       const hostPath = hostPathOf(request)
-      const issuer = running.find((service) => service.publicUrl === trustedIssuer)
+      const signsInAt = trustedIssuer?.signsIn ? trustedIssuer.issuer : undefined
+      const issuer = running.find((service) => service.publicUrl === signsInAt)
       const signIn = issuer && consoleUrlAt(hostPath, issuer)
       return { ...suiteLinks(hostPath, config, running), signIn }
     }

@@ -18,9 +18,6 @@ export type Stack = {
   close(): Promise<void>
 }
 
-/** Requests in flight and jobs of the other services may call these, so they keep listening until those are closed. */
-const CALLED_BY_OTHERS = ['identity', 'provider-sandbox']
-
 type Choice = { env?: Env; only?: ServiceEntry[] }
 
 /** Starts all services (or only some) and the landing page in this process; if one fails, none is left running. */
@@ -45,7 +42,7 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
     closed.landing = landing && drain(landing, config.drainSeconds)
     const drainThose = (areCalled: boolean) =>
       [...opened]
-        .filter(([, { entry }]) => CALLED_BY_OTHERS.includes(entry.name) === areCalled)
+        .filter(([, { entry }]) => (entry.isCalled ?? false) === areCalled)
         .map(([server, { service }]) => drain(server, service.config.drainSeconds ?? 0))
     closed.callers = Promise.all([closed.landing, ...drainThose(false)])
     await Promise.all([closed.callers, ...drainThose(true)])
@@ -115,8 +112,7 @@ async function startAll(
   for (const [server, { entry }] of opened) {
     server.onClose(() => closed.landing)
     // After the service's own hooks, which end its event streams: readers below the landing page wait for that.
-    if (CALLED_BY_OTHERS.includes(entry.name))
-      server.addHook('preClose', async () => void (await closed.callers))
+    if (entry.isCalled) server.addHook('preClose', async () => void (await closed.callers))
   }
   return Promise.all(
     prepared.map(async ({ entry, service, atSuite }, index) => {

@@ -37,20 +37,22 @@ export { subtractFailedAttempt } from './database/failed-attempts.repository.ts'
 export { accountMigrations } from './database/migrations/index.ts'
 export { domainForms, normalName } from './database/names.ts'
 export { findAuthentication, updateAuthentication } from './database/sessions.repository.ts'
-export type { AccountTables } from './database/tables.ts'
+export { type AccountTables, SEALED_ACCOUNT_COLUMNS } from './database/tables.ts'
 export {
   ADMIN_ROLE,
   expirePassword,
   findUserByEmail,
   findUserById,
   findUserByUsername,
+  listEnabledAdmins,
   lockUser,
   markVerified,
   releaseEmail,
   type User,
   updateSecondFactor,
 } from './database/users.repository.ts'
-export { keyRules, mountAccounts } from './host.ts'
+export { rotationFindings } from './doctor.ts'
+export { demoConveniences, keyRules, mountAccounts } from './host.ts'
 export { passwordQueueFull } from './passwords/pool.ts'
 export {
   deletionPending,

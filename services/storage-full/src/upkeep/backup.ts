@@ -7,7 +7,7 @@ import { createLogger, type Logger } from '@plinth/kit/logging'
 import { type Clock, makeDataFolder, systemClock } from '@plinth/kit/runtime'
 import type { StorageFullConfig } from '../config.ts'
 import { storageMigrations } from '../database/migrations/index.ts'
-import type { StorageTables } from '../database/tables.ts'
+import { SEALED_COLUMNS, type StorageTables } from '../database/tables.ts'
 import { spoolBytes } from '../files/bytes.ts'
 import { findObjectNames } from '../files/files.repository.ts'
 import { HELD_FOR_BACKUP, HOLD_SECONDS, objectNameOf, type Storage } from '../files/storage.ts'
@@ -19,7 +19,7 @@ import { verifyFiles } from './verify.ts'
 /** `restore` fills the storage; `scratch` does too, but keeps the objects of buckets below the root. */
 type BackupMode = 'backup' | 'restore' | 'scratch'
 
-type OpenStorage = (
+export type OpenStorage = (
   config: StorageFullConfig,
   surroundings: { clock: Clock; log: Logger },
 ) => Promise<{ storage: Storage; database: { close(): Promise<void> } }>
@@ -27,7 +27,10 @@ type OpenStorage = (
 /** The data of this service that a backup must contain. */
 export function dataOpenedBy(open: OpenStorage) {
   return (config: StorageFullConfig) => {
-    const data = accountData('storage-full', 'STORAGE_FULL_', config, storageMigrations)
+    const data = accountData('storage-full', 'STORAGE_FULL_', config, {
+      migrations: storageMigrations,
+      sealed: SEALED_COLUMNS,
+    })
     const { afterRestore } = data.database
     const database = {
       ...data.database,
