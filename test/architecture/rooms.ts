@@ -129,7 +129,8 @@ const PUBLIC_FILES: Record<string, Record<string, RegExp>> = {
   },
   'storage-full': {
     locations: /^(locations|status|problems|providers\/provider)\.ts$/,
-    files: /^(storage|files|bytes|events|files\.repository|problems|usage\/usage)\.ts$/,
+    files:
+      /^(storage|files|bytes|events|files\.repository|problems|usage\/usage|deletions\/deletions)\.ts$/,
     upkeep: /^(jobs|moves|sweep|verify)\.ts$/,
   },
 }
