@@ -5,8 +5,8 @@ import { closeGracefully, listen } from '@plinth/kit/http'
 import { StartError } from '@plinth/kit/problems'
 import { type Env, hostUrl, refuseUnfinishedRestore, withoutSavingKeys } from '@plinth/kit/runtime'
 import { loadBackups } from '../config.ts'
+import { type Prepared, prepareStack } from '../prepare/prepare.ts'
 import { type ServiceEntry, services } from '../services.ts'
-import { type Prepared, prepareStack } from '../stack/prepare.ts'
 
 export async function suiteData(env: Env, only?: ServiceEntry[]): Promise<ServiceData[]> {
   const { prepared } = await prepareStack(dataSettings(env), only)

@@ -3,12 +3,12 @@ import { createLogger } from '@plinth/kit/logging'
 import { type Env, isLoopback, SettingsError, systemClock } from '@plinth/kit/runtime'
 import { measureBackups } from '../backups/health.ts'
 import { type BackupConfig, loadBackups, type SuiteConfig } from '../config.ts'
+import { type Prepared, prepareStack } from '../prepare/prepare.ts'
 import { prefixOf, type RunningService, type ServiceEntry } from '../services.ts'
 import { keepHistory } from './health/history.ts'
 import { createLanding } from './landing.ts'
 import { serviceMetricsOf, startManagement, watch } from './management.ts'
 import { mountServices } from './one-address.ts'
-import { type Prepared, prepareStack } from './prepare.ts'
 
 export type Stack = {
   config: SuiteConfig

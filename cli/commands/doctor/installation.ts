@@ -3,8 +3,8 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { challengeFile } from '@plinth/kit/http'
 import { type Env, type Examined, type Finding, hostUrl, skip } from '@plinth/kit/runtime'
 import type { ManagementConfig, SuiteConfig } from '../../../launcher/config.ts'
+import type { Prepared } from '../../../launcher/prepare/prepare.ts'
 import { prefixOf } from '../../../launcher/services.ts'
-import type { Prepared } from '../../../launcher/stack/prepare.ts'
 
 /** What the checks examine. `suite` is undefined and `prepared` empty if the settings cannot be read. */
 export type Installation = {

@@ -8,7 +8,7 @@ import {
   skip,
   withoutSavingKeys,
 } from '@plinth/kit/runtime'
-import { prepareStack } from '../../../launcher/stack/prepare.ts'
+import { prepareStack } from '../../../launcher/prepare/prepare.ts'
 import { counted } from '../../command.ts'
 import { type Check, healthAt, type Installation, isForeign, secretMode } from './installation.ts'
 import { knownSettings, misspeltSettings } from './known-settings.ts'

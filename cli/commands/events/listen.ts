@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { secondsAfter, systemClock } from '@plinth/kit/runtime'
 import { type Command, CommandError, EXIT } from '../../command.ts'
 import { openDesk } from '../access/desk.ts'
 import { BY } from '../access/keys.ts'
@@ -153,5 +154,5 @@ function sinceOf(text: string | undefined): string | undefined {
   const seconds = Number(count) * (UNIT_SECONDS[unit] ?? Number.NaN)
   if (Number.isNaN(seconds))
     throw new CommandError(EXIT.usage, `--since ${text}: expected a time such as 30m or 1h.`)
-  return new Date(Date.now() - seconds * 1000).toISOString()
+  return secondsAfter(systemClock(), -seconds).toISOString()
 }

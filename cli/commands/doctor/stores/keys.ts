@@ -1,6 +1,6 @@
 import { type Finding, ok, skip } from '@plinth/kit/runtime'
+import type { Prepared } from '../../../../launcher/prepare/prepare.ts'
 import { prefixOf } from '../../../../launcher/services.ts'
-import type { Prepared } from '../../../../launcher/stack/prepare.ts'
 import { type Check, unknown } from '../installation.ts'
 
 type Read = (sql: string) => Promise<Record<string, string>[]>

@@ -10,7 +10,7 @@ import {
   withSuiteHost,
 } from '../config.ts'
 import { type PreparedService, type ServiceEntry, services } from '../services.ts'
-import { isAtSuite, withIdentityTokens, withIssuerKey, withPasskeyOrigins } from './one-address.ts'
+import { isAtSuite, withIdentityTokens, withIssuerKey, withPasskeyOrigins } from './one-issuer.ts'
 import { withSandboxKeys } from './sandbox-keys.ts'
 
 export type Prepared = { entry: ServiceEntry; service: PreparedService; atSuite: boolean }
