@@ -1,12 +1,16 @@
 import { join } from 'node:path'
+import type { Operator } from '@plinth/accounts'
 import type { ServiceData } from '@plinth/backup'
-import type { IdentityConfig } from '@plinth/identity'
+import type { Db } from '@plinth/kit/database'
 import type { Server } from '@plinth/kit/http'
-import { type Env, enterDataFolder, type ServiceSettings } from '@plinth/kit/runtime'
-import type { PaymentsConfig } from '@plinth/payments'
-import type { SandboxConfig } from '@plinth/provider-sandbox'
-import type { StorageFullConfig } from '@plinth/storage-full'
-import type { StorageKeyConfig } from '@plinth/storage-key'
+import {
+  type Env,
+  type Examined,
+  enterDataFolder,
+  type Finding,
+  type ServiceSettings,
+} from '@plinth/kit/runtime'
+import type { ServiceKeys } from '@plinth/service-keys'
 import identity from '../services/identity/package.json' with { type: 'json' }
 import payments from '../services/payments/package.json' with { type: 'json' }
 import sandbox from '../services/provider-sandbox/package.json' with { type: 'json' }
@@ -18,15 +22,49 @@ type Login = { username: string; password: string; roles: string[] }
 /** Development conveniences: on by default in development, refused in production. */
 export type Conveniences = { named: string[]; logins?: Login[]; apiKey?: string }
 
+/** An issuer whose tokens a service accepts, and the setting that names it. */
+type TrustedIssuer = {
+  issuer: string
+  setting: string
+  /** Whether users of the service have no other place to sign in. */
+  signsIn?: boolean
+}
+
+/** What an operator works with: the data of a service, whether or not the service is running. */
+export type OperatorDesk = {
+  keys: ServiceKeys
+  /** Absent if the service has no accounts. */
+  users?: Operator
+  /** Absent if the service publishes no events. */
+  publishSample?(type: string): Promise<string>
+  close(): Promise<void>
+}
+
+/** Checks of `plinth doctor` by name. */
+type Checks = Record<string, (examined: Examined) => Promise<Finding[]>>
+
+/** The settings of a service, including those that only some services have. */
+type Settings = ServiceSettings & {
+  databaseUrl?: string | undefined
+  database?: { poolSize: number }
+  root?: string
+  spoolFolder?: string
+}
+
 /** A service whose settings have been read. */
 export type PreparedService = {
-  config: ServiceSettings
-  /** Another issuer whose tokens it accepts. */
-  trustedIssuer: string | undefined
+  config: Settings
+  /** The issuer of the tokens it signs for other services. */
+  issuer: string | undefined
+  trustedIssuer: TrustedIssuer | undefined
   conveniences: Conveniences
   /** What a backup of it has to keep. */
   data: ServiceData
+  checks: Checks
+  /** Those that read its tables, which must have the schema of this version. */
+  dataChecks: Checks
   create(): Promise<Server>
+  openForOperator?(): Promise<OperatorDesk>
   /** The same service with all its data below `folder`; it makes no outgoing calls and delivers nothing. */
   inScratch(folder: string): {
     config: ServiceSettings
@@ -45,10 +83,11 @@ export type RunningService = {
   publicPaths: string[] | undefined
   /** Whether its console is below the address of the suite; false if it has a public URL of its own. */
   atSuite: boolean
-  trustedIssuer: string | undefined
+  trustedIssuer: TrustedIssuer | undefined
   conveniences: Conveniences
 }
 
+/** What is known of a service without loading its code. */
 export type ServiceEntry = {
   name: string
   title: string
@@ -62,29 +101,38 @@ export type ServiceEntry = {
   /** If present, only these paths of it are served below the address of the suite in production. */
   publicPaths?: string[]
   consolePath: string
+  /** What operators can do with it on the command line. */
+  operated: ('users' | 'keys')[]
+  /** The first words of the types of its own events; absent if it publishes none. */
+  topics?: string[]
+  /** Of its settings that do not start with its own prefix. */
+  otherPrefix?: string
+  /** What an operator should know after a restore. */
+  afterRestore?: string
+  /** Other services accept its tokens when it runs with them. */
+  signsForOthers?: true
+  /** Other services call it, so it closes after them. */
+  isCalled?: true
+  /** Stands in for an outside service: it runs only if the suite is told to, and its data need not be verified. */
+  standsIn?: true
   /** Loads the service's code, so a process that runs one service never loads the others. */
   prepare(env: Env): Promise<PreparedService>
 }
 
-type Code<C> = {
+/** What a service says about itself: the `description` in its `app.ts`. */
+type Code<C, T> = {
   loadConfig(env: Env): C
   create(config: C): Promise<Server>
   data(config: C): ServiceData
   conveniences(config: C): Conveniences
   /** Removes the mail server, provider, issuer and deliveries: for a copy of data that is in use elsewhere. */
   cutOff(config: C): C
-  trustedIssuer?(config: C): string | undefined
+  issuer?(config: C): string
+  trustedIssuer?(config: C): TrustedIssuer | undefined
+  openForOperator?(config: C): Promise<OperatorDesk>
+  checks?: Record<string, (examined: Examined, config: C) => Promise<Finding[]>>
+  dataChecks?: Record<string, (db: Db<T>, examined: Examined, config: C) => Promise<Finding[]>>
 }
-
-const DEMO_ACCOUNTS: Conveniences = {
-  named: ['demo accounts'],
-  logins: [
-    { username: 'admin', password: 'password123123', roles: ['ROLE_ADMIN', 'ROLE_USER'] },
-    { username: 'user', password: 'password123123', roles: ['ROLE_USER'] },
-  ],
-}
-const DEVELOPMENT_KEY = 'storage-local-dev-key'
-const NONE: Conveniences = { named: [] }
 
 /** In display order. */
 export const services: ServiceEntry[] = [
@@ -96,16 +144,11 @@ export const services: ServiceEntry[] = [
     portSetting: 'IDENTITY_PORT',
     port: 8081,
     path: '/identity',
-    load: async () => {
-      const { createIdentity, identityData, loadConfig } = await import('@plinth/identity')
-      const conveniences = ({ accounts }: IdentityConfig) => seeded(accounts)
-      const cutOff = (config: IdentityConfig) => ({
-        ...config,
-        mail: { ...config.mail, smtp: undefined },
-        events: undelivered(config),
-      })
-      return { loadConfig, create: createIdentity, data: identityData, conveniences, cutOff }
-    },
+    operated: ['users', 'keys'],
+    topics: ['user', 'session', 'passkey', 'mfa'],
+    signsForOthers: true,
+    isCalled: true,
+    load: async () => (await import('@plinth/identity')).description,
   }),
   service({
     name: 'storage-full',
@@ -116,19 +159,9 @@ export const services: ServiceEntry[] = [
     portSetting: 'STORAGE_FULL_PORT',
     port: 8082,
     path: '/storage',
-    load: async () => {
-      const { createStorageFull, storageFullData, loadConfig } = await import(
-        '@plinth/storage-full'
-      )
-      const conveniences = ({ accounts }: StorageFullConfig) => seeded(accounts)
-      const cutOff = (config: StorageFullConfig) => ({
-        ...config,
-        trustedIssuer: undefined,
-        events: undelivered(config),
-      })
-      const about = { data: storageFullData, conveniences, cutOff }
-      return { loadConfig, create: createStorageFull, ...about }
-    },
+    operated: ['users', 'keys'],
+    topics: ['file', 'link'],
+    load: async () => (await import('@plinth/storage-full')).description,
   }),
   service({
     name: 'storage-key',
@@ -138,13 +171,8 @@ export const services: ServiceEntry[] = [
     portSetting: 'STORAGE_KEY_PORT',
     port: 8083,
     path: '/storage-key',
-    load: async () => {
-      const { createStorageKey, storageKeyData, loadConfig } = await import('@plinth/storage-key')
-      const conveniences = ({ apiKey }: StorageKeyConfig) =>
-        apiKey === DEVELOPMENT_KEY ? { named: ['a known API key'], apiKey } : NONE
-      const cutOff = (config: StorageKeyConfig) => config
-      return { loadConfig, create: createStorageKey, data: storageKeyData, conveniences, cutOff }
-    },
+    operated: ['keys'],
+    load: async () => (await import('@plinth/storage-key')).description,
   }),
   service({
     name: 'payments',
@@ -154,22 +182,12 @@ export const services: ServiceEntry[] = [
     portSetting: 'PAYMENTS_PORT',
     port: 8084,
     path: '/payments',
-    load: async () => {
-      const { createPayments, paymentsData, loadConfig } = await import('@plinth/payments')
-      const cutOff = (config: PaymentsConfig) => ({
-        ...config,
-        secretKey: undefined,
-        apiBase: undefined,
-        sandboxUrl: undefined,
-        webhookSecrets: [],
-        issuer: undefined,
-        access: 'keys' as const,
-        events: undelivered(config),
-      })
-      const trustedIssuer = (config: PaymentsConfig) => config.issuer?.issuer
-      const about = { data: paymentsData, conveniences: () => NONE, cutOff, trustedIssuer }
-      return { loadConfig, create: createPayments, ...about }
-    },
+    operated: ['keys'],
+    topics: ['payment', 'refund'],
+    otherPrefix: 'PROVIDER_',
+    afterRestore:
+      'Payments asks the provider what has happened since, and answers 503 until it knows.',
+    load: async () => (await import('@plinth/payments')).description,
   }),
   service({
     name: 'provider-sandbox',
@@ -182,15 +200,10 @@ export const services: ServiceEntry[] = [
     // Where customers pay. Controls and the provider's API are for this machine.
     publicPaths: ['/pay', '/sandbox/page.css', '/actuator/health'],
     consolePath: '/sandbox/',
-    load: async () => {
-      const { createProviderSandbox, sandboxData, loadConfig } = await import(
-        '@plinth/provider-sandbox'
-      )
-      const conveniences = () => ({ named: ['a payment provider that moves no money'] })
-      const cutOff = (config: SandboxConfig) => ({ ...config, webhook: undefined })
-      const about = { data: sandboxData, conveniences, cutOff }
-      return { loadConfig, create: createProviderSandbox, ...about }
-    },
+    operated: [],
+    isCalled: true,
+    standsIn: true,
+    load: async () => (await import('@plinth/provider-sandbox')).description,
   }),
 ]
 
@@ -199,52 +212,58 @@ export function prefixOf({ portSetting }: Pick<ServiceEntry, 'portSetting'>): st
   return portSetting.replace(/PORT$/, '')
 }
 
-function seeded({ demoAccounts }: { demoAccounts: boolean }): Conveniences {
-  return demoAccounts ? DEMO_ACCOUNTS : NONE
-}
-
-function undelivered<E>({ events }: { events: E }): E {
-  return { ...events, delivers: false }
-}
-
-type Described = 'name' | 'title' | 'description' | 'version' | 'portSetting' | 'port' | 'path'
-type Description<C> = Pick<ServiceEntry, Described | 'publicPaths'> & {
+type Description<C, T> = Omit<ServiceEntry, 'consolePath' | 'prepare'> & {
   consolePath?: string
-  load(): Promise<Code<C>>
+  load(): Promise<Code<C, T>>
 }
 
-function service<C extends ServiceSettings & Places>({
-  load,
-  ...about
-}: Description<C>): ServiceEntry {
+function service<C extends Settings, T>({ load, ...about }: Description<C, T>): ServiceEntry {
   const prepare = async (env: Env): Promise<PreparedService> => {
-    const { loadConfig, create, data, conveniences, cutOff, trustedIssuer } = await load()
-    const config = loadConfig(env)
+    const code = await load()
+    const config = code.loadConfig(env)
+    const { openForOperator, cutOff } = code
     const named = { name: about.name, prefix: prefixOf(about) }
     const createNamed = async (config: () => C) => {
       const { inService } = await import('@plinth/kit/http')
-      return inService(named, async () => create(config()))
+      return inService(named, async () => code.create(config()))
     }
     const inScratch = (folder: string) => {
       const scratch = relocated(folder, about.name, cutOff(config))
-      return { config: scratch, data: data(scratch), create: () => createNamed(() => scratch) }
+      return { config: scratch, data: code.data(scratch), create: () => createNamed(() => scratch) }
     }
     return {
       inScratch,
       config,
-      trustedIssuer: trustedIssuer?.(config),
-      conveniences: conveniences(config),
-      data: data(config),
+      issuer: code.issuer?.(config),
+      trustedIssuer: code.trustedIssuer?.(config),
+      conveniences: code.conveniences(config),
+      data: code.data(config),
       create: () => createNamed(() => enterDataFolder(config)),
+      ...(openForOperator && { openForOperator: () => openForOperator(enterDataFolder(config)) }),
+      ...checksOf(code, config),
     }
   }
   return { consolePath: '/api-test/', ...about, prepare }
 }
 
-type Places = { databaseUrl?: string | undefined; root?: string; spoolFolder?: string }
+function checksOf<C extends Settings, T>({ checks = {}, dataChecks = {} }: Code<C, T>, config: C) {
+  const own = Object.entries(checks).map(([name, check]) => [
+    name,
+    (examined: Examined) => check(examined, config),
+  ])
+  const ofData = Object.entries(dataChecks).map(([name, check]) => [
+    name,
+    async (examined: Examined) => {
+      const { readDatabase } = await import('@plinth/kit/database')
+      const { db, close } = await readDatabase<T>(config.databaseUrl ?? '')
+      return check(db, examined, config).finally(close)
+    },
+  ])
+  return { checks: Object.fromEntries(own), dataChecks: Object.fromEntries(ofData) }
+}
 
 /** All data below `folder`, on a free port of this machine. */
-function relocated<C extends ServiceSettings & Places>(folder: string, name: string, config: C): C {
+function relocated<C extends Settings>(folder: string, name: string, config: C): C {
   const root = join(folder, name)
   return {
     ...config,

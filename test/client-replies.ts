@@ -9,6 +9,10 @@ import type { openCheckout } from '../services/payments/src/checkout/checkout.ts
 import type { readCustomer } from '../services/payments/src/checkout/customers.ts'
 import type { readPayment } from '../services/payments/src/payment/reads/payments.ts'
 import type { readRefund } from '../services/payments/src/refunds/refunds.ts'
+import type {
+  deleteRestorably,
+  pageOfRestorable,
+} from '../services/storage-full/src/files/deletions/deletions.ts'
 import type { describeFile } from '../services/storage-full/src/files/files.ts'
 import type { createLink } from '../services/storage-full/src/files/links/links.ts'
 import type { pageOfUsage, usageOf } from '../services/storage-full/src/files/usage/usage.ts'
@@ -17,10 +21,6 @@ import type {
   describeLocations,
   describeStatus,
 } from '../services/storage-full/src/locations/status.ts'
-import type {
-  deleteRestorably,
-  pageOfRestorable,
-} from '../services/storage-full/src/owners/deletions.ts'
 import type { describeFile as describeFlatFile } from '../services/storage-key/src/files.ts'
 
 type Reply<Work extends (...given: never[]) => unknown> = Awaited<ReturnType<Work>>

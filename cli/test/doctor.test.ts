@@ -7,11 +7,12 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { storageClient } from '@plinth/client'
+import { clockFindings } from '@plinth/kit/runtime'
 import { postgres } from '@plinth/kit/testing'
+import { sealText } from '@plinth/kit/tokens'
 import Sqlite from 'better-sqlite3'
 import { launch, lineOf } from '../../launcher/test/launch.ts'
 import { freePortSettings, freePorts } from '../../test/servers/free-ports.ts'
-import { clockFindings } from '../commands/doctor/finding.ts'
 import { type Ended, plinth, plinthHere, temporaryFolder } from './run-plinth.ts'
 
 type Finding = {
@@ -41,6 +42,12 @@ const PRODUCTION = {
   STORAGE_FULL_MASTER_KEY: KEY,
   STORAGE_KEY_API_KEY: 'a key of twenty letters or more',
   PAYMENTS_ACCESS: 'keys',
+}
+
+const PROVIDER = {
+  PROVIDER_SECRET_KEY: 'sk_test_1234567890',
+  PROVIDER_WEBHOOK_SECRET: 'whsec_0123456789',
+  PROVIDER_API_BASE: 'https://api.stripe.com',
 }
 
 /** Common faults of an installation, planted one at a time. */
@@ -187,9 +194,11 @@ const FAULTS: Record<string, Fault> = {
   'data of a later version': {
     prepare: async (folder) => {
       await plinthHere(['user', 'list'], { cwd: folder })
-      const db = new Sqlite(join(folder, 'data/identity.db'))
-      db.exec(`insert into schema_migrations (name, version) values ('later-0001', '9.8.7')`)
-      db.close()
+      change(
+        folder,
+        'identity',
+        `insert into schema_migrations (name, version) values ('later-0001', '9.8.7')`,
+      )
     },
     check: 'upgrade',
     status: 'fail',
@@ -211,18 +220,16 @@ const FAULTS: Record<string, Fault> = {
     fix: /PROVIDER_WEBHOOK_SECRET=whsec_/,
   },
   'webhooks that no longer arrive': {
-    env: {
-      PROVIDER_SECRET_KEY: 'sk_test_1234567890',
-      PROVIDER_WEBHOOK_SECRET: 'whsec_0123456789',
-      PROVIDER_API_BASE: 'https://api.stripe.com',
-    },
+    env: PROVIDER,
     prepare: async (folder) => {
       await plinthHere(['keys', 'list', '--service', 'payments'], { cwd: folder })
-      const db = new Sqlite(join(folder, 'data/payments.db'))
-      db.exec(`insert into webhook_events (id, type, status, source, body, tries, received_at) values
+      change(
+        folder,
+        'payments',
+        `insert into webhook_events (id, type, status, source, body, tries, received_at) values
         ('1', 'charge.updated', 'PROCESSED', 'webhook', '', 1, '2026-01-01T00:00:00.000Z'),
-        ('2', 'charge.updated', 'PROCESSED', 'poll', '', 1, '2026-01-02T00:00:00.000Z')`)
-      db.close()
+        ('2', 'charge.updated', 'PROCESSED', 'poll', '', 1, '2026-01-02T00:00:00.000Z')`,
+      )
     },
     check: 'payments',
     status: 'warn',
@@ -231,18 +238,61 @@ const FAULTS: Record<string, Fault> = {
   },
   'an administrator whom no mail reaches': {
     env: PRODUCTION,
-    prepare: (folder) => {
+    prepare: async (folder) => {
       mkdirSync(join(folder, 'data'), { mode: 0o700 })
-      const db = new Sqlite(join(folder, 'data/identity.db'))
-      db.exec(`create table users (id integer, username text, email text, admin integer, enabled integer);
-        insert into users values (1, 'admin', 'admin@localhost', 1, 1),
-          (2, 'ada', 'ada@example.com', 1, 1), (3, 'bob', 'bob@localhost', 0, 1)`)
-      db.close()
+      for (const [name, ...admin] of [['admin', '--admin'], ['ada', '--admin'], ['bob']]) {
+        const words = ['user', 'create', `${name}`, `${name}@example.com`, ...admin]
+        await plinthHere(words, { cwd: folder, env: PRODUCTION })
+      }
+      change(
+        folder,
+        'identity',
+        "update users set email = username || '@localhost' where username <> 'ada'",
+      )
     },
     check: 'administrators',
     status: 'warn',
     seen: /^the address of the administrator admin is admin@localhost$/,
     fix: /^sign in as admin and change the address/,
+  },
+  'a table that is missing': {
+    env: PROVIDER,
+    prepare: async (folder) => {
+      await plinthHere(['keys', 'list', '--service', 'payments'], { cwd: folder })
+      change(folder, 'payments', 'alter table webhook_events rename to old_events')
+    },
+    check: 'webhooks',
+    status: 'fail',
+    seen: /^payments: no such table: webhook_events/,
+    fix: /report it/,
+  },
+  'a sealed column that is missing': {
+    prepare: async (folder) => {
+      await plinthHere(['user', 'list'], { cwd: folder })
+      change(folder, 'identity', 'alter table totp_factors rename column secret to hidden')
+    },
+    check: 'keys',
+    status: 'fail',
+    seen: /^identity: no such column: secret/,
+    fix: /report it/,
+  },
+  'the master key of another installation in a second factor only': {
+    env: { IDENTITY_MASTER_KEY: KEY },
+    prepare: async (folder) => {
+      const words = ['user', 'create', 'ada', 'ada@example.com']
+      await plinthHere(words, { cwd: folder, env: { IDENTITY_MASTER_KEY: KEY } })
+      const sealed = sealText(Buffer.from(OTHER_KEY, 'base64'), 'secret', 'totp 1')
+      change(
+        folder,
+        'identity',
+        `insert into totp_factors (user_id, secret, state, last_step, failures, created_at)
+          select id, '${sealed}', 'active', 0, 0, '2026-01-01' from users limit 1`,
+      )
+    },
+    check: 'keys',
+    status: 'fail',
+    seen: /^identity: Sealed with key \S+, but the key given is /,
+    fix: /IDENTITY_MASTER_KEY_FILE/,
   },
   'backups on the same disk as the data': {
     env: { ...PRODUCTION, BACKUP_DIR: 'backups' },
@@ -637,6 +687,12 @@ test('plinth doctor counts a single fault in the singular', async (t) => {
 
   assert.match(stdout, /\n1 fault, 0 warnings\.\n$/)
 })
+
+function change(folder: string, service: string, sql: string): void {
+  const db = new Sqlite(join(folder, `data/${service}.db`))
+  db.exec(sql)
+  db.close()
+}
 
 async function occupy(t: TestContext, port = '', host = 'localhost'): Promise<void> {
   const other = createListener((socket) => socket.destroy()).listen(Number(port), host)

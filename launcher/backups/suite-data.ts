@@ -5,8 +5,8 @@ import { closeGracefully, listen } from '@plinth/kit/http'
 import { StartError } from '@plinth/kit/problems'
 import { type Env, hostUrl, refuseUnfinishedRestore, withoutSavingKeys } from '@plinth/kit/runtime'
 import { loadBackups } from '../config.ts'
+import { type Prepared, prepareStack } from '../prepare/prepare.ts'
 import { type ServiceEntry, services } from '../services.ts'
-import { type Prepared, prepareStack } from '../stack/prepare.ts'
 
 export async function suiteData(env: Env, only?: ServiceEntry[]): Promise<ServiceData[]> {
   const { prepared } = await prepareStack(dataSettings(env), only)
@@ -116,8 +116,8 @@ export async function scratchIn(env: Env, folder: string, names: string[]): Prom
   return {
     services: scratch.map(({ data }) => withGivenKeys(data)),
     start: async () => {
-      // The sandbox provider is not verified: it stands in for a provider, which keeps its own data.
-      const started = scratch.filter(({ entry: { name } }) => name !== 'provider-sandbox')
+      // An outside service keeps its own data, so what stands in for one is not verified.
+      const started = scratch.filter(({ entry }) => !entry.standsIn)
       for (const { entry, config, create } of started) {
         const server = await create()
         try {

@@ -9,7 +9,7 @@ import { keepCompiledCode } from '../compile-cache.js'
 keepCompiledCode()
 const folder = mkdtempSync(join(tmpdir(), 'plinth-compile-'))
 try {
-  const { prepareStack } = await import('../stack/prepare.ts')
+  const { prepareStack } = await import('../prepare/prepare.ts')
   const { createLanding } = await import('../stack/landing.ts')
   const { startManagement, watch } = await import('../stack/management.ts')
   const { config, prepared } = await prepareStack({ SUITE_DATA: folder, LOG_LEVEL: 'silent' })

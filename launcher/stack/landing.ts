@@ -41,7 +41,7 @@ const CATALOG_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.
 
 /** RFC 9727: where programs find the API documents. The sandbox mimics the provider's API and has none of its own. */
 function apiCatalog(services: RunningService[]) {
-  const own = services.filter(({ entry }) => entry.name !== 'provider-sandbox')
+  const own = services.filter(({ entry }) => !entry.standsIn)
   return {
     linkset: own.map(({ publicUrl }) => ({
       anchor: publicUrl,

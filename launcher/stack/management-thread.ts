@@ -3,6 +3,7 @@
  * busy; it forwards everything else unchanged to the main thread. It uses plain sockets: with a web server the
  * thread would take six times the memory.
  */
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
@@ -71,7 +72,7 @@ function accept(socket: Socket): void {
 }
 
 const REQUEST_ID = /^x-request-id: *([A-Za-z0-9._-]{1,128})\r$/im
-const STARTED = Date.now().toString(36)
+const STARTED = randomBytes(4).toString('hex')
 let count = 0
 
 /** The client's request id if it is well-formed, otherwise a new one. */

@@ -3,12 +3,12 @@ import { createLogger } from '@plinth/kit/logging'
 import { type Env, isLoopback, SettingsError, systemClock } from '@plinth/kit/runtime'
 import { measureBackups } from '../backups/health.ts'
 import { type BackupConfig, loadBackups, type SuiteConfig } from '../config.ts'
+import { type Prepared, prepareStack } from '../prepare/prepare.ts'
 import { prefixOf, type RunningService, type ServiceEntry } from '../services.ts'
 import { keepHistory } from './health/history.ts'
 import { createLanding } from './landing.ts'
 import { serviceMetricsOf, startManagement, watch } from './management.ts'
 import { mountServices } from './one-address.ts'
-import { type Prepared, prepareStack } from './prepare.ts'
 
 export type Stack = {
   config: SuiteConfig
@@ -17,9 +17,6 @@ export type Stack = {
   /** Drains each service first. */
   close(): Promise<void>
 }
-
-/** Requests in flight and jobs of the other services may call these, so they keep listening until those are closed. */
-const CALLED_BY_OTHERS = ['identity', 'provider-sandbox']
 
 type Choice = { env?: Env; only?: ServiceEntry[] }
 
@@ -45,7 +42,7 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
     closed.landing = landing && drain(landing, config.drainSeconds)
     const drainThose = (areCalled: boolean) =>
       [...opened]
-        .filter(([, { entry }]) => CALLED_BY_OTHERS.includes(entry.name) === areCalled)
+        .filter(([, { entry }]) => (entry.isCalled ?? false) === areCalled)
         .map(([server, { service }]) => drain(server, service.config.drainSeconds ?? 0))
     closed.callers = Promise.all([closed.landing, ...drainThose(false)])
     await Promise.all([closed.callers, ...drainThose(true)])
@@ -115,8 +112,7 @@ async function startAll(
   for (const [server, { entry }] of opened) {
     server.onClose(() => closed.landing)
     // After the service's own hooks, which end its event streams: readers below the landing page wait for that.
-    if (CALLED_BY_OTHERS.includes(entry.name))
-      server.addHook('preClose', async () => void (await closed.callers))
+    if (entry.isCalled) server.addHook('preClose', async () => void (await closed.callers))
   }
   return Promise.all(
     prepared.map(async ({ entry, service, atSuite }, index) => {

@@ -1,4 +1,15 @@
-import { type Code, type Rule, resolve } from './source.ts'
+import { type Code, placeOf, type Rule, resolve } from './source.ts'
+
+/** A service serves its own pages, so they share nothing with those of another. */
+const CONSOLES = [
+  'identity',
+  'landing',
+  'payments',
+  'reference',
+  'sandbox',
+  'storage-full',
+  'storage-key',
+]
 
 /**
  * The rooms of each package, lowest first. A file imports only from its own room and from those
@@ -32,6 +43,7 @@ export const LAYERS: Record<string, string[]> = {
     'operator',
     'backup-data',
     'measure',
+    'doctor',
     'host',
     'index',
   ],
@@ -75,6 +87,7 @@ export const LAYERS: Record<string, string[]> = {
     'oauth',
     'sweep',
     'config',
+    'doctor',
     'app',
     'main',
   ],
@@ -98,6 +111,7 @@ export const LAYERS: Record<string, string[]> = {
     'refunds',
     'checkout',
     'recovery',
+    'doctor',
     'app',
     'main',
   ],
@@ -112,6 +126,23 @@ export const LAYERS: Record<string, string[]> = {
     'app',
     'main',
   ],
+  console: ['shared', ...CONSOLES, 'index', 'build'],
+  launcher: [
+    'compile-cache.js',
+    'services',
+    'config',
+    'prepare',
+    'backups',
+    'stack',
+    'workers',
+    'start',
+    'install',
+  ],
+  cli: [
+    ...['progress', 'suggestion', 'terminal', 'command'],
+    ...['help', 'commands', 'plinth', 'main.js'],
+  ],
+  release: [],
 }
 
 /** Pairs of rooms that must not import each other in either direction. */
@@ -122,6 +153,7 @@ const INDEPENDENT: Record<string, [string, string][]> = {
   ],
   accounts: [['users', 'sessions']],
   'storage-full': [['thumbnails', 'upkeep']],
+  console: CONSOLES.flatMap((one) => CONSOLES.map((other): [string, string] => [one, other])),
 }
 
 /**
@@ -138,7 +170,8 @@ const PUBLIC_FILES: Record<string, Record<string, RegExp>> = {
   },
   'storage-full': {
     locations: /^(locations|status|problems|providers\/provider)\.ts$/,
-    files: /^(storage|files|bytes|events|files\.repository|problems|usage\/usage)\.ts$/,
+    files:
+      /^(storage|files|bytes|events|files\.repository|problems|usage\/usage|deletions\/deletions)\.ts$/,
     upkeep: /^(jobs|moves|sweep|verify)\.ts$/,
   },
 }
@@ -192,18 +225,16 @@ function edges(files: Code[]): { from: Place; to: Place; owner: string }[] {
   return files
     .filter(({ isTest }) => !isTest)
     .flatMap((file) =>
-      localImports(file).map((target) => ({
-        from: placeOf(file.path),
-        to: placeOf(target),
-        owner: file.owner,
-      })),
+      localImports(file)
+        .filter((target) => placeOf(target).owner === file.owner)
+        .map((target) => ({ from: roomOf(file.path), to: roomOf(target), owner: file.owner })),
     )
 }
 
-function placeOf(path: string): Place {
-  const rest = path.split('/').slice(3).join('/')
+function roomOf(path: string): Place {
+  const { inside: rest } = placeOf(path)
   const [room = '', ...inside] = rest.split('/')
-  return { path, room: room.replace(/\.ts$/, ''), rest, inside: inside.join('/') }
+  return { path, room: room.replace(/\.tsx?$/, ''), rest, inside: inside.join('/') }
 }
 
 function localImports(file: Code): string[] {

@@ -1,4 +1,12 @@
-import { importedNames, matches, perFile, perSource, type Rule, resolve } from './source.ts'
+import {
+  importedNames,
+  matches,
+  perFile,
+  perSource,
+  placeOf,
+  type Rule,
+  resolve,
+} from './source.ts'
 
 /** Which packages a package may import. An import that is not listed is not allowed. */
 const MAY_IMPORT: Record<string, string[]> = {
@@ -15,15 +23,36 @@ const MAY_IMPORT: Record<string, string[]> = {
   'storage-key': ['kit', 'service-keys', 'console'],
   payments: ['kit', 'service-keys', 'erased-users', 'events', 'console'],
   'provider-sandbox': ['kit', 'console'],
+  launcher: [
+    ...['kit', 'service-keys', 'accounts', 'backup', 'console'],
+    ...['identity', 'storage-full', 'storage-key', 'payments', 'provider-sandbox'],
+  ],
+  // The commands about files are for one service only.
+  cli: ['kit', 'service-keys', 'events', 'accounts', 'backup', 'storage-full'],
+  release: ['kit'],
+}
+
+/** The files of other top-level folders that these may import: they have no package name. */
+const FACES: Record<string, RegExp> = {
+  launcher: /^services\/[^/]+\/package\.json$/,
+  cli: /^launcher\/((services|config|start|prepare\/prepare|backups\/(make|bucket|open-archive|suite-data))\.ts|compile-cache\.js)$|^package\.json$/,
+  release: /^(launcher\/services|cli\/plinth|packages\/client\/pack)\.ts$/,
 }
 
 const FORBIDDEN_NAME =
   /(^|[.-])(utils?|helpers?|common|misc)([.-]|$)|[.-](managers?|service)(\.ts|$)|^(data|info)(\.|$)/
 const SQL_HOMES = /^packages\/kit\/|\.repository\.ts$|\/tables\.ts$|\/migrations\//
-const READS_ENVIRONMENT = /\/config\.ts$|^packages\/kit\/src\/http\/run\.ts$/
+/** Settings, and the entry points that pass the environment on to them. */
+const READS_ENVIRONMENT =
+  /\/config\.ts$|^packages\/kit\/src\/http\/run\.ts$|^cli\/plinth\.ts$|^launcher\/(stack\/stack|backups\/backup-process)\.ts$/
+/** Has code of other programs in it, for the user to copy. */
+const SHOWS_CODE = 'packages/console/shared/account/administration/events/endpoints.tsx'
+/** `release/library.ts` gives a service to a server that is not ours. */
+const REQUEST_HOMES = /\.routes\.ts$|-guard\.ts$|\/app\.ts$|^release\/library\.ts$/
 const REQUEST_TYPES = /^(IncomingMessage|ServerResponse|Request|Reply)$/
-/** The client is given no clock; its caller may pass one. */
-const OWN_CLOCKS = ['packages/kit/src/runtime/clock.ts', 'packages/client/src/webhooks.ts']
+/** The client is given no clock; its caller may pass one. A page has the browser's. */
+const OWN_CLOCKS =
+  /^packages\/(kit\/src\/runtime\/clock\.ts|client\/src\/webhooks\.ts|console\/.*)$/
 /** Remembers the executor of the attempt that committed; each attempt sets it first. */
 const RETRIES = 'packages/kit/src/database/transaction.ts'
 /** Opens databases of any tables, and looks for its own in them. */
@@ -49,19 +78,25 @@ export const fileRules: Rule[] = [
       : [],
   ),
   perSource('a relative import stays inside its package', ({ path, imports }) => {
-    const home = path.split('/').slice(0, 2).join('/')
-    return imports.filter(
-      (name) => name.startsWith('.') && !resolve(path, name).startsWith(`${home}/`),
-    )
+    const { owner } = placeOf(path)
+    return imports
+      .filter((name) => name.startsWith('.'))
+      .filter((name) => {
+        const target = resolve(path, name)
+        return homeOf(target) !== homeOf(path) && !FACES[owner]?.test(target)
+      })
   }),
   perSource('every imported package is declared by its importer', (file) =>
-    file.imports.map(packageName).filter((name) => name && !file.dependencies?.includes(name)),
+    // The top-level folders have no manifest of their own.
+    file.path.startsWith('packages/') || file.path.startsWith('services/')
+      ? file.imports.map(packageName).filter((name) => name && !file.dependencies?.includes(name))
+      : [],
   ),
   perSource('a route does not import a repository', ({ path, imports }) =>
     path.endsWith('.routes.ts') ? imports.filter((name) => SQL_HOMES.test(name)) : [],
   ),
   perSource('only app.ts, host.ts and a face import routes', ({ path, imports }) =>
-    /\/(app|host|index)\.ts$/.test(path)
+    /\/(app|host|index)\.ts$|^launcher\/stack\/(landing|management)\.ts$/.test(path)
       ? []
       : imports.filter((name) => name.endsWith('.routes.ts')),
   ),
@@ -79,14 +114,12 @@ export const fileRules: Rule[] = [
     imports.filter((name) => /\/testing(\/|$)/.test(name)),
   ),
   perSource('process.env is used only as the default argument of loadConfig', (file) =>
-    READS_ENVIRONMENT.test(file.path)
+    READS_ENVIRONMENT.test(file.path) || file.path === SHOWS_CODE
       ? matches(file, /process\.env(?!\s*[,)])/).filter(() => file.path.endsWith('/config.ts'))
       : matches(file, /process\.env\b/),
   ),
   perSource('the time comes from a clock', (file) =>
-    OWN_CLOCKS.includes(file.path)
-      ? []
-      : matches(file, /Date\.now\(|new Date\(\)|new Date\b(?!\()/),
+    OWN_CLOCKS.test(file.path) ? [] : matches(file, /Date\.now\(|new Date\(\)|new Date\b(?!\()/),
   ),
   perSource('no enums and no namespaces: Node only strips types', (file) => [
     ...matches(file, /^\s*(export\s+)?(declare\s+)?(const\s+)?enum\s+\w+/m),
@@ -98,18 +131,19 @@ export const fileRules: Rule[] = [
   perFile('a file name describes its content', ({ path }) =>
     path
       .split('/')
-      .slice(2)
+      .slice(1)
       .filter((part) => FORBIDDEN_NAME.test(part)),
   ),
   perSource('request types are imported only by routes, guards, app.ts and kit', (file) =>
-    file.owner === 'kit' || /\.routes\.ts$|-guard\.ts$|\/app\.ts$/.test(file.path)
+    file.owner === 'kit' || REQUEST_HOMES.test(file.path)
       ? []
       : importedNames(file, /^(@plinth\/kit\/http|node:http)$/)
           .filter(({ name }) => REQUEST_TYPES.test(name))
           .map(({ name }) => name),
   ),
   perSource('row types are not used outside repositories, tables and migrations', (file) =>
-    SQL_HOMES.test(file.path) ? [] : matches(file, /\b[A-Z]\w*Row\b/),
+    // In a page, a row is one of a table on the screen.
+    SQL_HOMES.test(file.path) || file.owner === 'console' ? [] : matches(file, /\b[A-Z]\w*Row\b/),
   ),
   perSource('a repository imports only tables, other repositories and types', (file) =>
     file.path.endsWith('.repository.ts') && file.owner !== 'kit'
@@ -166,9 +200,16 @@ function endOfBlock(source: string, start: number): number {
   return source.length
 }
 
+/** The folder of a package, or a top-level folder. */
+function homeOf(path: string): string {
+  const [first = '', second = ''] = path.split('/')
+  return first === 'packages' || first === 'services' ? `${first}/${second}` : first
+}
+
 /** The npm package of an import; empty for Node's own modules and for relative imports. */
 function packageName(imported: string): string {
-  if (/^(\.|node:)/.test(imported)) return ''
+  // `${…}` is an import in code that a page shows.
+  if (/^(\.|node:|\$)/.test(imported)) return ''
   return imported
     .split('/')
     .slice(0, imported.startsWith('@') ? 2 : 1)

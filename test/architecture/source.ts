@@ -4,6 +4,8 @@ export type SourceFile = { path: string; source: string; dependencies?: string[]
 export type Code = SourceFile & {
   imports: string[]
   owner: string
+  /** The path inside its package: `http/server.ts`. */
+  inside: string
   /** Not production code: tests, test support and tools. */
   isTest: boolean
 }
@@ -57,16 +59,29 @@ export function resolve(from: string, relative: string): string {
 
 export function read(file: SourceFile): Code {
   const code = withoutComments(file.source)
-  const [folder, name] = file.path.split('/')
   return {
     ...file,
     source: code,
     imports: [...code.matchAll(/\bfrom\s+'([^']+)'|\bimport\s*\(?\s*'([^']+)'/g)].map(
       (found) => found[1] ?? found[2] ?? '',
     ),
-    owner: folder === 'packages' || folder === 'services' ? (name ?? '') : (folder ?? ''),
-    isTest: !/^(packages|services)\/[^/]+\/src\/(?!.*\.test\.ts$)/.test(file.path),
+    ...placeOf(file.path),
   }
+}
+
+/** Where production code is: below `src`, except in the packages whose folder is all of it. */
+const SOURCE =
+  /^(?:(?:packages|services)\/(?<package>[^/]+)\/src|packages\/(?<console>console)|(?<folder>cli|launcher|release))\/(?<inside>.*)$/
+/** `release` has a test of the image, which is no part of the package. */
+const TEST = /\.test\.ts$|(^|\/)test\/|^(test-image|compose)\.ts$/
+
+/** The package, or the top-level folder, that a file belongs to, and its path there. */
+export function placeOf(path: string): Pick<Code, 'owner' | 'inside' | 'isTest'> {
+  const { package: name, console, folder, inside = '' } = SOURCE.exec(path)?.groups ?? {}
+  const owner = name ?? console ?? folder
+  if (owner !== undefined) return { owner, inside, isTest: TEST.test(inside) }
+  const [first = '', second = ''] = path.split('/')
+  return { owner: /^(packages|services)$/.test(first) ? second : first, inside, isTest: true }
 }
 
 // Keeps line breaks, so that line counts stay correct.

@@ -189,7 +189,7 @@ export const CRITICAL: CriticalFile[] = [
     'deletions',
   ),
   storage(
-    'owners/deletions.ts',
+    'files/deletions/deletions.ts',
     'restorable',
     'deletions',
     'races',

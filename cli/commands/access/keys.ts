@@ -1,7 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { type Env, enterDataFolder } from '@plinth/kit/runtime'
 import type { ServiceKeys } from '@plinth/service-keys'
-import { withSuiteAddress } from '../../../launcher/config.ts'
 import {
   type Command,
   CommandError,
@@ -11,6 +9,7 @@ import {
   type Outcome,
   serviceOf,
 } from '../../command.ts'
+import { namesOf, openDesk } from './desk.ts'
 
 const OPERATOR = 'command line'
 export const BY = { actor: OPERATOR, origin: { address: OPERATOR, requestId: null } }
@@ -112,7 +111,7 @@ function keyCommand(
   work: Work,
 ): Command {
   const run = async (given: Given) => {
-    const { keys, close } = await openService(given.text('service'), given.env)
+    const { keys, close } = await openDesk('keys', given.text('service'), given.env)
     const outcome = await work(keys, await import('@plinth/service-keys'), given)
     // After a failure the process ends without closing, so that closing cannot hide the failure.
     await close()
@@ -121,41 +120,9 @@ function keyCommand(
   const service: Option = {
     type: 'string',
     value: 'NAME',
-    help: 'identity, storage-full, storage-key or payments',
+    help: namesOf('keys'),
   }
   return { name: `keys ${verb}`, summary, operands, options: { ...options, service }, run }
-}
-
-type OpenService = {
-  keys: ServiceKeys
-  /** Absent if the service publishes no events. */
-  publishSample?(type: string): Promise<string>
-  close(): Promise<void>
-}
-
-/** Opens the database of a service, whether or not the service is running. */
-export async function openService(service: string | undefined, env: Env): Promise<OpenService> {
-  if (service === 'identity') {
-    const { loadConfig, openForOperator } = await import('@plinth/identity')
-    // Notices to users contain links to the public address.
-    return openForOperator(enterDataFolder(loadConfig(withSuiteAddress(env))))
-  }
-  if (service === 'storage-full') {
-    const { loadConfig, openForOperator } = await import('@plinth/storage-full')
-    return openForOperator(enterDataFolder(loadConfig(env)))
-  }
-  if (service === 'storage-key') {
-    const { loadConfig, openForOperator } = await import('@plinth/storage-key')
-    return openForOperator(enterDataFolder(loadConfig(env)))
-  }
-  if (service === 'payments') {
-    const { loadConfig, openForOperator } = await import('@plinth/payments')
-    return openForOperator(enterDataFolder(loadConfig(env)))
-  }
-  throw new CommandError(
-    EXIT.usage,
-    'Choose a service: --service identity, storage-full, storage-key or payments.',
-  )
 }
 
 function issued({ key, secret }: Issued): Outcome {

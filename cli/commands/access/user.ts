@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs'
 import type { Operator } from '@plinth/accounts'
-import { enterDataFolder } from '@plinth/kit/runtime'
-import { withSuiteAddress } from '../../../launcher/config.ts'
 import {
   type Command,
   CommandError,
@@ -11,12 +9,14 @@ import {
   type Outcome,
   tableOf,
 } from '../../command.ts'
+import { namesOf, openDesk } from './desk.ts'
 
+const BY_DEFAULT = 'identity'
 const SERVICE = {
   service: {
     type: 'string',
     value: 'NAME',
-    help: 'the service with the accounts: identity (the default) or storage-full',
+    help: `the service with the accounts: ${namesOf('users')}; ${BY_DEFAULT} by default`,
   },
 } as const
 const PASSWORD = {
@@ -139,21 +139,11 @@ function user(
   return { name: `user ${verb}`, summary, operands, options: { ...options, ...SERVICE }, run }
 }
 
-async function openUsers({
-  text,
-  env,
-}: Given): Promise<{ users: Operator; close(): Promise<void> }> {
-  const service = text('service') ?? 'identity'
-  if (service === 'identity') {
-    const { loadConfig, openForOperator } = await import('@plinth/identity')
-    // Notices to users contain links to the public address.
-    return openForOperator(enterDataFolder(loadConfig(withSuiteAddress(env))))
-  }
-  if (service === 'storage-full') {
-    const { loadConfig, openForOperator } = await import('@plinth/storage-full')
-    return openForOperator(enterDataFolder(loadConfig(env)))
-  }
-  throw new CommandError(EXIT.usage, '--service: expected identity or storage-full.')
+async function openUsers({ text, env }: Given) {
+  const name = text('service') ?? BY_DEFAULT
+  const { users, close } = await openDesk('users', name, env)
+  if (users) return { users, close }
+  throw new CommandError(EXIT.usage, `${name} has no accounts.`)
 }
 
 function enabling(enabled: boolean): Work {

@@ -1,17 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:tls'
-import { isLoopback, systemClock } from '@plinth/kit/runtime'
+import { clockFindings, type Finding, isLoopback, ok, skip, systemClock } from '@plinth/kit/runtime'
 import { prefixOf } from '../../../launcher/services.ts'
-import {
-  type Check,
-  clockFindings,
-  configOf,
-  type Finding,
-  type Installation,
-  ok,
-  skip,
-  withChallenge,
-} from './finding.ts'
+import { type Check, type Installation, withChallenge } from './installation.ts'
 
 const ANSWER_MS = 10_000
 const FORGED = '203.0.113.77'
@@ -27,9 +18,9 @@ function publicAddresses({ suite, prepared }: Installation): Address[] {
     .filter(({ atSuite }) => !atSuite)
     .map((each) => ({
       name: each.entry.name,
-      url: configOf(each).publicUrl,
+      url: each.service.config.publicUrl,
       setting: `${prefixOf(each.entry)}PUBLIC_URL`,
-      trustsProxies: configOf(each).trustedProxies.length > 0,
+      trustsProxies: each.service.config.trustedProxies.length > 0,
     }))
   const landing = {
     name: 'landing',

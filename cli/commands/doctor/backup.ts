@@ -1,9 +1,16 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { RESTORE_MARK, systemClock, unfinishedSince } from '@plinth/kit/runtime'
+import {
+  type Finding,
+  ok,
+  RESTORE_MARK,
+  skip,
+  systemClock,
+  unfinishedSince,
+} from '@plinth/kit/runtime'
 import { loadBackups } from '../../../launcher/config.ts'
 import { counted } from '../../command.ts'
-import { type Check, type Finding, ok, skip } from './finding.ts'
+import type { Check } from './installation.ts'
 
 const DAY_MS = 86_400_000
 const OLDEST_MS = 26 * 3_600_000

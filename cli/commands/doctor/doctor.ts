@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { Finding } from '@plinth/kit/runtime'
 import { type Command, counted, EXIT, type Given, type Outcome } from '../../command.ts'
-import type { Check, Finding, Installation } from './finding.ts'
 
 const SIGN = { ok: '✔', warn: '!', fail: '✖', skip: '-' }
 
@@ -29,9 +29,9 @@ async function runChecks({ env, flag, text, progress }: Given): Promise<Finding[
   const { machineChecks, repair } = await import('./machine.ts')
   const { databaseChecks } = await import('./stores/database.ts')
   const { keyChecks } = await import('./stores/keys.ts')
-  const { bucketChecks } = await import('./stores/bucket.ts')
   const { backupChecks } = await import('./backup.ts')
-  const { outsideChecks } = await import('./outside.ts')
+  const { ownChecks } = await import('./own.ts')
+  const { orFault } = await import('./installation.ts')
   const { addressChecks } = await import('./addresses.ts')
   const { originChecks } = await import('./origins.ts')
   const { Settings } = await import('@plinth/kit/runtime')
@@ -42,31 +42,13 @@ async function runChecks({ env, flag, text, progress }: Given): Promise<Finding[
   const { installation, findings } = await readInstallation(env, place)
   const checks = [
     ...[...settingsChecks, ...machineChecks, ...databaseChecks, ...keyChecks, ...backupChecks],
-    ...[...outsideChecks, ...bucketChecks, ...addressChecks, ...originChecks],
+    ...[...ownChecks, ...addressChecks, ...originChecks],
   ]
   for (const [index, check] of checks.entries()) {
     progress.show('checks', index, checks.length)
-    findings.push(...(await runCheck(check, installation)))
+    findings.push(...(await orFault(check.name, () => check(installation))))
   }
   return findings
-}
-
-/** A check that throws is reported as a fault and does not stop the others. */
-async function runCheck(check: Check, installation: Installation): Promise<Finding[]> {
-  try {
-    return await check(installation)
-  } catch (error) {
-    return [
-      {
-        check: check.name,
-        status: 'fail',
-        seen: (error as Error).message,
-        expected: 'a check that completes',
-        why: 'what it checks may be faulty as well',
-        fix: 'correct what the message says, or report it with plinth doctor --support',
-      },
-    ]
-  }
 }
 
 function textOf(findings: Finding[]): string {

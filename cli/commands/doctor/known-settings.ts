@@ -15,8 +15,8 @@ type Misspelt = { name: string; meant: string | undefined }
 
 /** Settings with a prefix of ours that none of the services reads, and what may be meant. */
 export async function misspeltSettings(env: Env, entries = services): Promise<Misspelt[]> {
-  const prefixes = [...entries.map(prefixOf), 'SUITE_', 'BACKUP_']
-  if (entries.some(({ name }) => name === 'payments')) prefixes.push('PROVIDER_')
+  const own = entries.flatMap((entry) => [prefixOf(entry), entry.otherPrefix ?? []].flat())
+  const prefixes = [...own, 'SUITE_', 'BACKUP_']
   const given = Object.keys(env).filter((name) => prefixes.some((each) => name.startsWith(each)))
   if (given.length === 0) return []
   const known = await knownSettings(entries)

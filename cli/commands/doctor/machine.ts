@@ -15,18 +15,15 @@ import {
 import { createServer } from 'node:net'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
+import { type Finding, ok, skip } from '@plinth/kit/runtime'
 import {
   type Check,
-  configOf,
-  type Finding,
   healthAt,
   type Installation,
   isForeign,
-  ok,
   secretMode,
-  skip,
   unknown,
-} from './finding.ts'
+} from './installation.ts'
 
 const GIGABYTE = 2 ** 30
 const LEAST_FREE = 0.1
@@ -196,7 +193,7 @@ const ports: Check = async (installation) => {
   if (!suite) return [unknown('ports')]
   const listeners: Listener[] = [
     { name: 'landing', ...suite },
-    ...prepared.map((each) => ({ name: each.entry.name, ...configOf(each) })),
+    ...prepared.map(({ entry, service }) => ({ name: entry.name, ...service.config })),
     ...(management ? [{ name: 'the management listener', ...management }] : []),
   ]
   const findings = (await Promise.all(listeners.map((at) => portFinding(installation, at)))).flat()

@@ -1,19 +1,16 @@
 import { statSync } from 'node:fs'
 import { StartError } from '@plinth/kit/problems'
-import { type Env, SettingsError, withoutSavingKeys } from '@plinth/kit/runtime'
-import { prepareStack } from '../../../launcher/stack/prepare.ts'
-import { counted } from '../../command.ts'
 import {
-  type Check,
-  configOf,
+  type Env,
   type Finding,
-  healthAt,
-  type Installation,
-  isForeign,
   ok,
-  secretMode,
+  SettingsError,
   skip,
-} from './finding.ts'
+  withoutSavingKeys,
+} from '@plinth/kit/runtime'
+import { prepareStack } from '../../../launcher/prepare/prepare.ts'
+import { counted } from '../../command.ts'
+import { type Check, healthAt, type Installation, isForeign, secretMode } from './installation.ts'
 import { knownSettings, misspeltSettings } from './known-settings.ts'
 
 type Place = Pick<Installation, 'settingsFile' | 'dataFolder' | 'hasData'>
@@ -77,7 +74,7 @@ async function answering(
   place: Place,
 ): Promise<Installation['running']> {
   const asked = prepared.map(async (each) => {
-    const { host, port } = configOf(each)
+    const { host, port } = each.service.config
     const found = await healthAt(host, port)
     if (!found || (await isForeign({ ...place, prepared }, { host, port }))) return []
     return [[each.entry.name, found] as const]

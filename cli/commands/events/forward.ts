@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { systemClock } from '@plinth/kit/runtime'
 import { headersOf, type Listener, nameOf } from './listener.ts'
 import type { Message } from './read-stream.ts'
 
@@ -43,7 +44,7 @@ async function post({ state, forwardTo }: Listener, { id, body }: Message): Prom
       signal: AbortSignal.timeout(ANSWER_MS),
       headers: {
         'content-type': 'application/json',
-        ...signedHeaders([state.secret], { id, body, at: new Date() }),
+        ...signedHeaders([state.secret], { id, body, at: systemClock() }),
       },
       body,
     })

@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { secondsAfter, systemClock } from '@plinth/kit/runtime'
 import { type Command, CommandError, EXIT } from '../../command.ts'
-import { BY, openService } from '../access/keys.ts'
+import { openDesk } from '../access/desk.ts'
+import { BY } from '../access/keys.ts'
 import { forward, forwardUntilAnswered } from './forward.ts'
 import { headersOf, type Listener, listenerOf, nameOf, stateOf } from './listener.ts'
 import { type Place, RefusedError, RetryLaterError, readStream, refusalOf } from './read-stream.ts'
@@ -103,7 +105,7 @@ async function renewKey(
   if (!canRenew) throw new CommandError(EXIT.failed, `${url} refuses: ${refusal.message}`)
   if (progress.hasNewKey) throw new CommandError(EXIT.failed, `${url} ${OTHER_DATABASE}`)
   progress.hasNewKey = true
-  const { keys, close } = await openService(service, given.env)
+  const { keys, close } = await openDesk('keys', service, given.env)
   const request = { name: 'plinth listen', scopes: ['events:read'], lifetimeDays: KEY_DAYS }
   const { createServiceKey } = await import('@plinth/service-keys')
   const { secret } = await createServiceKey(keys, request, BY)
@@ -152,5 +154,5 @@ function sinceOf(text: string | undefined): string | undefined {
   const seconds = Number(count) * (UNIT_SECONDS[unit] ?? Number.NaN)
   if (Number.isNaN(seconds))
     throw new CommandError(EXIT.usage, `--since ${text}: expected a time such as 30m or 1h.`)
-  return new Date(Date.now() - seconds * 1000).toISOString()
+  return secondsAfter(systemClock(), -seconds).toISOString()
 }

@@ -1,3 +1,5 @@
+import { systemClock } from '@plinth/kit/runtime'
+
 export type Message = { id: string; type: string; body: string }
 
 /** Where a reader without a new event goes on: first the time of the reply, then the ids in the stream's comments. */
@@ -46,7 +48,7 @@ export async function* readStream(
       signal: silence.signal,
     })
     if (!reply.ok) throw await refusalOf(reply)
-    yield { place: new Date(reply.headers.get('date') ?? Date.now()).toISOString() }
+    yield { place: new Date(reply.headers.get('date') ?? systemClock()).toISOString() }
     let text = ''
     for await (const chunk of reply.body?.pipeThrough(new TextDecoderStream()) ?? []) {
       clearTimeout(timer)

@@ -1,5 +1,6 @@
-import { type Command, CommandError, EXIT } from '../../command.ts'
-import { openService } from '../access/keys.ts'
+import { services } from '../../../launcher/services.ts'
+import { type Command, CommandError, EXIT, serviceOf } from '../../command.ts'
+import { openEntry } from '../access/desk.ts'
 
 export const trigger: Command = {
   name: 'trigger',
@@ -14,30 +15,25 @@ export const trigger: Command = {
   },
   run: async (given) => {
     const [type = ''] = given.operands
-    const service = given.text('service') ?? serviceOfType(type)
+    const entry = serviceOf(given.text('service') ?? publisherOf(type))
     if (given.env.NODE_ENV === 'production')
       throw new CommandError(
         EXIT.failed,
         'A sample event would look like a real one in production.',
       )
-    // The key edition need not have a database to open.
-    const opened = service === 'storage-key' ? undefined : await openService(service, given.env)
+    const opened = entry.topics && (await openEntry(entry, given.env))
     if (!opened?.publishSample)
-      throw new CommandError(EXIT.usage, `${service} publishes no events.`)
+      throw new CommandError(EXIT.usage, `${entry.name} publishes no events.`)
     const id = await opened.publishSample(type)
     await opened.close()
-    return { text: id, json: { id, type, service } }
+    return { text: id, json: { id, type, service: entry.name } }
   },
 }
 
-const BY_TOPIC: Record<string, string> = {
-  payment: 'payments',
-  refund: 'payments',
-  file: 'storage-full',
-  link: 'storage-full',
-}
-
-/** Two services publish account events: identity is the default. */
-function serviceOfType(type: string): string {
-  return BY_TOPIC[type.split('.')[0] as string] ?? 'identity'
+/** Several services publish account events: the first is the default. */
+function publisherOf(type: string): string {
+  const [topic = ''] = type.split('.')
+  const publishers = services.filter(({ topics }) => topics)
+  const [byDefault] = publishers
+  return (publishers.find(({ topics }) => topics?.includes(topic)) ?? byDefault)?.name ?? ''
 }

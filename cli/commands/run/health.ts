@@ -73,7 +73,7 @@ function addressesOf(names: string[], given: Env): { service: string; url: strin
   const env = names.length === 1 ? given : withSuiteHost(given)
   const suite = names.length === 0 ? loadConfig(env) : undefined
   const chosen = suite
-    ? services.filter(({ name }) => suite.sandbox || name !== 'provider-sandbox')
+    ? services.filter(({ standsIn }) => suite.sandbox || !standsIn)
     : names.map(serviceOf)
   const landing = suite && { service: 'landing', url: hostUrl(suite.host, suite.port) }
   return [...(landing ? [landing] : []), ...chosen.map((entry) => addressOf(entry, env))]

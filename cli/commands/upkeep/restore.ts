@@ -1,5 +1,6 @@
 import { armFailPoint, restoreJournal, systemClock } from '@plinth/kit/runtime'
 import { loadBackups } from '../../../launcher/config.ts'
+import { services as entries } from '../../../launcher/services.ts'
 import type { Command, Given, Outcome } from '../../command.ts'
 import { withExitCode } from './backup.ts'
 
@@ -17,9 +18,6 @@ export const restore: Command = {
   run: (given) => withExitCode(() => restoreFrom(given)),
 }
 
-const PAYMENTS =
-  'Payments asks the provider what has happened since, and answers 503 until it knows.'
-
 async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Outcome> {
   armFailPoint(env)
   const { restoreBackup } = await import('@plinth/backup')
@@ -33,7 +31,7 @@ async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Ou
     file === '-'
       ? [process.stdin, progress.show]
       : [await openNamed(env, file, progress.show), undefined]
-  const { manifest, leftOut, ...restored } = await restoreBackup(input, servicesOf, {
+  const { manifest, leftOut, ...moved } = await restoreBackup(input, servicesOf, {
     clock: systemClock,
     replace: flag('replace'),
     keepSessions: flag('keep-sessions'),
@@ -42,16 +40,16 @@ async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Ou
     show,
   })
   const { createdAt, version, services } = manifest
-  const setAside = [...new Set(restored.setAside)]
-  const leftovers = [...new Set(restored.leftovers)]
-  const hasPayments = 'payments' in services && !leftOut.includes('payments')
+  const setAside = [...new Set(moved.setAside)]
+  const leftovers = [...new Set(moved.leftovers)]
+  const restored = entries.filter(({ name }) => name in services && !leftOut.includes(name))
   const lines = [
     `Restored the state of ${createdAt}, as saved by Plinth ${version}.`,
     ...leftOut.map((name) => `Left out, because these settings do not run it: ${name}.`),
     ...setAside.map((place) => `The previous data is now in ${place}.`),
     ...leftovers.map((place) => `What an interrupted restore left is now in ${place}: delete it.`),
     flag('keep-sessions') ? 'Sessions are as they were.' : 'All users have to sign in again.',
-    ...(hasPayments ? [PAYMENTS] : []),
+    ...restored.flatMap(({ afterRestore }) => afterRestore ?? []),
   ]
   return { text: lines.join('\n'), json: { createdAt, version, leftOut, setAside, leftovers } }
 }

@@ -5,17 +5,19 @@ import type { AccountSettings } from './settings.ts'
 
 type HostData = { databaseUrl: string; accounts: AccountSettings }
 
+type Schema = { migrations: Migration[]; sealed: Record<string, Record<string, true>> }
+
 /** What a backup of a host must contain: its database, and the master key that seals values in it. */
 export function accountData(
   name: string,
   prefix: string,
   { databaseUrl: url, accounts }: HostData,
-  migrations: Migration[],
+  { migrations, sealed }: Schema,
 ) {
   const setting = `${prefix}DATABASE_URL`
   return {
     name,
-    database: { url, setting, migrations, afterRestore: endSessionsIn(migrations) },
+    database: { url, setting, migrations, sealed, afterRestore: endSessionsIn(migrations) },
     keys: { [`${prefix}MASTER_KEY`]: accounts.masterKey },
   }
 }

@@ -39,19 +39,21 @@ export { subtractFailedAttempt } from './database/failed-attempts.repository.ts'
 export { accountMigrations } from './database/migrations/index.ts'
 export { domainForms, normalName } from './database/names.ts'
 export { findAuthentication, updateAuthentication } from './database/sessions.repository.ts'
-export type { AccountTables } from './database/tables.ts'
+export { type AccountTables, SEALED_ACCOUNT_COLUMNS } from './database/tables.ts'
 export {
   ADMIN_ROLE,
   expirePassword,
   findUserByEmail,
   findUserById,
   findUserByUsername,
+  listEnabledAdmins,
   lockUser,
   markVerified,
   releaseEmail,
   type User,
   updateSecondFactor,
 } from './database/users.repository.ts'
+export { rotationFindings } from './doctor.ts'
 export { keyRules, mountAccounts } from './host.ts'
 export { type DropFactor, type Operator, operatorOf } from './operator.ts'
 export { passwordQueueFull } from './passwords/pool.ts'
@@ -76,6 +78,7 @@ export {
   renameLateEvents,
   scheduleDeletion,
 } from './users/deletion.ts'
+export { demoConveniences } from './users/first-users.ts'
 export { refuseGuessable } from './users/guessable-passwords.ts'
 export { withOwnPassword } from './users/own-password.ts'
 export { type PasskeyStore, resetPassword } from './users/password-reset.ts'

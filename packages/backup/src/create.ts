@@ -9,7 +9,7 @@ import { type ArchiveWriter, openArchiveWriter } from './archive/write.ts'
 import { fileOf, openSnapshots } from './databases/open.ts'
 import { streamRows } from './databases/rows.repository.ts'
 import { contentsOf, databaseBytes, tableNames } from './databases/schema.repository.ts'
-import { SEALED_COLUMNS, sealsOf } from './databases/seals.repository.ts'
+import { sealsOf } from './databases/seals.repository.ts'
 import { MARK, type Row, type Snapshot } from './databases/tables.ts'
 import { BackupError } from './faults.ts'
 import { openFiles } from './sources/folder.ts'
@@ -147,8 +147,10 @@ async function describe(
   for (const { service, snapshot, files } of held) {
     const keys = Object.entries(service.keys)
     const database = snapshot && (await contentsOf(snapshot, service.database?.derived))
-    if (snapshot) await requireWhole(service, snapshot)
-    if (snapshot && database) await requireOwnKeys(service, snapshot, database.tables)
+    if (snapshot) {
+      await requireWhole(service, snapshot)
+      await requireOwnKeys(service, snapshot)
+    }
     services[service.name] = {
       keyFingerprints: Object.fromEntries(keys.map(([name, key]) => [name, fingerprintOf(key)])),
       database,
@@ -166,14 +168,12 @@ async function requireWhole({ name }: ServiceData, snapshot: Snapshot): Promise<
 
 /** With the wrong key set, the archive would ask for a key that opens nothing in it. */
 async function requireOwnKeys(
-  { name, keys }: ServiceData,
+  { name, keys, database }: ServiceData,
   { run }: Snapshot,
-  tables: { name: string }[],
 ): Promise<void> {
-  const columns = SEALED_COLUMNS.filter(([table]) => tables.some((one) => one.name === table))
   for (const [setting, key] of Object.entries(keys)) {
     // One value sealed with an old key, such as the secret of an unused endpoint, must not stop every backup.
-    const { hasOwn, foreign } = await sealsOf(run, key, columns)
+    const { hasOwn, foreign } = await sealsOf(run, key, database?.sealed ?? {})
     if (!hasOwn && foreign !== undefined)
       throw new BackupError(
         'refused',

@@ -1,6 +1,6 @@
 export { openArchive, type Show, showingBytes } from './archive/read.ts'
 export { hasData, writeBackup } from './create.ts'
-export { SEALED_COLUMNS, sealsOf } from './databases/seals.repository.ts'
+export { sealsOf } from './databases/seals.repository.ts'
 export { BackupError } from './faults.ts'
 export {
   type KeptBackup,

@@ -9,7 +9,7 @@ export {
   insertEvent,
   insertFirstEvent,
 } from './database/outbox.repository.ts'
-export type { EventTables } from './database/tables.ts'
+export { type EventTables, SEALED_EVENT_COLUMNS } from './database/tables.ts'
 export type { Dispatcher } from './delivery/dispatcher.ts'
 export { newSecret, signedHeaders } from './endpoints/secrets.ts'
 export {

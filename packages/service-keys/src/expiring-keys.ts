@@ -1,8 +1,19 @@
-import { inTransaction, type Job, startJob } from '@plinth/kit/database'
+import { type Db, inTransaction, type Job, startJob } from '@plinth/kit/database'
 import type { Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
-import { DAY_SECONDS, HOUR_SECONDS } from '@plinth/kit/runtime'
-import { listServiceKeys, type ServiceKey, updateKeyNotice } from './service-keys.repository.ts'
+import {
+  DAY_SECONDS,
+  type Examined,
+  type Finding,
+  HOUR_SECONDS,
+  systemClock,
+} from '@plinth/kit/runtime'
+import {
+  listServiceKeys,
+  type ServiceKey,
+  type ServiceKeyTables,
+  updateKeyNotice,
+} from './service-keys.repository.ts'
 import { isInForce, namedKey, type ServiceKeys } from './service-keys.ts'
 
 const DAY_MS = DAY_SECONDS * 1000
@@ -26,14 +37,38 @@ export async function noticeExpiringKeys(
   keys: ServiceKeys,
   log: Pick<Logger, 'warn'>,
 ): Promise<void> {
-  const all = await listServiceKeys(keys.db)
-  const replaced = new Set(all.map(({ replacesId }) => replacesId))
-  for (const key of all) {
-    const days = replaced.has(key.id) ? undefined : noticeDue(key, keys.clock())
+  for (const key of await keysWithoutSuccessor(keys.db)) {
+    const days = noticeDue(key, keys.clock())
     if (days === undefined || !(await notice(keys, key, days))) continue
     const { id: keyId, name, expiresAt } = key
     log.warn({ keyId, name, expiresAt }, 'a service key expires soon and has no successor')
   }
+}
+
+async function keysWithoutSuccessor(db: Db<ServiceKeyTables>): Promise<ServiceKey[]> {
+  const all = await listServiceKeys(db)
+  const replaced = new Set(all.map(({ replacesId }) => replacesId))
+  return all.filter(({ id }) => !replaced.has(id))
+}
+
+/** For `plinth doctor`: keys that expire within days and have no successor. */
+export async function expiryFindings(
+  db: Db<ServiceKeyTables>,
+  { name }: Examined,
+): Promise<Finding[]> {
+  const now = systemClock()
+  const [days = 0] = NOTICES
+  const expiring = (await keysWithoutSuccessor(db)).filter(
+    (key) => isInForce(key, now) && key.expiresAt.getTime() - now.getTime() <= days * DAY_MS,
+  )
+  return expiring.map((key) => ({
+    check: 'keys',
+    status: 'warn',
+    seen: `${name}: the service key "${key.name}" expires at ${key.expiresAt.toISOString()}`,
+    expected: `more than ${days} days, or a successor`,
+    why: 'the server that uses it is refused from then on',
+    fix: `plinth keys rotate ${key.id} --service ${name}`,
+  }))
 }
 
 function noticeDue(key: ServiceKey, now: Date): number | undefined {

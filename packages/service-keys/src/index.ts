@@ -1,5 +1,5 @@
 export { addChosenKey } from './chosen-key.ts'
-export { startKeyNotices } from './expiring-keys.ts'
+export { expiryFindings, startKeyNotices } from './expiring-keys.ts'
 export {
   KEY_PROBLEMS,
   type KeyCaller,

@@ -4,12 +4,14 @@ import {
   ADDRESS_EVENTS,
   ADMIN_ROLE,
   accountData,
+  demoConveniences,
   FACTOR_EVENTS,
   keyRules,
   mountAccounts,
   type Operator,
   openAccounts,
   operatorOf,
+  rotationFindings,
   type SecurityListener,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
@@ -31,6 +33,7 @@ import { measureDisks } from '@plinth/kit/metrics'
 import { type Clock, systemClock } from '@plinth/kit/runtime'
 import {
   addChosenKey,
+  expiryFindings,
   openServiceKeys,
   type ServiceKeys,
   serviceKeyGuard,
@@ -38,11 +41,12 @@ import {
   startKeyNotices,
 } from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
-import type { IdentityConfig } from './config.ts'
+import { type IdentityConfig, loadConfig } from './config.ts'
 import { identityMigrations } from './database/migrations/index.ts'
-import type { IdentityTables } from './database/tables.ts'
+import { type IdentityTables, SEALED_COLUMNS } from './database/tables.ts'
 import { deletionRoutes } from './deletion/deletion.routes.ts'
 import { type Deletions, startErasure } from './deletion/deletion.ts'
+import { administratorFindings, mailFindings, passkeyFindings } from './doctor.ts'
 import { exportRoutes } from './export/export.routes.ts'
 import { factorRoutes } from './factors/factors.routes.ts'
 import { openGate } from './factors/gate.ts'
@@ -74,7 +78,6 @@ import { SCOPES, type Scope } from './scopes.ts'
 import { startSweep } from './sweep.ts'
 
 export { type IdentityConfig, loadConfig } from './config.ts'
-export { openTransport } from './mail/transport.ts'
 
 const NAME = 'identity'
 const VERSION = manifest.apiVersion
@@ -214,7 +217,8 @@ function mountPasskeys(
 
 /** What a backup of this service must contain. */
 export function identityData(config: IdentityConfig) {
-  return accountData(NAME, 'IDENTITY_', config, identityMigrations)
+  const schema = { migrations: identityMigrations, sealed: SEALED_COLUMNS }
+  return accountData(NAME, 'IDENTITY_', config, schema)
 }
 
 /** The service keys of this service. Changes are recorded in its audit, and a notice is mailed. */
@@ -255,4 +259,25 @@ export async function openForOperator(config: IdentityConfig): Promise<OperatorD
       await close()
     },
   }
+}
+
+/** For the launcher and the command line: what they do with any service, as this one does it. */
+export const description = {
+  loadConfig,
+  create: createIdentity,
+  data: identityData,
+  openForOperator,
+  conveniences: ({ accounts }: IdentityConfig) => demoConveniences(accounts),
+  issuer: ({ accounts }: IdentityConfig) => accounts.issuer,
+  cutOff: (config: IdentityConfig): IdentityConfig => ({
+    ...config,
+    mail: { ...config.mail, smtp: undefined },
+    events: { ...config.events, delivers: false },
+  }),
+  checks: { mail: mailFindings, passkeys: passkeyFindings },
+  dataChecks: {
+    'signing key': rotationFindings,
+    'service keys': expiryFindings,
+    administrators: administratorFindings,
+  },
 }

@@ -26,6 +26,7 @@ import { createLogger } from '@plinth/kit/logging'
 import { issuerUnavailable } from '@plinth/kit/problems'
 import { type Clock, isLoopback, systemClock } from '@plinth/kit/runtime'
 import {
+  expiryFindings,
   type KeyEvent,
   type KeyGuard,
   openServiceKeys,
@@ -36,7 +37,8 @@ import {
 import manifest from '../package.json' with { type: 'json' }
 import { checkoutRoutes } from './checkout/checkout.routes.ts'
 import { customerOperationRoutes, customerRoutes } from './checkout/customers.routes.ts'
-import type { PaymentsConfig } from './config.ts'
+import { loadConfig, type PaymentsConfig } from './config.ts'
+import { arrivalFindings, providerFindings, webhookFindings } from './doctor/checks.ts'
 import { createSingleFlight, type PaymentGuard, type Payments } from './payment/context.ts'
 import { migrations } from './payment/database/migrations/index.ts'
 import { insertAuditEvent } from './payment/database/observations.repository.ts'
@@ -54,7 +56,7 @@ import { checkRoutes } from './recovery/checks.routes.ts'
 import { issuerCallers } from './recovery/issuer.ts'
 import { type Jobs, startJobs, wakerOf } from './recovery/jobs.ts'
 import { countPayments, measurePayments } from './recovery/measure.ts'
-import { recoverAtStart } from './recovery/recover.ts'
+import { paymentsData, recoverAtStart } from './recovery/recover.ts'
 import { refundRoutes } from './refunds/refunds.routes.ts'
 import { eventOperationRoutes, webhookRoutes } from './webhooks/webhooks.routes.ts'
 
@@ -231,4 +233,27 @@ function issuerGuards(role: string, keys: KeyGuard, authenticate: Authenticate):
     operate: keys.or('payments:read', user),
     retry: keys.or('payments:write', admin),
   }
+}
+
+/** For the launcher and the command line: what they do with any service, as this one does it. */
+export const description = {
+  loadConfig,
+  create: createPayments,
+  data: paymentsData,
+  openForOperator,
+  conveniences: () => ({ named: [] }),
+  trustedIssuer: ({ issuer }: PaymentsConfig) =>
+    issuer && { issuer: issuer.issuer, setting: 'PAYMENTS_REQUIRE_ISSUER', signsIn: true },
+  cutOff: (config: PaymentsConfig): PaymentsConfig => ({
+    ...config,
+    secretKey: undefined,
+    apiBase: undefined,
+    sandboxUrl: undefined,
+    webhookSecrets: [],
+    issuer: undefined,
+    access: 'keys',
+    events: { ...config.events, delivers: false },
+  }),
+  checks: { provider: providerFindings, webhook: webhookFindings },
+  dataChecks: { 'service keys': expiryFindings, webhooks: arrivalFindings },
 }

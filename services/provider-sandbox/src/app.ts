@@ -14,7 +14,7 @@ import { type Clock, systemClock } from '@plinth/kit/runtime'
 import manifest from '../package.json' with { type: 'json' }
 import { apiRoutes } from './api/api.routes.ts'
 import { createHeldCalls } from './api/faults/held-calls.ts'
-import type { SandboxConfig } from './config.ts'
+import { loadConfig, type SandboxConfig } from './config.ts'
 import { guardControls } from './controls/access.ts'
 import { actionRoutes } from './controls/actions.routes.ts'
 import { deliveryRoutes } from './controls/deliveries.routes.ts'
@@ -113,6 +113,15 @@ function publicUrlOf(server: Server, { publicUrl }: SandboxConfig): string {
 
 /** What a backup of this service must contain. */
 export function sandboxData({ databaseUrl: url }: SandboxConfig) {
-  const database = { url, setting: 'SANDBOX_DATABASE_URL', migrations: allMigrations }
+  const database = { url, setting: 'SANDBOX_DATABASE_URL', migrations: allMigrations, sealed: {} }
   return { name: ABOUT.name, database, keys: {} }
+}
+
+/** For the launcher and the command line: what they do with any service, as this one does it. */
+export const description = {
+  loadConfig,
+  create: createProviderSandbox,
+  data: sandboxData,
+  conveniences: () => ({ named: ['a payment provider that moves no money'] }),
+  cutOff: (config: SandboxConfig): SandboxConfig => ({ ...config, webhook: undefined }),
 }

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import {
   ADMIN_ROLE,
+  demoConveniences,
   keyRules,
   mountAccounts,
   type Operator,
@@ -8,6 +9,7 @@ import {
   operatorOf,
   recordDenials,
   recordEvent,
+  rotationFindings,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
 import { startErasure } from '@plinth/erased-users'
@@ -33,9 +35,10 @@ import {
 } from '@plinth/kit/http'
 import { createLogger, type Logger } from '@plinth/kit/logging'
 import { issuerUnavailable } from '@plinth/kit/problems'
-import { type Clock, makeOwnedFolder, systemClock } from '@plinth/kit/runtime'
+import { type Clock, type Examined, makeOwnedFolder, systemClock } from '@plinth/kit/runtime'
 import type { Introspection } from '@plinth/kit/tokens'
 import {
+  expiryFindings,
   openServiceKeys,
   type ServiceKeys,
   serviceKeyGuard,
@@ -43,9 +46,10 @@ import {
   startKeyNotices,
 } from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
-import type { StorageFullConfig } from './config.ts'
+import { loadConfig, type StorageFullConfig } from './config.ts'
 import { storageMigrations } from './database/migrations/index.ts'
-import type { StorageTables } from './database/tables.ts'
+import type { StorageDb, StorageTables } from './database/tables.ts'
+import { deletionRoutes } from './files/deletions/deletions.routes.ts'
 import { SOURCE, STORAGE_EVENTS } from './files/events.ts'
 import { fileRoutes, uploadRoute } from './files/files.routes.ts'
 import { linkRoutes } from './files/links/links.routes.ts'
@@ -61,12 +65,12 @@ import {
 } from './locations/locations.ts'
 import { createProviders } from './locations/providers/open.ts'
 import { isWritable } from './locations/status.ts'
-import { deletionRoutes } from './owners/deletions.routes.ts'
 import { erasedOwners } from './owners/erasure.ts'
 import { authenticateWith, enabledOwners, introspectionOf, trustIssuer } from './owners/owners.ts'
 import { thumbnailRoutes } from './thumbnails/thumbnails.routes.ts'
 import { createThumbnails } from './thumbnails/thumbnails.ts'
 import { dataOpenedBy } from './upkeep/backup.ts'
+import { bucketFindingsWith } from './upkeep/bucket.ts'
 import { startUpkeep } from './upkeep/jobs.ts'
 import { moveRoutes } from './upkeep/moves.routes.ts'
 
@@ -79,7 +83,7 @@ export { openObjectClient } from './locations/providers/object-client.ts'
 export { runMoveNow } from './upkeep/jobs.ts'
 export { requireMove, startMove } from './upkeep/moves.ts'
 export { finishDeletions, sweep } from './upkeep/sweep.ts'
-export { examineBucket, verifyFiles } from './upkeep/verify.ts'
+export { verifyFiles } from './upkeep/verify.ts'
 
 const NAME = 'storage-full'
 const VERSION = manifest.apiVersion
@@ -238,6 +242,28 @@ export async function openForOperator(config: StorageFullConfig): Promise<Operat
 }
 
 export const storageFullData = dataOpenedBy(openStorage)
+
+/** For the launcher and the command line: what they do with any service, as this one does it. */
+export const description = {
+  loadConfig,
+  create: createStorageFull,
+  data: storageFullData,
+  openForOperator,
+  conveniences: ({ accounts }: StorageFullConfig) => demoConveniences(accounts),
+  trustedIssuer: ({ trustedIssuer }: StorageFullConfig) =>
+    trustedIssuer && { issuer: trustedIssuer.issuer, setting: 'STORAGE_FULL_TRUSTED_ISSUER' },
+  cutOff: (config: StorageFullConfig): StorageFullConfig => ({
+    ...config,
+    trustedIssuer: undefined,
+    events: { ...config.events, delivers: false },
+  }),
+  checks: { bucket: bucketFindingsWith(openStorage) },
+  dataChecks: {
+    'signing key': (db: StorageDb, examined: Examined, config: StorageFullConfig) =>
+      rotationFindings(db, examined, config),
+    'service keys': expiryFindings,
+  },
+}
 
 /**
  * Creates the root as long as it holds no files. Later, a missing root means that its disk is not

@@ -5,6 +5,7 @@ import { after, describe, type TestContext, test } from 'node:test'
 import { createLogger } from '@plinth/kit/logging'
 import { armFailPoint } from '@plinth/kit/runtime'
 import { sampleFiles, spawnService } from '@plinth/kit/testing'
+import type { Sealed } from '@plinth/kit/tokens'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { openStorage } from '../src/app.ts'
 import { saveSettings } from '../src/locations/locations.ts'
@@ -89,7 +90,11 @@ for (const engine of engines)
       const service = await start(t)
       await upload(service.api, service.user)
       const { storage } = await openBeside(t, service)
-      await storage.db.updateTable('storage_locations').set({ sealed_settings: 'v1.x' }).execute()
+      const broken: unknown = 'v1.x'
+      await storage.db
+        .updateTable('storage_locations')
+        .set({ sealed_settings: broken as Sealed })
+        .execute()
 
       await assert.rejects(verifyFiles(storage).next(), { name: 'SealBrokenError' })
     })

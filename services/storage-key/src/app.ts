@@ -14,9 +14,14 @@ import {
 import { createLogger } from '@plinth/kit/logging'
 import { measureDisks } from '@plinth/kit/metrics'
 import { type Clock, systemClock } from '@plinth/kit/runtime'
-import { type KeyGuard, serviceKeyGuard, startKeyNotices } from '@plinth/service-keys'
+import {
+  expiryFindings,
+  type KeyGuard,
+  serviceKeyGuard,
+  startKeyNotices,
+} from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
-import { DEVELOPMENT_KEY, type StorageKeyConfig } from './config.ts'
+import { DEVELOPMENT_KEY, loadConfig, type StorageKeyConfig } from './config.ts'
 import { fileRoutes } from './files.routes.ts'
 import { ACCEPTED, isHealthy, openFileStore, startSweeping } from './files.ts'
 import { adminGuard, answerOptions, configuredKey, keyAccess, requireKey } from './keys/access.ts'
@@ -102,11 +107,25 @@ export async function createStorageKey(
 /** The data of this service that a backup must contain. */
 export function storageKeyData({ root, databaseUrl: url }: StorageKeyConfig) {
   const setting = 'STORAGE_KEY_DATABASE_URL'
-  const database = url === undefined ? undefined : { url, setting, migrations: keyMigrations }
+  const database =
+    url === undefined ? undefined : { url, setting, migrations: keyMigrations, sealed: {} }
   return { name: NAME, database, keys: {}, root }
 }
 
 /** For the command line: the service keys, whether or not the service is running. */
 export function openForOperator(config: StorageKeyConfig) {
   return requireKeyStore(config, systemClock)
+}
+
+/** For the launcher and the command line: what they do with any service, as this one does it. */
+export const description = {
+  loadConfig,
+  create: createStorageKey,
+  data: storageKeyData,
+  openForOperator,
+  conveniences: ({ apiKey }: StorageKeyConfig) =>
+    apiKey === DEVELOPMENT_KEY ? { named: ['a known API key'], apiKey } : { named: [] },
+  // It calls no other program.
+  cutOff: (config: StorageKeyConfig) => config,
+  dataChecks: { 'service keys': expiryFindings },
 }

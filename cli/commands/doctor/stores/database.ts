@@ -1,34 +1,23 @@
 import { existsSync, statSync } from 'node:fs'
-import { VERSION } from '@plinth/kit/database'
-import { RESTORE_MARK } from '@plinth/kit/runtime'
+import { type Reading, readDatabase, VERSION } from '@plinth/kit/database'
+import { clockFindings, type Finding, ok, RESTORE_MARK, skip } from '@plinth/kit/runtime'
 import { loadWorkerCount } from '../../../../launcher/config.ts'
+import type { Prepared } from '../../../../launcher/prepare/prepare.ts'
 import { prefixOf } from '../../../../launcher/services.ts'
 import { unfinished } from '../backup.ts'
-import {
-  type Check,
-  type Config,
-  clockFindings,
-  configOf,
-  type Finding,
-  type Installation,
-  ok,
-  skip,
-} from '../finding.ts'
-import { administratorFindings } from './administrators.ts'
-import { keyFindings } from './keys.ts'
-import { type Reading, readDatabase } from './read-database.ts'
+import { type Check, examinedOf, type Installation, orFault } from '../installation.ts'
+import { sealFindings } from './keys.ts'
 
 const MAX_LOG_BYTES = 2 ** 30
 
 /** The oldest version that the PostgreSQL project still maintains. */
 const OLDEST_POSTGRES = 14
 
-type Row = Record<string, string>
-type Prepared = Installation['prepared'][number]
+type Open = Reading<unknown>
 
 /** Migrates nothing and writes nothing. */
 const database: Check = async (installation) => {
-  const stored = installation.prepared.filter((each) => configOf(each).databaseUrl !== undefined)
+  const stored = installation.prepared.filter(({ service }) => service.data.database)
   const findings = await Promise.all(stored.map((each) => databaseFindings(installation, each)))
   return findings.flat()
 }
@@ -37,14 +26,12 @@ async function databaseFindings(
   installation: Installation,
   prepared: Prepared,
 ): Promise<Finding[]> {
-  const config = configOf(prepared)
   const { name } = prepared.entry
-  const setting = `${prefixOf(prepared.entry)}DATABASE_URL`
-  const url = config.databaseUrl ?? ''
+  const { url = '', setting = '' } = prepared.service.data.database ?? {}
   const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
   if (file !== undefined && !existsSync(file))
     return [skip('database', `${name}: ${file} does not exist yet: the first start creates it`)]
-  let reading: Reading
+  let reading: Open
   try {
     reading = await readDatabase(url)
   } catch (error) {
@@ -63,15 +50,14 @@ async function databaseFindings(
     ]
   }
   try {
-    if (await isMarked(reading))
+    if (reading.tables.includes(RESTORE_MARK))
       return [unfinished(`${name}: a restore or a move into its database has not ended`)]
     const found = [
       ...(await (file === undefined
         ? serverFindings(installation, prepared, reading)
         : fileFindings(name, reading, file))),
       ...(await versionFindings(prepared, reading)),
-      ...(await keyFindings(installation, prepared, reading)),
-      ...(await administratorFindings(installation, prepared, reading)),
+      ...(await dataFindings(installation, prepared, reading)),
     ]
     const isSound = found.every(({ status }) => status === 'ok')
     const engine = file === undefined ? 'PostgreSQL' : 'SQLite'
@@ -82,15 +68,7 @@ async function databaseFindings(
   }
 }
 
-/** Without the mark there is no such table. A database that fails for another reason fails the next check as well. */
-async function isMarked(reading: Reading): Promise<boolean> {
-  return reading.rows(`select * from ${RESTORE_MARK}`).then(
-    () => true,
-    () => false,
-  )
-}
-
-async function fileFindings(name: string, reading: Reading, file: string): Promise<Finding[]> {
+async function fileFindings(name: string, reading: Open, file: string): Promise<Finding[]> {
   const [checked] = await reading.rows('pragma quick_check(1)')
   const findings: Finding[] = []
   if (checked?.quick_check !== 'ok')
@@ -118,7 +96,7 @@ async function fileFindings(name: string, reading: Reading, file: string): Promi
 async function serverFindings(
   installation: Installation,
   prepared: Prepared,
-  reading: Reading,
+  reading: Open,
 ): Promise<Finding[]> {
   const { name } = prepared.entry
   const [about] = await reading.rows(
@@ -160,9 +138,12 @@ function connectionFindings(
   prepared: Prepared,
   { most, nodes }: { most: number; nodes: number },
 ): Finding[] {
-  const server = new URL(configOf(prepared).databaseUrl ?? '').host
-  const sharing = all.filter(({ service }) => hostOf(service.config as Config) === server)
-  const pools = sharing.reduce((sum, each) => sum + (configOf(each).database?.poolSize ?? 0), 0)
+  const server = hostOf(prepared)
+  const sharing = all.filter((each) => hostOf(each) === server)
+  const pools = sharing.reduce(
+    (sum, { service }) => sum + (service.config.database?.poolSize ?? 0),
+    0,
+  )
   const processes = loadWorkerCount(env) * (nodes + 1)
   const needed = pools * processes
   if (sharing[0] !== prepared || needed <= most) return []
@@ -179,22 +160,31 @@ function connectionFindings(
   ]
 }
 
-function hostOf({ databaseUrl = '' }: Config): string | undefined {
-  return databaseUrl.startsWith('postgres') ? new URL(databaseUrl).host : undefined
+function hostOf({ service }: Prepared): string | undefined {
+  const url = service.data.database?.url ?? ''
+  return url.startsWith('postgres') ? new URL(url).host : undefined
+}
+
+type Applied = { name?: string; version?: string }[]
+
+async function appliedTo({ tables, rows }: Open): Promise<Applied> {
+  return tables.includes('schema_migrations') ? rows('select * from schema_migrations') : []
+}
+
+function isCurrent({ service }: Prepared, applied: Applied): boolean {
+  const known = service.data.database?.migrations ?? []
+  return known.every((one) => applied.some(({ name }) => name === one.name))
 }
 
 /** Data that a later version has migrated, or that this one will migrate when it starts. */
-async function versionFindings({ entry, service }: Prepared, reading: Reading): Promise<Finding[]> {
-  const { name } = entry
-  const rows = await reading.rows('select * from schema_migrations').catch((): Row[] => [])
-  const newer = rows.map(({ version }) => version).filter((version) => isNewer(version))
-  if (newer.length === 0) {
-    const known = service.data.database?.migrations ?? []
-    const missing = known.filter((one) => !rows.some((row) => row.name === one.name))
-    return missing.length === 0
+async function versionFindings(prepared: Prepared, reading: Open): Promise<Finding[]> {
+  const { name } = prepared.entry
+  const applied = await appliedTo(reading)
+  const newer = applied.flatMap(({ version }) => (isNewer(version) ? [version] : []))
+  if (newer.length === 0)
+    return isCurrent(prepared, applied)
       ? []
       : [ok('upgrade', `${name}: the next start changes the schema: plinth migrate --plan`)]
-  }
   return [
     {
       check: 'upgrade',
@@ -210,6 +200,31 @@ async function versionFindings({ entry, service }: Prepared, reading: Reading): 
 function isNewer(version: string | null | undefined): boolean {
   if (!version) return false
   return version.localeCompare(VERSION, 'en', { numeric: true }) > 0
+}
+
+/**
+ * What is stored. A check may fail on data that an older version has written, because its tables differ: that is no
+ * fault. Otherwise it is one.
+ */
+async function dataFindings(
+  installation: Installation,
+  prepared: Prepared,
+  reading: Open,
+): Promise<Finding[]> {
+  const applied = await appliedTo(reading)
+  if (applied.length === 0) return []
+  const { name } = prepared.entry
+  const examined = examinedOf(installation, prepared)
+  const { dataChecks } = prepared.service
+  const run = (check: string, work: () => Promise<Finding[]>) =>
+    isCurrent(prepared, applied)
+      ? orFault(check, work, `${name}: `)
+      : work().catch(({ message }: Error) => [skip(check, `${name}, until it starts: ${message}`)])
+  const findings = [
+    run('keys', () => sealFindings(prepared, reading.rows)),
+    ...Object.entries(dataChecks).map(([check, work]) => run(check, () => work(examined))),
+  ]
+  return (await Promise.all(findings)).flat()
 }
 
 export const databaseChecks: Check[] = [database]

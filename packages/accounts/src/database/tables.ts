@@ -1,5 +1,5 @@
-import type { EventTables } from '@plinth/events'
-import type { SigningKeyTables } from '@plinth/kit/tokens'
+import { type EventTables, SEALED_EVENT_COLUMNS } from '@plinth/events'
+import { SEALED_SIGNING_KEYS, type SealedColumns, type SigningKeyTables } from '@plinth/kit/tokens'
 import type { Generated } from 'kysely'
 
 export type AccountTables = SigningKeyTables &
@@ -69,3 +69,8 @@ export type AccountTables = SigningKeyTables &
       reason: Generated<string | null>
     }
   }
+
+export const SEALED_ACCOUNT_COLUMNS: SealedColumns<AccountTables> = {
+  ...SEALED_SIGNING_KEYS,
+  ...SEALED_EVENT_COLUMNS,
+}

@@ -131,6 +131,17 @@ export async function lockEnabledAdmins(db: Db<AccountTables>): Promise<number[]
   return rows.map(({ id }) => id)
 }
 
+export async function listEnabledAdmins(db: Db<AccountTables>): Promise<User[]> {
+  const rows = await db
+    .selectFrom('users')
+    .selectAll()
+    .where('admin', '=', 1)
+    .where('enabled', '=', 1)
+    .orderBy('id')
+    .execute()
+  return rows.map(userOf)
+}
+
 export async function countUsers(db: Db<AccountTables>): Promise<number> {
   const { total } = await db
     .selectFrom('users')

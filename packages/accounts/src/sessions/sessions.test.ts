@@ -52,7 +52,10 @@ for (const engine of engines)
     test('end when a backup is restored, unless keepSessions is set', async (t) => {
       const { accounts, url } = await startAccounts(t, engine)
       const data = { databaseUrl: url, accounts: accounts.settings }
-      const { database } = accountData('x', 'X_', data, accountMigrations)
+      const { database } = accountData('x', 'X_', data, {
+        migrations: accountMigrations,
+        sealed: {},
+      })
       const pair = await logIn(accounts, USER, ORIGIN)
 
       await database.afterRestore(url, { keepSessions: true })

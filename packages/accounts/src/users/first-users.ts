@@ -14,13 +14,24 @@ import {
   USER_ROLE,
 } from '../database/users.repository.ts'
 import { emailTaken, usernameTaken } from '../problems.ts'
-import type { FirstAdmin } from '../settings.ts'
+import type { AccountSettings, FirstAdmin } from '../settings.ts'
 import { registerUser } from './registration.ts'
 import { registrationBody } from './schemas.ts'
 
 /** Publicly documented: for trying things out, never for production. */
 const DEMO_PASSWORD = 'password123123'
 const DEMO_ROLES = { admin: ['ROLE_ADMIN', 'ROLE_USER'], user: ['ROLE_USER'] }
+
+/** What lets anyone in who has read the documentation: shown in development, a fault in production. */
+export function demoConveniences({ demoAccounts }: Pick<AccountSettings, 'demoAccounts'>) {
+  if (!demoAccounts) return { named: [] }
+  const logins = Object.entries(DEMO_ROLES).map(([username, roles]) => ({
+    username,
+    password: DEMO_PASSWORD,
+    roles,
+  }))
+  return { named: ['demo accounts'], logins }
+}
 
 /** Seeds demo accounts into an empty table, or refuses to start on them, as the settings say. */
 export async function prepareDemoAccounts(accounts: Accounts): Promise<void> {

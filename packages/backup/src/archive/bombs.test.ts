@@ -86,7 +86,7 @@ const rowless = text('manifest.json', JSON.stringify(MANIFEST).replace('"rows":1
 
 /** Restores as `verify` and `restore` do, into a service with one table. */
 async function restore(archive: Buffer, url: string): Promise<unknown> {
-  const database = { url, setting: 'ONE_DATABASE_URL', migrations: [CREATE] }
+  const database = { url, setting: 'ONE_DATABASE_URL', migrations: [CREATE], sealed: {} }
   const service: ServiceData = { name: 'one', keys: {}, database }
   return restoreBackup(Readable.from([archive]), async () => [service], {
     clock: () => new Date('2026-11-16T02:00:00.000Z'),

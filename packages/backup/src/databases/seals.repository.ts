@@ -1,11 +1,5 @@
-import { openText } from '@plinth/kit/tokens'
-
-/** Columns sealed with the master key, across all services. */
-export const SEALED_COLUMNS = [
-  ['signing_keys', 'sealed_private_key'],
-  ['storage_settings', 'sealed_settings'],
-  ['event_endpoints', 'secret'],
-] as const
+import { openText, type Sealed } from '@plinth/kit/tokens'
+import type { SealedIn } from '../sources/service-data.ts'
 
 type Read = (sql: string) => Promise<Record<string, unknown>[]>
 
@@ -17,24 +11,23 @@ type Seals = {
 }
 
 /** A sealed value starts with the id of its key. */
-export async function sealsOf(
-  read: Read,
-  key: Buffer,
-  columns: readonly (readonly [table: string, column: string])[],
-): Promise<Seals> {
+export async function sealsOf(read: Read, key: Buffer, columns: SealedIn): Promise<Seals> {
   const seals: Seals = { hasOwn: false, foreign: undefined }
-  for (const [table, column] of columns)
+  const named = Object.entries(columns).flatMap(([table, names]) =>
+    Object.keys(names).map((column) => ({ table, column })),
+  )
+  for (const { table, column } of named)
     for (const { sealed } of await read(
       `select distinct substr(${column}, 1, 11) as sealed from ${table} where ${column} like 'v1.%'`,
     )) {
-      const refusal = refusalOf(key, String(sealed))
+      const refusal = refusalOf(key, sealed as Sealed)
       seals.hasOwn ||= refusal === undefined
       seals.foreign ??= refusal
     }
   return seals
 }
 
-function refusalOf(key: Buffer, sealed: string): string | undefined {
+function refusalOf(key: Buffer, sealed: Sealed): string | undefined {
   try {
     openText(key, sealed, '')
   } catch (error) {

@@ -11,14 +11,14 @@ test('reports whether the key sealed any value, and which other key did', async 
   db.exec('create table event_endpoints (secret text)')
   const insert = db.prepare('insert into event_endpoints values (?)')
   const seals = () =>
-    sealsOf(async (sql) => db.prepare(sql).all(), own, [['event_endpoints', 'secret']])
+    sealsOf(async (sql) => db.prepare(sql).all(), own, { event_endpoints: { secret: true } })
 
   insert.run('')
   assert.deepEqual(await seals(), { hasOwn: false, foreign: undefined })
-  insert.run(sealText(other, 'secret', 'x'))
+  insert.run(String(sealText(other, 'secret', 'x')))
   const { hasOwn, foreign } = await seals()
   assert.equal(hasOwn, false)
   assert.match(foreign ?? '', /^Sealed with key /)
-  insert.run(sealText(own, 'secret', 'x'))
+  insert.run(String(sealText(own, 'secret', 'x')))
   assert.deepEqual(await seals(), { hasOwn: true, foreign })
 })

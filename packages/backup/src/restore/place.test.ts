@@ -20,7 +20,7 @@ test('a schema that the role does not own is not moved aside, and the reason is 
   })
   url.username = role
   url.password = 'guest'
-  const database = { url: url.href, setting: 'IDENTITY_DATABASE_URL', migrations: [] }
+  const database = { url: url.href, setting: 'IDENTITY_DATABASE_URL', migrations: [], sealed: {} }
   const [place] = placesOf({ name: 'identity', keys: {}, database })
 
   await assert.rejects(async () => place?.setAside('20261116'), {

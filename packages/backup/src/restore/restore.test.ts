@@ -97,7 +97,7 @@ test('files that root restores belong to the owner of the folder', asRoot, async
   const backups = mkdtempSync(join(tmpdir(), 'plinth-archives-'))
   t.after(() => [data, backups].forEach((folder) => void rmSync(folder, { recursive: true })))
   const [url, root] = [`sqlite:${join(data, 'one.db')}`, join(data, 'one')]
-  const database = { url, setting: 'ONE_DATABASE_URL', migrations: [NOTES] }
+  const database = { url, setting: 'ONE_DATABASE_URL', migrations: [NOTES], sealed: {} }
   const service: ServiceData = { name: 'one', keys: {}, root, database }
   await (await openDatabase(url, [NOTES])).close()
   mkdirSync(root)

@@ -9,6 +9,7 @@ export type ServiceData = {
     /** The setting that names it: `IDENTITY_DATABASE_URL`. */
     setting: string
     migrations: Migration[]
+    sealed: SealedIn
     /** Tables that `afterRestore` recalculates: engines store them differently. */
     derived?: string[]
     /** Runs on a restored database before any service uses it. */
@@ -23,6 +24,9 @@ export type ServiceData = {
   /** If absent, the files are those directly in `root`. A restore passes another root. */
   files?(mode: FilesMode, root?: string): Promise<StoredFiles>
 }
+
+/** The columns sealed with its keys, by table: `SealedColumns` of its tables. */
+export type SealedIn = Record<string, Record<string, true>>
 
 /** `scratch` is a restore that keeps everything below the service's root, even the files of buckets. */
 export type FilesMode = 'backup' | 'restore' | 'scratch'

@@ -7,13 +7,14 @@ import {
   prepared,
   toRow,
 } from '@plinth/kit/database'
+import type { Sealed } from '@plinth/kit/tokens'
 import { isReservedName } from '@plinth/service-keys'
 import { sql } from 'kysely'
 import type { Db, EndpointRow, EndpointState } from './tables.ts'
 
 export type { EndpointState } from './tables.ts'
 
-export type OldSecret = { secret: string; until: string }
+export type OldSecret = { secret: Sealed; until: string }
 
 /** Its secrets are sealed. */
 export type Endpoint = Omit<FromRow<EndpointRow>, 'types' | 'oldSecrets' | 'warned'> & {

@@ -1,4 +1,5 @@
 import type { Db as Connection, LeaseTables } from '@plinth/kit/database'
+import type { Sealed, SealedColumns } from '@plinth/kit/tokens'
 import type { Generated } from 'kysely'
 
 /** The connection, or the caller's open transaction. */
@@ -13,6 +14,11 @@ export type EventTables = LeaseTables & {
   event_deliveries: DeliveryRow
   event_attempts: AttemptRow
   event_forwards: ForwardRow
+}
+
+/** `old_secrets` holds sealed values inside its JSON: they are always of the same key as `secret`. */
+export const SEALED_EVENT_COLUMNS: SealedColumns<EventTables> = {
+  event_endpoints: { secret: true },
 }
 
 /** An event that has not been moved to the list yet. */
@@ -52,7 +58,7 @@ export type EndpointRow = {
   description: string
   /** JSON; an empty list means all types. */
   types: string
-  secret: string
+  secret: Sealed
   /** JSON: the replaced secrets, each with the time until which it still signs. */
   old_secrets: string
   state: EndpointState

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { openText, sealText } from '@plinth/kit/tokens'
+import { openText, type Sealed, sealText } from '@plinth/kit/tokens'
 import type { Endpoint } from '../database/endpoints.repository.ts'
 
 const PREFIX = 'whsec_'
@@ -10,11 +10,11 @@ export function newSecret(): string {
 }
 
 /** The endpoint id is bound into the seal: a secret copied to another row cannot be opened. */
-export function sealSecret(key: Buffer, endpointId: string, secret: string): string {
+export function sealSecret(key: Buffer, endpointId: string, secret: string): Sealed {
   return sealText(key, secret, purposeOf(endpointId))
 }
 
-export function openSecret(key: Buffer, endpointId: string, sealed: string): string {
+export function openSecret(key: Buffer, endpointId: string, sealed: Sealed): string {
   return openText(key, sealed, purposeOf(endpointId))
 }
 

@@ -23,6 +23,7 @@ export {
 export { enterDataFolder } from './enter-data-folder.ts'
 export { armFailPoint, failPoint } from './fail-point.ts'
 export { createFairQueue } from './fair-queue.ts'
+export { clockFindings, type Examined, type Finding, ok, skip } from './findings.ts'
 export { createNetworkQueue } from './network-queue.ts'
 export {
   ForbiddenAddressError,

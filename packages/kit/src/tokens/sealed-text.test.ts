@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { openText, SealBrokenError, sealText } from './sealed-text.ts'
+import {
+  openText,
+  SealBrokenError,
+  type Sealed,
+  type SealedColumns,
+  sealText,
+} from './sealed-text.ts'
 
 const key = randomBytes(32)
 
@@ -12,7 +18,7 @@ test('a sealed text opens with its key and purpose', () => {
 })
 
 test('a sealed text names its format and its key, and has a nonce of 96 bits', () => {
-  const [version, keyId = '', nonce = ''] = sealText(key, 'secret', 'row 1').split('.')
+  const [version, keyId = '', nonce = ''] = String(sealText(key, 'secret', 'row 1')).split('.')
 
   assert.equal(version, 'v1')
   assert.match(keyId, /^[0-9a-f]{8}$/)
@@ -38,7 +44,7 @@ test('the error for another key names it without revealing it', () => {
 
 test('an altered, truncated or foreign text does not open', () => {
   const sealed = sealText(key, 'secret', 'row 1')
-  const [version, id, nonce = '', bytes = ''] = sealed.split('.')
+  const [version, id, nonce = '', bytes = ''] = String(sealed).split('.')
   const flipped = Buffer.from(bytes, 'base64url')
   flipped[0] = (flipped[0] ?? 0) ^ 1
   const broken = [
@@ -51,6 +57,22 @@ test('an altered, truncated or foreign text does not open', () => {
   ]
 
   for (const parts of broken) {
-    assert.throws(() => openText(key, parts.join('.'), 'row 1'), SealBrokenError)
+    const text: unknown = parts.join('.')
+    assert.throws(() => openText(key, text as Sealed, 'row 1'), SealBrokenError)
   }
+})
+
+test('the type check refuses a list that lacks a sealed column, and a sealed value in another column', () => {
+  type Tables = {
+    keys: { secret: Sealed }
+    mails: { details: Sealed | null }
+    notes: { text: string }
+  }
+  const all: SealedColumns<Tables> = { keys: { secret: true }, mails: { details: true } }
+  // @ts-expect-error
+  const some: SealedColumns<Tables> = { keys: { secret: true } }
+  // @ts-expect-error
+  const note: Tables['notes'] = { text: sealText(key, 'secret', 'note') }
+
+  assert.deepEqual([Object.keys(all), Object.keys(some), Object.keys(note)].flat().length, 4)
 })

@@ -1,15 +1,20 @@
 import type { Migration } from '../database/migrate.ts'
 import type { Db } from '../database/open.ts'
 import { type FromRow, fromRow, toRow } from '../database/rows.ts'
+import type { Sealed, SealedColumns } from './sealed-text.ts'
 
 type SigningKeyRow = {
   generation: number
   kid: string
-  sealed_private_key: string
+  sealed_private_key: Sealed
   signs_from: string
 }
 
 export type SigningKeyTables = { signing_keys: SigningKeyRow }
+
+export const SEALED_SIGNING_KEYS: SealedColumns<SigningKeyTables> = {
+  signing_keys: { sealed_private_key: true },
+}
 
 export type StoredSigningKey = Omit<FromRow<SigningKeyRow>, 'signsFrom'> & { signsFrom: Date }
 

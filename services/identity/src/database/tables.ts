@@ -1,4 +1,5 @@
-import type { AccountTables } from '@plinth/accounts'
+import { type AccountTables, SEALED_ACCOUNT_COLUMNS } from '@plinth/accounts'
+import type { Sealed, SealedColumns } from '@plinth/kit/tokens'
 import type { ServiceKeyTables } from '@plinth/service-keys'
 import type { Generated } from 'kysely'
 
@@ -30,8 +31,8 @@ export type IdentityTables = AccountTables &
       address: string
       user_id: number | null
       language: string
-      /** Sealed: the values filled into the text, including codes and links. */
-      details: string | null
+      /** The values filled into the text, including codes and links. */
+      details: Sealed | null
       /** 0 until it is decided, before the first attempt, whether it is sent and what it contains. */
       prepared: number
       /** The client address of the request that caused it. */
@@ -81,8 +82,7 @@ export type IdentityTables = AccountTables &
     }
     totp_factors: {
       user_id: number
-      /** Sealed. */
-      secret: string
+      secret: Sealed
       state: 'pending' | 'active'
       /** The last time step whose code was accepted: codes of it and of earlier steps are refused. */
       last_step: number
@@ -122,3 +122,9 @@ export type IdentityTables = AccountTables &
       expires_at: string
     }
   }
+
+export const SEALED_COLUMNS: SealedColumns<IdentityTables> = {
+  ...SEALED_ACCOUNT_COLUMNS,
+  mail_outbox: { details: true },
+  totp_factors: { secret: true },
+}

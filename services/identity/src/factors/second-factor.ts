@@ -110,9 +110,10 @@ function lockSeconds(beyond: number): number {
   return Math.min(LOCK_SECONDS * 2 ** beyond, MAX_LOCK_SECONDS)
 }
 
-type Sealed = { userId: number; secret: string }
-
-export function secretOf({ settings }: Accounts, { userId, secret }: Sealed): Buffer {
+export function secretOf(
+  { settings }: Accounts,
+  { userId, secret }: Pick<TotpFactor, 'userId' | 'secret'>,
+): Buffer {
   return Buffer.from(openText(settings.masterKey, secret, `totp ${userId}`), 'base64url')
 }
 

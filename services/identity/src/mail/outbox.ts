@@ -3,7 +3,7 @@ import { type By, type Origin, recordSecurityEvent, type User } from '@plinth/ac
 import { afterCommit, type Db, inTransaction, type PageRequest } from '@plinth/kit/database'
 import { pageOf } from '@plinth/kit/http'
 import { type Clock, DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
-import { openText, sealText } from '@plinth/kit/tokens'
+import { openText, type Sealed, sealText } from '@plinth/kit/tokens'
 import {
   insertMail,
   isInOutbox,
@@ -132,7 +132,7 @@ export function sealDetails(
   { key }: Outbox,
   { id, address }: { id: string; address: string },
   { details, reader }: { details: Details; reader?: Reader | undefined },
-): string {
+): Sealed {
   const { newEmail: _, ...ours } = details
   const isVerified = reader?.verified && reader.email === address
   const shown = isVerified ? { ...details, username: reader.username } : ours

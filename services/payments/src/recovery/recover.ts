@@ -10,13 +10,19 @@ import {
   listPaymentsToCheck,
   updateUnresolvedToCheck,
 } from '../payment/database/payments.repository.ts'
-import type { PaymentTables } from '../payment/database/tables.ts'
+import { type PaymentTables, SEALED_COLUMNS } from '../payment/database/tables.ts'
 import { deleteRestored, insertRestored, isRestored } from '../webhooks/poll.ts'
 import type { Jobs } from './jobs.ts'
 
 /** What a backup of this service must contain. */
 export function paymentsData({ databaseUrl: url, masterKey }: PaymentsConfig) {
-  const database = { url, setting: 'PAYMENTS_DATABASE_URL', migrations, afterRestore: markRestored }
+  const database = {
+    url,
+    setting: 'PAYMENTS_DATABASE_URL',
+    migrations,
+    sealed: SEALED_COLUMNS,
+    afterRestore: markRestored,
+  }
   const keys: Record<string, Buffer> = masterKey ? { PAYMENTS_MASTER_KEY: masterKey } : {}
   return { name: 'payments', database, keys }
 }

@@ -1,10 +1,17 @@
-import type { AccountTables } from '@plinth/accounts'
+import { type AccountTables, SEALED_ACCOUNT_COLUMNS } from '@plinth/accounts'
 import type { IssuerTables } from '@plinth/erased-users'
 import type { Db } from '@plinth/kit/database'
+import type { Sealed, SealedColumns } from '@plinth/kit/tokens'
 import type { ServiceKeyTables } from '@plinth/service-keys'
 import type { Generated } from 'kysely'
 
 export type StorageTables = AccountTables & IssuerTables & ServiceKeyTables & OwnTables
+
+export const SEALED_COLUMNS: SealedColumns<StorageTables> = {
+  ...SEALED_ACCOUNT_COLUMNS,
+  storage_locations: { sealed_settings: true },
+  storage_settings: { sealed_settings: true },
+}
 
 export type StorageDb = Db<StorageTables>
 
@@ -17,11 +24,11 @@ type OwnTables = {
     place: string
     /** Every object key of this installation starts with it, so that sweeping a shared bucket is safe. */
     prefix: string
-    sealed_settings: string
+    sealed_settings: Sealed
     created_at: string
   }
   /** The settings an administrator last saved for each provider; they take effect at the next activation. */
-  storage_settings: { provider: ProviderName; sealed_settings: string; saved_at: string }
+  storage_settings: { provider: ProviderName; sealed_settings: Sealed; saved_at: string }
   /** One row. */
   active_storage: { id: number; location_id: number; activated_at: string }
   files: {

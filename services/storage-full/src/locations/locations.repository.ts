@@ -1,4 +1,5 @@
 import { forUpdate, prepared } from '@plinth/kit/database'
+import type { Sealed } from '@plinth/kit/tokens'
 import type { ProviderName, StorageDb } from '../database/tables.ts'
 import type { Location } from './providers/provider.ts'
 
@@ -108,7 +109,7 @@ export async function updateActiveLocation(
 export async function findSealedSettings(
   db: StorageDb,
   provider: ProviderName,
-): Promise<string | undefined> {
+): Promise<Sealed | undefined> {
   const row = await db
     .selectFrom('storage_settings')
     .select('sealed_settings')
@@ -126,7 +127,7 @@ export async function lockSealedSettings(db: StorageDb, provider: ProviderName):
 export async function updateSealedSettings(
   db: StorageDb,
   provider: ProviderName,
-  sealed_settings: string,
+  sealed_settings: Sealed,
   now: Date,
 ): Promise<void> {
   const saved = { sealed_settings, saved_at: now.toISOString() }

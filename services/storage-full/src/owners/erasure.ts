@@ -1,9 +1,8 @@
 import { recordEvent } from '@plinth/accounts'
 import type { ErasedUsers } from '@plinth/erased-users'
 import type { Introspection } from '@plinth/kit/tokens'
+import { finishDeletion, hideInAnyState } from '../files/deletions/deletions.ts'
 import type { Storage } from '../files/storage.ts'
-import { claimForRemoval } from './deletions.repository.ts'
-import { finishDeletion, hideFile } from './deletions.ts'
 import { listIdsToErase, renameOwner } from './erasure.repository.ts'
 import { ownerIdOf } from './owners.ts'
 
@@ -30,14 +29,13 @@ export function erasedOwners(
 
 /** Bytes that cannot be removed now are left to the job that finishes deletions. */
 async function eraseFiles(storage: Storage, ownerId: string): Promise<void> {
-  const { db, clock, log, withReserve } = storage
+  const { db, clock, log } = storage
   let erased = 0
   for (;;) {
     const ids = await listIdsToErase(db, ownerId, FILES_AT_ONCE)
     if (ids.length === 0) break
     for (const id of ids) {
-      const claim = () => claimForRemoval(db, id)
-      const hidden = (await hideFile(storage, id)) ?? (await withReserve(claim))
+      const hidden = await hideInAnyState(storage, id)
       if (!hidden) continue
       erased += 1
       await finishDeletion(storage, hidden).catch((error) =>

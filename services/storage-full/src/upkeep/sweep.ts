@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import { isLeaseHeld } from '@plinth/kit/database'
 import { sweepOldSpools } from '@plinth/kit/files'
 import { secondsAfter } from '@plinth/kit/runtime'
+import { expireRestorable, finishDeletion } from '../files/deletions/deletions.ts'
 import { type FileFilter, findObjectNames, listFilesAfter } from '../files/files.repository.ts'
 import {
   HELD_FOR_BACKUP,
@@ -13,7 +14,6 @@ import {
 import { listLocations } from '../locations/locations.ts'
 import { isStoreRefusal } from '../locations/problems.ts'
 import type { Location } from '../locations/providers/provider.ts'
-import { expireRestorable, finishDeletion } from '../owners/deletions.ts'
 import { findRunningMove } from './moves.repository.ts'
 import {
   deleteExpiredLinks,

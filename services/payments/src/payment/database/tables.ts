@@ -1,6 +1,7 @@
 import type { IssuerTables } from '@plinth/erased-users'
-import type { EventTables } from '@plinth/events'
+import { type EventTables, SEALED_EVENT_COLUMNS } from '@plinth/events'
 import type { Db as Connection } from '@plinth/kit/database'
+import type { SealedColumns } from '@plinth/kit/tokens'
 import type { ServiceKeyTables } from '@plinth/service-keys'
 import type { Generated } from 'kysely'
 import type { RefundStatus } from '../../provider/provider.ts'
@@ -22,6 +23,8 @@ export type PaymentTables = IssuerTables &
     event_polls: EventPollRow
     audit_events: AuditEventRow
   }
+
+export const SEALED_COLUMNS: SealedColumns<PaymentTables> = SEALED_EVENT_COLUMNS
 
 /** `window_after` is the last event read of a window that ends at `window_to`. */
 type EventPollRow = {

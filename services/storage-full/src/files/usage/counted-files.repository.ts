@@ -3,7 +3,7 @@ import { engineOf, inTransaction, lastly, prepared, toRow } from '@plinth/kit/da
 import { type RawBuilder, sql } from 'kysely'
 import type { StorageDb } from '../../database/tables.ts'
 import type { NewFile, StoredFile } from '../storage.ts'
-import { FILES_TOGETHER, type NewRow } from './files-together.repository.ts'
+import { FILES_TOGETHER, type NewRow, TYPES } from './files-together.repository.ts'
 import { addUsage, nextPart, PARTS, type Quota } from './usage.repository.ts'
 
 const insert = prepared((db: StorageDb, row: NewRow) =>
@@ -62,8 +62,6 @@ function shareOf({ files = NO_LIMIT, bytes = NO_LIMIT }: Quota): Share {
 
 type RowWithEvent = NewRow & FirstEvent
 
-const NUMBERS = new Set(['size_bytes', 'location_id'])
-
 /** The end of a `with` statement: inserts the file, once for each row of `from`, and its event. */
 function insertWithEvent(
   rowWithEvent: RowWithEvent,
@@ -72,8 +70,9 @@ function insertWithEvent(
   const { eventId, eventType, eventAt, subjectPrefix, traceparent, ...withData } = rowWithEvent
   const { dataStart, dataEnd, ...row } = withData
   const columns = Object.keys(row).map((column) => sql.ref(column))
-  const values = Object.entries(row).map(([column, value]) =>
-    NUMBERS.has(column) ? sql`cast(${value} as bigint)` : sql`${value}`,
+  // PostgreSQL takes an untyped parameter of a `select` for text.
+  const values = Object.entries(row).map(
+    ([column, value]) => sql`cast(${value} as ${sql.raw(TYPES[column as keyof NewRow])})`,
   )
   return sql`stored as (
       insert into files (${sql.join(columns)}) select ${sql.join(values)} ${from} returning id),

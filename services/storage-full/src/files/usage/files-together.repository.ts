@@ -4,7 +4,8 @@ import type { StorageTables } from '../../database/tables.ts'
 
 export type NewRow = Omit<Selectable<StorageTables['files']>, 'id'>
 
-const TYPES: Record<keyof NewRow, 'text' | 'bigint'> = {
+/** The type of each column on PostgreSQL. */
+export const TYPES: { [C in keyof NewRow]: NewRow[C] extends number ? 'bigint' : 'text' } = {
   owner_id: 'text',
   owner_name: 'text',
   original_filename: 'text',

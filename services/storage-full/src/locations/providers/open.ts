@@ -1,4 +1,4 @@
-import { openText, sealText } from '@plinth/kit/tokens'
+import { openText, type Sealed, sealText } from '@plinth/kit/tokens'
 import type { ProviderName } from '../../database/tables.ts'
 import { type EndpointRules, forbiddenFor } from '../endpoints.ts'
 import { createLocalProvider } from './local.ts'
@@ -16,7 +16,7 @@ type ProviderOptions = {
 /** Opens providers, and keeps each one open as long as its location's settings stay the same. */
 export function createProviders(options: ProviderOptions): Providers {
   const { root, spoolFolder, masterKey, storeTimeouts, endpoints } = options
-  const open = new Map<number, { sealedSettings: string; provider: StorageProvider }>()
+  const open = new Map<number, { sealedSettings: Sealed; provider: StorageProvider }>()
 
   const trial = (settings: ProviderSettings, prefix?: string) => {
     switch (settings.provider) {
@@ -29,7 +29,7 @@ export function createProviders(options: ProviderOptions): Providers {
     }
   }
 
-  const unseal = (provider: ProviderName, sealed: string): ProviderSettings =>
+  const unseal = (provider: ProviderName, sealed: Sealed): ProviderSettings =>
     JSON.parse(openText(masterKey, sealed, purposeOf(provider)))
 
   return {

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Spool } from '@plinth/kit/files'
+import type { Sealed } from '@plinth/kit/tokens'
 import type { ProviderName } from '../../database/tables.ts'
 import type { IsForbidden } from '../endpoints.ts'
 
@@ -28,7 +29,7 @@ export type Location = {
   id: number
   provider: ProviderName
   prefix: string
-  sealedSettings: string
+  sealedSettings: Sealed
 }
 
 /** First and last byte, both included. */
@@ -96,7 +97,7 @@ export type Providers = {
    * existing location for these settings, if there is one.
    */
   trial(settings: ProviderSettings, prefix?: string): StorageProvider
-  seal(settings: ProviderSettings): string
-  unseal(provider: ProviderName, sealed: string): ProviderSettings
+  seal(settings: ProviderSettings): Sealed
+  unseal(provider: ProviderName, sealed: Sealed): ProviderSettings
   close(): void
 }

@@ -1,8 +1,8 @@
 import { fromRow, type PageRequest, toRow } from '@plinth/kit/database'
 import { type Selectable, sql } from 'kysely'
-import type { StorageDb, StorageTables } from '../database/tables.ts'
-import { fileOf, findFile, selectFiles } from '../files/files.repository.ts'
-import type { Storage, StoredFile } from '../files/storage.ts'
+import type { StorageDb, StorageTables } from '../../database/tables.ts'
+import { fileOf, findFile, selectFiles } from '../files.repository.ts'
+import type { Storage, StoredFile } from '../storage.ts'
 
 export async function deleteFileRow(db: StorageDb, id: number): Promise<void> {
   await db.deleteFrom('files').where('id', '=', id).where('state', '=', 'deleting').execute()

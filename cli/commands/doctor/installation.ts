@@ -1,15 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { challengeFile } from '@plinth/kit/http'
-import { type Env, hostUrl, type ServiceSettings, systemClock } from '@plinth/kit/runtime'
+import { type Env, type Examined, type Finding, hostUrl, skip } from '@plinth/kit/runtime'
 import type { ManagementConfig, SuiteConfig } from '../../../launcher/config.ts'
-import type { Prepared } from '../../../launcher/stack/prepare.ts'
-
-/** The result of one check: what was seen, what was expected, why it matters and how to fix it. */
-export type Finding = { check: string; seen: string } & (
-  | { status: 'ok' | 'skip' }
-  | { status: 'warn' | 'fail'; expected: string; why: string; fix: string }
-)
+import type { Prepared } from '../../../launcher/prepare/prepare.ts'
+import { prefixOf } from '../../../launcher/services.ts'
 
 /** What the checks examine. `suite` is undefined and `prepared` empty if the settings cannot be read. */
 export type Installation = {
@@ -27,28 +22,36 @@ export type Installation = {
 
 export type Check = (installation: Installation) => Promise<Finding[]>
 
-/** The settings of a service, including those that only some services have. */
-export type Config = ServiceSettings & {
-  databaseUrl?: string
-  database?: { poolSize: number }
-  masterKey?: Buffer
-  accounts?: { masterKey: Buffer; issuer: string; keyRotationDays: number }
-  trustedIssuer?: { issuer: string }
-  issuer?: { issuer: string }
-  secretKey?: string
-  webhookSecrets?: string[]
+/** This service as its own checks see it. */
+export function examinedOf(
+  { production, running, suite }: Installation,
+  { entry, atSuite }: Prepared,
+): Examined {
+  const { name } = entry
+  const isPublic = !atSuite || suite?.hasPublicUrl === true
+  return { name, prefix: prefixOf(entry), production, isRunning: running.has(name), isPublic }
 }
 
-export function configOf({ service }: Prepared): Config {
-  return service.config as Config
-}
-
-export function ok(check: string, seen: string): Finding {
-  return { check, status: 'ok', seen }
-}
-
-export function skip(check: string, seen: string): Finding {
-  return { check, status: 'skip', seen }
+/** A check that throws is reported as a fault and does not stop the others. */
+export async function orFault(
+  check: string,
+  work: () => Promise<Finding[]>,
+  about = '',
+): Promise<Finding[]> {
+  try {
+    return await work()
+  } catch (error) {
+    return [
+      {
+        check,
+        status: 'fail',
+        seen: `${about}${(error as Error).message}`,
+        expected: 'a check that completes',
+        why: 'what it checks may be faulty as well',
+        fix: 'correct what the message says, or report it with plinth doctor --support',
+      },
+    ]
+  }
 }
 
 /** For a check that cannot say anything without valid settings. */
@@ -93,7 +96,9 @@ export async function isForeign(
 ): Promise<boolean> {
   // A service that keeps its database there would have created the folder.
   if (!hasData)
-    return prepared.some((each) => configOf(each).databaseUrl?.startsWith(`sqlite:${dataFolder}/`))
+    return prepared.some(({ service }) =>
+      service.config.databaseUrl?.startsWith(`sqlite:${dataFolder}/`),
+    )
   try {
     return await withChallenge(dataFolder, async (path) => {
       const signal = AbortSignal.timeout(ANSWER_MS)
@@ -104,23 +109,6 @@ export async function isForeign(
   } catch {
     return false
   }
-}
-
-/** Tokens and signatures contain times, so the clocks must agree. */
-export function clockFindings(whose: string, theirs: number): Finding[] {
-  const seconds = Math.abs(theirs - systemClock().getTime()) / 1000
-  if (Number.isNaN(seconds)) return [skip('clock', `${whose} does not send the time`)]
-  if (seconds <= 5) return [ok('clock', `agrees with ${whose}`)]
-  return [
-    {
-      check: 'clock',
-      status: seconds > 60 ? 'fail' : 'warn',
-      seen: `the clock of ${whose} differs by ${Math.round(seconds)} s`,
-      expected: 'less than 5 s',
-      why: 'tokens would be refused as expired or not yet valid',
-      fix: 'timedatectl set-ntp true, on both machines',
-    },
-  ]
 }
 
 /** A file owned by root may be meant for the service's group, which must be able to read it. */

@@ -1,21 +1,38 @@
-import type { examineBucket, StorageFullConfig } from '@plinth/storage-full'
-import { type Check, clockFindings, type Finding, ok, skip } from '../finding.ts'
+/** What `plinth doctor` checks about the bucket that stores the files. */
+import { createLogger } from '@plinth/kit/logging'
+import {
+  clockFindings,
+  type Examined,
+  type Finding,
+  ok,
+  skip,
+  systemClock,
+} from '@plinth/kit/runtime'
+import type { StorageFullConfig } from '../config.ts'
+import type { OpenStorage } from './backup.ts'
+import { examineBucket } from './verify.ts'
 
-type Examined = NonNullable<Awaited<ReturnType<typeof examineBucket>>>
-type BucketState = NonNullable<Examined['state']>
+type Examination = NonNullable<Awaited<ReturnType<typeof examineBucket>>>
+type BucketState = NonNullable<Examination['state']>
 
 /** Only while the service is running: otherwise opening an older database would migrate it. */
-const bucket: Check = async ({ prepared, running }) => {
-  const found = prepared.find(({ entry }) => entry.name === 'storage-full')
-  if (!found) return []
-  if (!running.has('storage-full')) return [skip('bucket', 'storage is not running')]
-  const storageFull = await import('@plinth/storage-full')
-  const { storage, close } = await storageFull.openForOperator(
-    found.service.config as StorageFullConfig,
-  )
-  const examined = await storageFull.examineBucket(storage).finally(close)
-  if (!examined) return [skip('bucket', 'files are stored in a folder')]
-  const failed = examined.steps.find(({ passed }) => !passed)
+export function bucketFindingsWith(open: OpenStorage) {
+  return async ({ isRunning }: Examined, config: StorageFullConfig): Promise<Finding[]> => {
+    if (!isRunning) return [skip('bucket', 'storage is not running')]
+    const log = createLogger('storage-full', 'error')
+    const { storage, database } = await open(config, { clock: systemClock, log })
+    try {
+      const examined = await examineBucket(storage)
+      return examined ? findingsOf(examined) : [skip('bucket', 'files are stored in a folder')]
+    } finally {
+      storage.providers.close()
+      await database.close()
+    }
+  }
+}
+
+function findingsOf({ steps, state }: Examination): Finding[] {
+  const failed = steps.find(({ passed }) => !passed)
   if (failed)
     return [
       {
@@ -27,7 +44,6 @@ const bucket: Check = async ({ prepared, running }) => {
         fix: failed.message,
       },
     ]
-  const { state } = examined
   return [
     ok('bucket', 'an object was written, listed, read in whole and in part, and deleted'),
     ...(state ? [...exposureFindings(state), ...versionFindings(state)] : []),
@@ -62,5 +78,3 @@ function versionFindings({ versions }: BucketState): Finding[] {
     },
   ]
 }
-
-export const bucketChecks: Check[] = [bucket]

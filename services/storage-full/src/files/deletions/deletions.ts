@@ -2,11 +2,11 @@ import { ADMIN_ROLE, type Origin, recordEvent } from '@plinth/accounts'
 import { inTransaction, isLeaseHeld, type PageRequest } from '@plinth/kit/database'
 import { type Caller, pageOf } from '@plinth/kit/http'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
-import type { StorageDb } from '../database/tables.ts'
-import { insertFileEvent } from '../files/events.ts'
-import { markHidden } from '../files/files.repository.ts'
-import { describeFile, ownerSeenBy, requireFile } from '../files/files.ts'
-import { fileNotFound, fileOfAnotherUser, nothingToRestore } from '../files/problems.ts'
+import type { StorageDb } from '../../database/tables.ts'
+import { insertFileEvent } from '../events.ts'
+import { markHidden } from '../files.repository.ts'
+import { describeFile, ownerSeenBy, requireFile } from '../files.ts'
+import { fileNotFound, fileOfAnotherUser, nothingToRestore } from '../problems.ts'
 import {
   HELD_FOR_BACKUP,
   HOLD_SECONDS,
@@ -14,8 +14,8 @@ import {
   type Storage,
   type StoredFile,
   thumbnailKey,
-} from '../files/storage.ts'
-import { requireRoomFor } from '../files/usage/usage.ts'
+} from '../storage.ts'
+import { requireRoomFor } from '../usage/usage.ts'
 import {
   claimForRemoval,
   claimRestorable,
@@ -117,7 +117,7 @@ type Hiding = {
 }
 
 /** The first step of a deletion; publishes its event. Of several concurrent callers only one gets the file. */
-export async function hideFile(
+async function hideFile(
   { db: database, clock, withReserve }: Storage,
   id: number,
   { restorable, record }: Hiding = {},
@@ -134,6 +134,15 @@ export async function hideFile(
   )
   failPoint('delete:marked')
   return hidden
+}
+
+/** For an owner who is erased: the file may be stored, or restorable. */
+export async function hideInAnyState(
+  storage: Storage,
+  id: number,
+): Promise<StoredFile | undefined> {
+  const { db, withReserve } = storage
+  return (await hideFile(storage, id)) ?? withReserve(() => claimForRemoval(db, id))
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   withSuiteHost,
 } from '../config.ts'
 import { type PreparedService, type ServiceEntry, services } from '../services.ts'
-import { isAtSuite, withIdentityTokens, withIssuerKey, withPasskeyOrigins } from './one-address.ts'
+import { isAtSuite, withIdentityTokens, withIssuerKey, withPasskeyOrigins } from './one-issuer.ts'
 import { withSandboxKeys } from './sandbox-keys.ts'
 
 export type Prepared = { entry: ServiceEntry; service: PreparedService; atSuite: boolean }
@@ -71,8 +71,8 @@ type Plan = { env: Env; entries: ServiceEntry[] }
 
 function planFor(given: Env, config: SuiteConfig, entries: ServiceEntry[]): Plan {
   const addressed = withPasskeyOrigins(withSuiteAddress(given), config)
-  const hasIdentity = entries.some(({ name }) => name === 'identity')
-  const env = hasIdentity ? withIssuerKey(withIdentityTokens(addressed, config), config) : addressed
+  const hasIssuer = entries.some(({ signsForOthers }) => signsForOthers)
+  const env = hasIssuer ? withIssuerKey(withIdentityTokens(addressed, config), config) : addressed
   if (!config.sandbox) return { env, entries: withoutSandbox(entries) }
   const connected = withSandboxKeys(env, config)
   // In production the operator had to set SUITE_SANDBOX=on, so do not ask for a second permission.
@@ -80,7 +80,7 @@ function planFor(given: Env, config: SuiteConfig, entries: ServiceEntry[]): Plan
 }
 
 function withoutSandbox(entries: ServiceEntry[]): ServiceEntry[] {
-  return entries.filter(({ name }) => name !== 'provider-sandbox')
+  return entries.filter(({ standsIn }) => !standsIn)
 }
 
 async function collectFaults<T>(

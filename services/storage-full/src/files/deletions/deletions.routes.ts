@@ -14,15 +14,10 @@ import {
   textIn,
   timestamp,
 } from '@plinth/kit/http'
-import { FileReply } from '../files/files.ts'
-import {
-  fileNotFound,
-  fileOfAnotherUser,
-  noRoomToRestore,
-  nothingToRestore,
-} from '../files/problems.ts'
-import type { Storage } from '../files/storage.ts'
-import { storageUnavailable } from '../locations/problems.ts'
+import { storageUnavailable } from '../../locations/problems.ts'
+import { FileReply } from '../files.ts'
+import { fileNotFound, fileOfAnotherUser, noRoomToRestore, nothingToRestore } from '../problems.ts'
+import type { Storage } from '../storage.ts'
 import { deleteFile, deleteRestorably, pageOfRestorable, restoreFile } from './deletions.ts'
 
 const tags = ['Files']
