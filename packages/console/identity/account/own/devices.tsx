@@ -1,4 +1,4 @@
-import type { OwnSession } from '@plinth/client'
+import type { UserSession } from '@plinth/client'
 import { useLoad } from '../../../shared/api/use-reply.ts'
 import { ConfirmButton } from '../../../shared/components/button.tsx'
 import { Badge, Skeleton } from '../../../shared/components/page.tsx'
@@ -7,7 +7,7 @@ import { filled, texts, timeIn } from '../texts/texts.ts'
 import { session, useOwnAction } from './session.ts'
 
 export function Devices() {
-  const sessions = useLoad<OwnSession[]>(() => session.api.get('/api/users/me/sessions'))
+  const sessions = useLoad<UserSession[]>(() => session.api.get('/api/users/me/sessions'))
   const end = useOwnAction(
     (id: number) => session.api.delete(`/api/users/me/sessions/${id}`),
     sessions.reload,

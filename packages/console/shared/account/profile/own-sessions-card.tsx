@@ -1,4 +1,4 @@
-import type { OwnSession } from '@plinth/client'
+import type { UserSession } from '@plinth/client'
 import { useAction, useLoad } from '../../api/use-reply.ts'
 import { ConfirmButton } from '../../components/button.tsx'
 import { Badge, Card } from '../../components/page.tsx'
@@ -7,7 +7,7 @@ import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
 
 export function OwnSessionsCard({ session }: { session: Session }) {
-  const sessions = useLoad<OwnSession[]>(() => session.api.get('/api/users/me/sessions'))
+  const sessions = useLoad<UserSession[]>(() => session.api.get('/api/users/me/sessions'))
   const end = useAction(async (id: number) => {
     const reply = await session.api.delete(`/api/users/me/sessions/${id}`)
     // The session has already ended by itself: treat it as ended.
@@ -33,7 +33,7 @@ export function OwnSessionsCard({ session }: { session: Session }) {
   )
 }
 
-function EndButton({ row, end }: { row: OwnSession; end(id: number): void }) {
+function EndButton({ row, end }: { row: UserSession; end(id: number): void }) {
   if (row.current) return <Badge tone="good">this one</Badge>
   return (
     <ConfirmButton small kind="danger" question="End it?" onClick={() => end(row.id)}>
