@@ -65,6 +65,10 @@ function schemasOnly({ info, paths, components, webhooks = {} }: ApiDocument) {
     Bodies: byOperation(({ requestBody }) => requestBody?.content['application/json']?.schema),
     Queries: byOperation(({ parameters }) => queryOf(parameters)),
     EventData: objectOf(Object.entries(webhooks).map(([type, { post }]) => [type, dataOf(post)])),
+    ProblemDetails: {
+      type: 'object',
+      properties: Object.assign({}, ...replies.flatMap(detailsIn)),
+    },
     ProblemCode: { type: 'string', enum: [...new Set(replies.flatMap(codesIn))].sort() },
   }
   return { openapi: '3.1.0', info, paths: {}, components: { schemas: withoutLimits(schemas) } }
@@ -114,6 +118,14 @@ const isBoolean = ({ enum: values }: Schema) => String(values) === 'true,false'
 function dataOf({ requestBody }: { requestBody: { content: Content } }): Schema | undefined {
   const { properties } = requestBody.content['application/json']?.schema ?? {}
   return (properties as Record<string, Schema> | undefined)?.data
+}
+
+/** The members that only some problems have, from all schemas of the form "a problem, and this". */
+function detailsIn(value: unknown): object[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { allOf } = value as { allOf?: { properties?: Record<string, Schema> }[] }
+  if (!Array.isArray(allOf)) return Object.values(value).flatMap(detailsIn)
+  return allOf.map(({ properties: { code: _, ...details } = {} }) => details)
 }
 
 /** The codes of problems, `error` in those of OAuth, wherever they are. */

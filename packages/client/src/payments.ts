@@ -15,6 +15,7 @@ import type {
   PageOfWebhookEvents,
   Payment,
   ProblemCode,
+  ProblemDetails,
   Queries,
   ReceivedWebhookEvent,
   Refund,
@@ -29,7 +30,7 @@ import { type ClientOptions, sender } from './http/request.ts'
 import { ProtectedOperations } from './operations.ts'
 import { ServiceKeys } from './service-keys.ts'
 
-export type PaymentsProblem = Answered<ProblemCode>
+export type PaymentsProblem = Answered<ProblemCode, ProblemDetails>
 export type CustomerQuery = Queries['GET /api/customers']
 export type PaymentQuery = Queries['GET /api/payments']
 export type ProviderEventQuery = Queries['GET /api/webhook-events']

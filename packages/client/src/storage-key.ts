@@ -15,7 +15,7 @@ import { Operations } from './operations.ts'
 import { ServiceKeys } from './service-keys.ts'
 
 /** The service answers without codes, so that each is made of the status. */
-export type StorageKeyProblem = Answered<ProblemCode>
+export type StorageKeyProblem = Answered<ProblemCode, object>
 export type StorageKeyOptions = Omit<ClientOptions, 'accessToken'>
 
 /** Files by the name they are stored under. */

@@ -168,4 +168,5 @@ export type Queries = {
     };
 };
 export type EventData = Record<string, never>;
+export type ProblemDetails = Record<string, never>;
 export type ProblemCode = never;

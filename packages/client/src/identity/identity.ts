@@ -8,7 +8,7 @@ import {
 } from '../accounts.ts'
 import { AuditLog } from '../audit-log.ts'
 import { Events, WebhookEndpoints } from '../events.ts'
-import type { AuditEvent, ProblemCode, Replies } from '../generated/identity.ts'
+import type { AuditEvent, ProblemCode, ProblemDetails, Replies } from '../generated/identity.ts'
 import type { CallOptions } from '../http/calls.ts'
 import { type Answered, ProblemError } from '../http/errors.ts'
 import { IssuerOperations } from '../operations.ts'
@@ -23,7 +23,7 @@ import { Recovery } from './recovery.ts'
 import { type FactorProof, SecondFactor } from './second-factor.ts'
 import { IdentityUsers } from './users.ts'
 
-export type IdentityProblem = Answered<ProblemCode>
+export type IdentityProblem = Answered<ProblemCode, ProblemDetails>
 
 export class IdentityClient extends SignIn {
   readonly account: IdentityAccount
@@ -64,8 +64,8 @@ export class IdentityClient extends SignIn {
   /**
    * Completes a login that was refused with `MFA_REQUIRED`, with its `mfaToken` and a code.
    * @example
-   * const mfaToken = identity.isProblem(error) ? String(error.problem.mfaToken) : ''
-   * await identity.completeLogIn(mfaToken, { code: '123456' })
+   * const mfaToken = identity.isProblem(error) ? error.problem.mfaToken : undefined
+   * if (mfaToken) await identity.completeLogIn(mfaToken, { code: '123456' })
    */
   async completeLogIn(
     mfaToken: string,

@@ -9,14 +9,14 @@ import {
 } from '../accounts.ts'
 import { AuditLog } from '../audit-log.ts'
 import { Events, WebhookEndpoints } from '../events.ts'
-import type { AuditEvent, ProblemCode } from '../generated/storage-full.ts'
+import type { AuditEvent, ProblemCode, ProblemDetails } from '../generated/storage-full.ts'
 import { type Answered, ProblemError } from '../http/errors.ts'
 import { IssuerOperations, type ProtectedResource } from '../operations.ts'
 import { ServiceKeys } from '../service-keys.ts'
 import { type FileReplies, Files, Links, UsageOfStorage } from './files.ts'
 import { Moves, StorageSettings } from './settings.ts'
 
-export type StorageProblem = Answered<ProblemCode>
+export type StorageProblem = Answered<ProblemCode, ProblemDetails>
 
 export class StorageClient extends SignIn {
   readonly account: OwnAccount

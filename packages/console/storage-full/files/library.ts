@@ -72,8 +72,8 @@ export async function listMoreFiles(): Promise<void> {
 }
 
 export const queue = createUploadQueue({
-  send: session.api.send,
-  onStored: ({ body }) => addFile(body),
+  send: session.api.send<StoredFile>,
+  onStored: addFile,
 })
 who.subscribe(queue.forget)
 

@@ -4,6 +4,7 @@ import { ConfirmButton } from '../../components/button.tsx'
 import { Badge, Card } from '../../components/page.tsx'
 import { List } from '../../components/table.tsx'
 import { dateText } from '../../wording.ts'
+import { browserIn } from '../browser-name.ts'
 import type { Session } from '../session/session.ts'
 
 export function OwnSessionsCard({ session }: { session: Session }) {
@@ -43,16 +44,6 @@ function EndButton({ row, end }: { row: UserSession; end(id: number): void }) {
 }
 
 function placeOf(address: string, userAgent: string | null): string {
-  const found = BROWSERS.map(([name, mark]) => [name, mark.exec(userAgent ?? '')?.[1]] as const)
-  const [name, version] = found.find(([, known]) => known !== undefined) ?? []
-  return [address, name && `${name} ${version}`].filter(Boolean).join(' · ')
+  const { name, version } = browserIn(userAgent)
+  return [address, name && `${name} ${version ?? ''}`.trim()].filter(Boolean).join(' · ')
 }
-
-// Browsers also name those that they resemble, so the ones that others name come last.
-const BROWSERS: [name: string, mark: RegExp][] = [
-  ['Edge', /Edg\w*\/(\d+)/],
-  ['Firefox', /(?:Firefox|FxiOS)\/(\d+)/],
-  ['Chrome', /(?:Chrome|CriOS)\/(\d+)/],
-  ['Safari', /Version\/(\d+).* Safari\//],
-  ['curl', /curl\/(\d+)/],
-]
