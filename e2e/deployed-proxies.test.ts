@@ -101,7 +101,7 @@ for (const [mode, addressesAt] of Object.entries(MODES))
           await identity.logIn('user', PASSWORD)
           const statusOf = async (path: string) => (await fetch(`${at().identity}${path}`)).status
 
-          assert.equal((await identity.me()).username, 'user')
+          assert.equal((await identity.account.get()).username, 'user')
           assert.equal(await statusOf('/actuator/health'), 200)
           assert.equal(await statusOf('/actuator/info'), 404)
         })
@@ -111,8 +111,8 @@ for (const [mode, addressesAt] of Object.entries(MODES))
           await storage.logIn('user', PASSWORD)
           const file = await openAsBlob(await largeFile(folder), { type: 'application/pdf' })
 
-          const { id, size } = await storage.upload(file, 'large.pdf')
-          const { url } = await storage.createLink(id, 60)
+          const { id, size } = await storage.files.upload(file, 'large.pdf')
+          const { url } = await storage.links.create(id, 60)
           const part = await fetch(url, { headers: { range: 'bytes=209715190-' } })
 
           assert.equal(size, LARGE_BYTES)

@@ -84,12 +84,12 @@ describe('the suite behind one line of a proxy', { skip: await proxyMissing('cad
     const storage = storageClient(`${address}/storage`)
     await storage.logIn('user', PASSWORD)
 
-    const file = await storage.upload(
+    const file = await storage.files.upload(
       new Blob(['%PDF-1.4\n%%EOF\n'], { type: 'application/pdf' }),
       'paper.pdf',
     )
-    const link = await storage.createLink(file.id, 60)
-    const checkout = await paymentsClient(`${address}/payments`).checkOut({
+    const link = await storage.links.create(file.id, 60)
+    const checkout = await paymentsClient(`${address}/payments`).checkouts.create({
       amount: 2500,
       currency: 'EUR',
       description: 'A book',

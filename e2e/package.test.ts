@@ -100,7 +100,7 @@ describe('the packed plinth, installed in an empty folder', {
     })
     const session = identityClient(`http://localhost:${ports.IDENTITY_PORT}`)
     await session.logIn('admin', 'password123123')
-    const { username } = await session.me()
+    const { username } = await session.account.get()
     const page = await fetch(`http://localhost:${ports.IDENTITY_PORT}/api-test/page.js`)
     const metrics = await fetch(`http://localhost:${management}/actuator/prometheus`)
     child.kill('SIGTERM')

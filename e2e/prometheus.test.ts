@@ -227,8 +227,8 @@ async function driveTraffic(urlOf: (service: string) => string): Promise<void> {
   await assert.rejects(identityClient(urlOf('identity')).logIn('user', 'not the password'))
   const storage = storageClient(urlOf('storage-full'))
   await storage.logIn('user', PASSWORD)
-  const { id } = await storage.upload(PDF, 'a.pdf')
-  await storage.thumbnail(id)
-  await storageKeyClient(urlOf('storage-key'), 'storage-local-dev-key').upload(PDF, 'a.pdf')
+  const { id } = await storage.files.upload(PDF, 'a.pdf')
+  await storage.files.thumbnail(id)
+  await storageKeyClient(urlOf('storage-key'), 'storage-local-dev-key').files.upload(PDF, 'a.pdf')
   await takePayment(urlOf)
 }

@@ -76,7 +76,7 @@ describe('the suite below paths of one host', () => {
           const { _links } = await jsonAt<Actuator>(`${base}/actuator`)
           const refused = await jsonAt<{ instance: string }>(`${base}/api/users/me`)
 
-          assert.equal((await identity.me()).username, 'user')
+          assert.equal((await identity.account.get()).username, 'user')
           assert.equal(redirect.headers.get('location'), '/identity/api-test/index.html')
           assert.match(cookie ?? '', /; Path=\/identity; SameSite=Strict$/)
           assert.equal(_links.health.href, `${base}/actuator/health`)
@@ -95,7 +95,7 @@ describe('the suite below paths of one host', () => {
           const uploaded = await fetch(`${base}/file`, { method: 'POST', headers, body })
           const location = new URL(uploaded.headers.get('location') ?? '', uploaded.url)
           const file = await jsonAt<StoredFile>(location.href, { headers })
-          const link = await storage.createLink(file.id, 60)
+          const link = await storage.links.create(file.id, 60)
 
           assert.equal(uploaded.status, 201)
           assert.deepEqual(await (await fetch(link.url)).bytes(), await PDF.bytes())
@@ -104,16 +104,16 @@ describe('the suite below paths of one host', () => {
         test('upload to and download from the key edition', async () => {
           const storage = storageKeyClient(suite.urlOf('storage-key'), 'storage-local-dev-key')
 
-          const name = await storage.upload(PDF, 'paper.pdf')
+          const name = await storage.files.upload(PDF, 'paper.pdf')
 
-          assert.deepEqual(await (await storage.download(name)).bytes(), await PDF.bytes())
-          assert.ok((await storage.list()).includes(name))
+          assert.deepEqual(await (await storage.files.download(name)).bytes(), await PDF.bytes())
+          assert.ok((await storage.files.list()).includes(name))
         })
 
         test('a checkout on the hosted page, and back', async () => {
           const payments = paymentsClient(suite.urlOf('payments'))
           const businessReference = `order-${program}-${strips}`
-          const checkout = await payments.checkOut({
+          const checkout = await payments.checkouts.create({
             amount: 2500,
             currency: 'EUR',
             description: 'A book',
@@ -135,7 +135,7 @@ describe('the suite below paths of one host', () => {
           const back = `${origin()}/payments/api-test/index.html?checkout=success`
           assert.equal(paid.url, `${back}&payment=${checkout.paymentId}`)
           await until(
-            async () => (await payments.payment(checkout.paymentId)).status,
+            async () => (await payments.payments.get(checkout.paymentId)).status,
             (status) => status === 'PAID',
           )
         })

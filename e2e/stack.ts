@@ -75,7 +75,7 @@ async function startOnFreePorts(choice: Choice, tries = 3): Promise<Stack> {
 /** Takes a payment, from the checkout to the webhook that reports it paid. */
 export async function takePayment(urlOf: (service: string) => string): Promise<void> {
   const payments = paymentsClient(urlOf('payments'))
-  const { checkoutSessionId, paymentId } = await payments.checkOut({
+  const { checkoutSessionId, paymentId } = await payments.checkouts.create({
     amount: 1000,
     currency: 'EUR',
     description: 'One chair',
@@ -85,7 +85,7 @@ export async function takePayment(urlOf: (service: string) => string): Promise<v
   const sandbox = `${urlOf('provider-sandbox')}/sandbox/api`
   await fetch(`${sandbox}/sessions/${checkoutSessionId}/pay`, { method: 'POST' })
   await until(
-    () => payments.payment(paymentId),
+    () => payments.payments.get(paymentId),
     ({ status }) => status === 'PAID',
   )
 }

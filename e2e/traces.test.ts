@@ -54,7 +54,7 @@ describe('traces', () => {
     const { spans, traceparents, eventsUrl, settings } = await startReceiver(t)
     const { urlOf } = await startSuite(t, settings)
     const payments = paymentsClient(urlOf('payments'))
-    await payments.createWebhookEndpoint({ url: eventsUrl, types: ['payment.paid'] })
+    await payments.endpoints.create({ url: eventsUrl, types: ['payment.paid'] })
 
     await takePayment(urlOf)
 
@@ -122,7 +122,7 @@ describe('traces', () => {
 
       for (let index = 0; index < 3_000; index += 50)
         await Promise.all(
-          Array.from({ length: 50 }, () => assert.rejects(identity.me(), { status: 401 })),
+          Array.from({ length: 50 }, () => assert.rejects(identity.account.get(), { status: 401 })),
         )
 
       await until(

@@ -137,7 +137,7 @@ async function checkHealth(): Promise<void> {
 async function signIn(): Promise<void> {
   const identity = identityClient(at('IDENTITY_PORT'))
   await identity.logIn('root', PASSWORD)
-  assert.equal((await identity.me()).username, 'root')
+  assert.equal((await identity.account.get()).username, 'root')
 }
 
 async function storage() {
@@ -149,13 +149,13 @@ async function storage() {
 async function upload(): Promise<void> {
   const client = await storage()
   const paper = new Blob([new Uint8Array(sampleFiles.pdf)], { type: 'application/pdf' })
-  const { id } = await client.upload(paper, 'paper.pdf')
+  const { id } = await client.files.upload(paper, 'paper.pdf')
   assert.equal(id, 1)
-  assert.equal((await client.thumbnail(id)).headers.get('content-type'), 'image/jpeg')
+  assert.equal((await client.files.thumbnail(id)).headers.get('content-type'), 'image/jpeg')
 }
 
 async function checkOut(): Promise<void> {
-  const checkout = await paymentsClient(at('PAYMENTS_PORT')).checkOut({
+  const checkout = await paymentsClient(at('PAYMENTS_PORT')).checkouts.create({
     amount: 2500,
     currency: 'EUR',
     description: 'A book',
@@ -188,5 +188,5 @@ async function drain(): Promise<void> {
 async function kept(): Promise<void> {
   await healthy()
   await signIn()
-  assert.equal((await (await storage()).file(1)).originalFilename, 'paper.pdf')
+  assert.equal((await (await storage()).files.get(1)).originalFilename, 'paper.pdf')
 }

@@ -67,7 +67,7 @@ test('backups are copied to a bucket, and everything is restored from there on a
     assert.ok(kept.equals(large))
     const after = await startSuiteOn(t, target, onlyStorage)
     await after.storage.logIn('grace', PASSWORD)
-    assert.deepEqual(await (await after.storage.download(file.id)).bytes(), await PDF.bytes())
+    assert.deepEqual(await (await after.storage.files.download(file.id)).bytes(), await PDF.bytes())
     await after.close()
   })
 

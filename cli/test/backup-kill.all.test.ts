@@ -48,7 +48,10 @@ for (const engine of engines)
       for (const point of DURING_BACKUP)
         await killedAt(`backup:${point}`, ['backup', 'create'], env)
       assert.deepEqual(found(/\.tar\.zst$/), [])
-      assert.deepEqual(await (await suite.storage.download(file.id)).bytes(), await PDF.bytes())
+      assert.deepEqual(
+        await (await suite.storage.files.download(file.id)).bytes(),
+        await PDF.bytes(),
+      )
 
       const made = await plinth(['backup', 'create', '--json'], { env })
       assert.equal(made.code, 0, made.stderr)
@@ -70,7 +73,7 @@ for (const engine of engines)
       },
     )
 
-    const later = await suite.storage.upload(PDF, 'later.pdf')
+    const later = await suite.storage.files.upload(PDF, 'later.pdf')
     await suite.close()
 
     await t.test(
@@ -105,7 +108,10 @@ for (const engine of engines)
         )
         const after = await startSuiteOn(t, target, onlyStorage)
         await after.storage.logIn('grace', PASSWORD)
-        assert.deepEqual(await (await after.storage.download(file.id)).bytes(), await PDF.bytes())
+        assert.deepEqual(
+          await (await after.storage.files.download(file.id)).bytes(),
+          await PDF.bytes(),
+        )
         await after.close()
       },
     )
@@ -135,7 +141,7 @@ for (const engine of engines)
       const after = await startSuiteOn(t, env)
       await after.storage.logIn('grace', PASSWORD)
       assert.deepEqual(
-        (await after.storage.files()).map(({ id }) => id),
+        (await after.storage.files.list()).map(({ id }) => id),
         [file.id],
       )
       assert.ok(later.id > file.id)

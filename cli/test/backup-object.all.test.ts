@@ -20,15 +20,15 @@ test('objects in a bucket are backed up encrypted, verified without the bucket a
   const suite = await startSuiteOn(t, env)
   await fill(suite)
   await suite.storage.logIn('admin', 'password123123')
-  await suite.storage.configureObject(s3.settings)
-  await suite.storage.activate('OBJECT')
-  const { id } = await suite.storage.upload(PDF, 'in-a-bucket.pdf')
+  await suite.storage.settings.configureObject(s3.settings)
+  await suite.storage.settings.activate('OBJECT')
+  const { id } = await suite.storage.files.upload(PDF, 'in-a-bucket.pdf')
 
   const examined = await plinthHere(['doctor', '--json'], { env })
   const findings: { check: string; status: string }[] = JSON.parse(examined.stdout)
   assert.equal(findings.find(({ check }) => check === 'bucket')?.status, 'ok')
   await killedAt('backup:file', ['backup', 'create'], env)
-  assert.deepEqual(await (await suite.storage.download(id)).bytes(), await PDF.bytes())
+  assert.deepEqual(await (await suite.storage.files.download(id)).bytes(), await PDF.bytes())
   const created = await plinth(['backup', 'create', '--verify', '--json'], { env })
   assert.equal(created.code, 0, created.stderr)
   const { file: archive } = JSON.parse(created.stdout)
@@ -36,7 +36,7 @@ test('objects in a bucket are backed up encrypted, verified without the bucket a
   await killedAt('verify:restored', ['backup', 'verify', archive], env)
   const decryptedIn = (place = '') => readdirSync(place).filter((name) => /^\.verify-/.test(name))
   assert.deepEqual([decryptedIn(backups).length, decryptedIn(env.SUITE_DATA).length], [0, 1])
-  await suite.storage.remove(id)
+  await suite.storage.files.delete(id)
   await suite.close()
   const target = {
     ...env,
@@ -53,7 +53,7 @@ test('objects in a bucket are backed up encrypted, verified without the bucket a
   assert.equal(restored.code, 0, restored.stderr)
   const after = await startSuiteOn(t, target)
   await after.storage.logIn('admin', 'password123123')
-  assert.deepEqual(await (await after.storage.download(id)).bytes(), await PDF.bytes())
+  assert.deepEqual(await (await after.storage.files.download(id)).bytes(), await PDF.bytes())
   await after.storage.logIn('grace', PASSWORD)
 })
 

@@ -34,16 +34,16 @@ for (const engine of engines)
 
     await suiteScope.test('is made while the suite runs, and restores everything', async () => {
       const session = await before.storage.logIn('grace', PASSWORD)
-      const { id: deleted } = await before.storage.upload(PDF, 'deleted.pdf')
-      await before.storage.removeRestorably(deleted)
+      const { id: deleted } = await before.storage.files.upload(PDF, 'deleted.pdf')
+      await before.storage.files.deleteRestorably(deleted)
 
       const created = await plinth(['backup', 'create', '--json'], { env })
       assert.equal(created.code, 0, created.stderr)
       const { file: archive } = JSON.parse(created.stdout)
       assert.deepEqual([statSync(archive).mode & 0o777, readdirSync(backups).length], [0o600, 2])
 
-      await before.storage.remove(file.id)
-      await before.keyStorage.remove(keyFile)
+      await before.storage.files.delete(file.id)
+      await before.keyStorage.files.delete(keyFile)
       const running = await plinthHere(['restore', archive, '--replace'], { env })
       assert.deepEqual([running.code, /Running here: identity/.test(running.stderr)], [69, true])
       await before.close()
@@ -63,14 +63,20 @@ for (const engine of engines)
       assert.match(restored.stdout, /The previous data is now in /)
 
       after = await startSuiteOn(suiteScope, env)
-      after.storage.session.pair = session
-      await assert.rejects(after.storage.files(), { status: 401 })
+      after.storage.session.adopt(session)
+      await assert.rejects(after.storage.files.list(), { status: 401 })
       await after.storage.logIn('grace', PASSWORD)
-      assert.deepEqual(await (await after.storage.download(file.id)).bytes(), await PDF.bytes())
-      await after.storage.restore(deleted)
-      assert.deepEqual(await (await after.storage.download(deleted)).bytes(), await PDF.bytes())
-      assert.deepEqual(await after.keyStorage.list(), [keyFile])
-      const { id } = await after.storage.upload(PDF, 'next.pdf')
+      assert.deepEqual(
+        await (await after.storage.files.download(file.id)).bytes(),
+        await PDF.bytes(),
+      )
+      await after.storage.files.restore(deleted)
+      assert.deepEqual(
+        await (await after.storage.files.download(deleted)).bytes(),
+        await PDF.bytes(),
+      )
+      assert.deepEqual(await after.keyStorage.files.list(), [keyFile])
+      const { id } = await after.storage.files.upload(PDF, 'next.pdf')
       assert.ok(id > deleted, 'ids continue after the restored ones')
       const health = `${after.urlOf('payments')}/actuator/health`
       await until(
@@ -105,7 +111,7 @@ for (const engine of engines)
         const waits: number[] = []
         while (!ended && archives() === before) {
           const since = performance.now()
-          await after.storage.upload(PDF, `${waits.length}.pdf`)
+          await after.storage.files.upload(PDF, `${waits.length}.pdf`)
           waits.push(performance.now() - since)
         }
 

@@ -479,11 +479,11 @@ describe('plinth doctor, next to a running suite behind a proxy', () => {
     db.close()
     const storage = storageClient(`http://localhost:${env.STORAGE_FULL_PORT}`)
     await storage.logIn('admin', 'password123123')
-    await storage.configureObject(store)
-    await storage.activate('OBJECT')
+    await storage.settings.configureObject(store)
+    await storage.settings.activate('OBJECT')
 
     const { code, found } = await examine()
-    await storage.activate('LOCAL')
+    await storage.settings.activate('LOCAL')
 
     const faults = found.filter(({ status }) => status === 'fail' || status === 'warn')
     assert.deepEqual(

@@ -61,8 +61,8 @@ export async function fill({ identity, storage, keyStorage, urlOf }: Suite) {
   await identity.register(GRACE)
   await storage.register(GRACE)
   await storage.logIn('grace', PASSWORD)
-  const file = await storage.upload(PDF, 'paper.pdf')
-  const keyFile = await keyStorage.upload(PDF, 'paper.pdf')
+  const file = await storage.files.upload(PDF, 'paper.pdf')
+  const keyFile = await keyStorage.files.upload(PDF, 'paper.pdf')
   await takePayment(urlOf)
   return { file, keyFile }
 }

@@ -31,7 +31,7 @@ app.use(express.json())
 
 async function requireUser(request, response, next) {
   const [, token] = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '') ?? []
-  const user = token ? await identity.introspect(token) : { active: false }
+  const user = token ? await identity.oauth.introspect(token) : { active: false }
   if (!user.active) return response.sendStatus(401)
   request.user = user
   next()

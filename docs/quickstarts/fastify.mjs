@@ -35,7 +35,7 @@ app.decorateRequest('user', null)
 
 async function requireUser(request, reply) {
   const [, token] = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '') ?? []
-  const user = token ? await identity.introspect(token) : { active: false }
+  const user = token ? await identity.oauth.introspect(token) : { active: false }
   if (!user.active) return reply.code(401).send()
   request.user = user
 }

@@ -14,7 +14,7 @@ const seen = new Set()
 /** Who calls. A page only checks; where the session is in a cookie, one place refreshes it. */
 export async function GET(request) {
   const [, token] = /^Bearer (.+)$/i.exec(request.headers.get('authorization') ?? '') ?? []
-  const user = token ? await identity.introspect(token) : { active: false }
+  const user = token ? await identity.oauth.introspect(token) : { active: false }
   if (!user.active) return new Response(null, { status: 401 })
   return Response.json({ hello: user.username })
 }

@@ -16,7 +16,8 @@ function App() {
   // StrictMode runs effects twice, so the client that is made here is also disposed here.
   useEffect(() => {
     const client = identityClient(url, { store: webStore() })
-    const show = () => (client.session.signedIn ? client.me().then(setUser) : setUser(undefined))
+    const show = () =>
+      client.session.signedIn ? client.account.get().then(setUser) : setUser(undefined)
     client.session.onChange(show)
     show()
     setIdentity(client)
@@ -30,17 +31,17 @@ function App() {
     )
 
   const addPasskey = attempt(async () => {
-    const options = await identity.passkeyCreationOptions()
+    const options = await identity.passkeys.creationOptions()
     const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options)
     const credential = await navigator.credentials.create({ publicKey })
-    await identity.addPasskey(credential.toJSON(), 'This browser')
+    await identity.passkeys.add(credential, 'This browser')
   })
 
   const signInWithPasskey = attempt(async () => {
-    const options = await identity.passkeyRequestOptions()
+    const options = await identity.passkeys.requestOptions()
     const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options)
     const credential = await navigator.credentials.get({ publicKey })
-    await identity.logInWithPasskey(credential.toJSON())
+    await identity.passkeys.logIn(credential)
   })
 
   const signIn = (event) => {

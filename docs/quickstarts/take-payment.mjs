@@ -45,7 +45,7 @@ async function answer(request, response) {
 async function order(response) {
   const id = randomUUID()
   addOrder.run(id)
-  const { checkoutUrl } = await payments.checkOut({
+  const { checkoutUrl } = await payments.checkouts.create({
     amount: 4900,
     currency: 'eur',
     description: 'A chair',
@@ -102,9 +102,9 @@ async function endpointSecret() {
 /** The endpoint of this shop is made at the first start. */
 async function findSecret() {
   const url = `${origin()}/webhooks`
-  const known = (await payments.webhookEndpoints()).find((endpoint) => endpoint.url === url)
-  if (known) return (await payments.webhookSecret(known.id)).secret
-  return (await payments.createWebhookEndpoint({ url, types: ['payment.paid'] })).secret
+  const known = (await payments.endpoints.list()).find((endpoint) => endpoint.url === url)
+  if (known) return (await payments.endpoints.secret(known.id)).secret
+  return (await payments.endpoints.create({ url, types: ['payment.paid'] })).secret
 }
 
 await new Promise((listening) => server.listen(Number(PORT), 'localhost', listening))

@@ -22,14 +22,18 @@ describe('the client, against the running suite', async () => {
     const registration = { username: 'grace', email: 'grace@localhost', password: PASSWORD }
     assert.equal((await identity.register(registration)).username, 'grace')
     const first = await identity.logIn('grace', PASSWORD)
-    identity.session.pair = { ...first, accessToken: 'expired' }
+    identity.session.adopt({ ...first, accessToken: 'expired' })
 
-    const profiles = await Promise.all([identity.me(), identity.me(), identity.sessions()])
+    const profiles = await Promise.all([
+      identity.account.get(),
+      identity.account.get(),
+      identity.sessions.list(),
+    ])
 
     assert.equal(profiles[0].username, 'grace')
     assert.notEqual(identity.session.pair?.refreshToken, first.refreshToken)
     await identity.logOut()
-    await assert.rejects(identity.me(), { name: 'ProblemError', status: 401 })
+    await assert.rejects(identity.account.get(), { name: 'ProblemError', status: 401 })
   })
 
   test('throws a problem that code can branch on', async () => {
@@ -49,57 +53,62 @@ describe('the client, against the running suite', async () => {
     const storage = storageClient(urlOf('storage-full'))
     await storage.logIn('user', PASSWORD)
 
-    const file = await storage.upload(PDF, 'paper.pdf')
-    const link = await storage.createLink(file.id, 60)
-    const linked = await storage.openLink(link.token)
-    const downloaded = await storage.download(file.id)
+    const file = await storage.files.upload(PDF, 'paper.pdf')
+    const link = await storage.links.create(file.id, 60)
+    const linked = await storage.links.open(link.token)
+    const downloaded = await storage.files.download(file.id)
 
     assert.deepEqual([file.provider, file.owner], ['LOCAL', 'user'])
-    assert.equal((await storage.files())[0]?.id, file.id)
+    assert.equal((await storage.files.list())[0]?.id, file.id)
     assert.deepEqual(await linked.bytes(), await PDF.bytes())
     assert.deepEqual(await downloaded.bytes(), await PDF.bytes())
-    await storage.remove(file.id)
-    await assert.rejects(storage.file(file.id), { status: 404 })
+    await storage.files.delete(file.id)
+    await assert.rejects(storage.files.get(file.id), { status: 404 })
   })
 
   test('shows the storage administration to administrators only', async () => {
     const storage = storageClient(urlOf('storage-full'))
     await storage.logIn('admin', PASSWORD)
 
-    assert.equal((await storage.status()).activeProvider, 'LOCAL')
-    assert.equal((await storage.config()).object.secretKeyPresent, false)
-    assert.equal((await storage.testLocal()).success, true)
+    assert.equal((await storage.settings.status()).activeProvider, 'LOCAL')
+    assert.equal((await storage.settings.config()).object.secretKeyPresent, false)
+    assert.equal((await storage.settings.testLocal()).success, true)
     await storage.logIn('user', PASSWORD)
-    await assert.rejects(storage.status(), { status: 403, code: 'ACCESS_DENIED' })
+    await assert.rejects(storage.settings.status(), { status: 403, code: 'ACCESS_DENIED' })
   })
 
   test('uploads, lists and removes in the key-protected edition', async () => {
     const storage = storageKeyClient(urlOf('storage-key'), 'storage-local-dev-key')
 
-    const name = await storage.upload(PDF, 'paper.PDF')
+    const name = await storage.files.upload(PDF, 'paper.PDF')
 
-    assert.deepEqual(await storage.list(), [name])
-    assert.equal((await storage.info(name)).mimeType, 'application/pdf')
-    assert.deepEqual(await (await storage.download(name)).bytes(), await PDF.bytes())
-    assert.deepEqual([await storage.remove(name), await storage.remove(name)], [true, false])
-    for (const call of [storage.download, storage.info, storage.remove])
-      await assert.rejects(call('..'), { status: 403 })
+    assert.deepEqual(await storage.files.list(), [name])
+    assert.equal((await storage.files.get(name)).mimeType, 'application/pdf')
+    assert.deepEqual(await (await storage.files.download(name)).bytes(), await PDF.bytes())
+    assert.deepEqual(
+      [await storage.files.delete(name), await storage.files.delete(name)],
+      [true, false],
+    )
+    for (const method of ['download', 'get', 'delete'] as const)
+      await assert.rejects(storage.files[method]('..'), { status: 403 })
     const stranger = storageKeyClient(urlOf('storage-key'), 'wrong')
-    await assert.rejects(stranger.list(), { status: 401, message: 'Unauthorized' })
+    await assert.rejects(stranger.files.list(), { status: 401, message: 'Unauthorized' })
   })
 
   test('sends a name with a lone surrogate as the rest of the web does', async () => {
     const storage = storageKeyClient(urlOf('storage-key'), 'storage-local-dev-key')
 
-    for (const call of [storage.info, storage.download])
-      await assert.rejects(call('half \ud83d.pdf'), { name: 'ProblemError', status: 404 })
-    assert.equal(await storage.remove('half \ud83d.pdf'), false)
+    for (const method of ['get', 'download'] as const) {
+      const call = storage.files[method]('half \ud83d.pdf')
+      await assert.rejects(call, { name: 'ProblemError', status: 404 })
+    }
+    assert.equal(await storage.files.delete('half \ud83d.pdf'), false)
   })
 
   test('takes a payment from checkout to refund', async () => {
     const payments = paymentsClient(urlOf('payments'))
-    const customer = await payments.createCustomer({ email: 'grace@localhost' })
-    const checkout = await payments.checkOut({
+    const customer = await payments.customers.create({ email: 'grace@localhost' })
+    const checkout = await payments.checkouts.create({
       amount: 1000,
       currency: 'EUR',
       description: 'A book',
@@ -109,12 +118,12 @@ describe('the client, against the running suite', async () => {
     })
     await payByCard(urlOf('provider-sandbox'), checkout.checkoutSessionId)
 
-    const paid = await reaches('PAID', () => payments.payment(checkout.paymentId))
-    const refund = await payments.refund(paid.id, { amount: 400, reference: 'refund-1' })
-    const left = await reaches('PARTIALLY_REFUNDED', () => payments.payment(paid.id))
+    const paid = await reaches('PAID', () => payments.payments.get(checkout.paymentId))
+    const refund = await payments.refunds.create(paid.id, { amount: 400, reference: 'refund-1' })
+    const left = await reaches('PARTIALLY_REFUNDED', () => payments.payments.get(paid.id))
 
     assert.deepEqual([refund.amount, refund.paymentId], [400, paid.id])
-    assert.equal((await payments.refundState(refund.id)).status, 'succeeded')
+    assert.equal((await payments.refunds.get(refund.id)).status, 'succeeded')
     assert.equal(left.refundedAmount, 400)
   })
 })

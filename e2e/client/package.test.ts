@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
+import type { IdentityClient } from '@plinth/client'
 import type { Browser, BrowserContext } from 'playwright-core'
 import { freePorts } from '../../test/servers/free-ports.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
@@ -188,16 +189,16 @@ describe('the packed client, installed outside the repository', async () => {
     const call = (tab: Tab | undefined, seconds: number): Promise<string | undefined> =>
       tab?.evaluate(async (at) => {
         const { state } = globalThis as unknown as {
-          state: { seconds: number; client: { me(): Promise<{ username: string }> } }
+          state: { seconds: number; client: IdentityClient }
         }
         state.seconds = at
-        return (await state.client.me()).username
+        return (await state.client.account.get()).username
       }, seconds) ?? Promise.resolve(undefined)
     const callAll = (seconds: number) => Promise.all(tabs.map((tab) => call(tab, seconds)))
     const signIn = () =>
       tabs[0]?.evaluate(async () => {
         const { state } = globalThis as unknown as {
-          state: { client: { logIn(name: string, password: string): Promise<unknown> } }
+          state: { client: IdentityClient }
         }
         await state.client.logIn('user', 'password123123')
       })

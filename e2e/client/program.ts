@@ -17,8 +17,8 @@ export async function main(urls: Urls, name: string, given: Given = {}): Promise
   const password = 'a long enough password'
   await identity.register({ username: name, email: `${name}@localhost`, password })
   await identity.logIn(name, password)
-  const { username } = await identity.me()
-  const refused: ProblemError = await identity.users({ size }).catch((error) => error)
+  const { username } = await identity.account.get()
+  const refused: ProblemError = await identity.users.list({ size }).catch((error) => error)
 
   const storage = storageClient(urls.storage)
   await storage.logIn('user', 'password123123')
@@ -27,18 +27,18 @@ export async function main(urls: Urls, name: string, given: Given = {}): Promise
   const onProgress = ({ loaded }: { loaded: number }) => {
     sent = loaded
   }
-  const stored = await storage.upload(file, 'hello.pdf', { onProgress, signal })
-  const text = await (await storage.download(stored.id)).text()
+  const stored = await storage.files.upload(file, 'hello.pdf', { onProgress, signal })
+  const text = await (await storage.files.download(stored.id)).text()
 
   const flat = storageKeyClient(urls.storageKey, 'storage-local-dev-key')
-  const flatName = await flat.upload(file, 'hello.pdf')
-  const removed = await flat.remove(flatName)
+  const flatName = await flat.files.upload(file, 'hello.pdf')
+  const removed = await flat.files.delete(flatName)
 
   const payments = paymentsClient(urls.payments)
   const words = { description: 'A book', businessReference: name, attemptReference: '1' }
   const order = { amount: 1000, currency: 'EUR', ...words, customerEmail: email }
-  const checkout = await payments.checkOut(order)
-  const { status } = await payments.payment(checkout.paymentId)
+  const checkout = await payments.checkouts.create(order)
+  const { status } = await payments.payments.get(checkout.paymentId)
 
   const forged = { secrets: 'whsec_c2VjcmV0', headers: {}, body: '{}' }
   const fault = await verifyWebhook(forged).catch((error) => error.code)

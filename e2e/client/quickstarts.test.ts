@@ -33,7 +33,7 @@ describe('the quickstarts', async () => {
     const identity = identityClient(identityUrl)
     await identity.logIn('admin', PASSWORD)
     const key = { name: 'quickstart', scopes: ['tokens:introspect'] }
-    const { secret } = await identity.createServiceKey(key)
+    const { secret } = await identity.keys.create(key)
     settings = { IDENTITY_URL: identityUrl, SERVICE_KEY: secret, WEBHOOK_SECRET, PORT: '0' }
     accessToken = (await identity.logIn('user', PASSWORD)).accessToken
   })

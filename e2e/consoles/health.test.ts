@@ -49,7 +49,7 @@ describe('the Health page', { skip }, () => {
 
       // A request is part of the current rate for only ten seconds, which a slow page may miss.
       const request = async () => {
-        await assert.rejects(identityClient(identityUrl).me(), { status: 401 })
+        await assert.rejects(identityClient(identityUrl).account.get(), { status: 401 })
         return rate.isVisible()
       }
       await until(request, (isDrawn) => isDrawn, 2000)

@@ -55,8 +55,11 @@ describe('where the pages were rough', { skip }, () => {
     const storage = storageClient(suite.urlOf('storage-full'))
     await storage.logIn('user', PASSWORD)
     const { name, mimeType, buffer } = samplePng('shared.png')
-    const file = await storage.upload(new Blob([new Uint8Array(buffer)], { type: mimeType }), name)
-    const { url } = await storage.createLink(file.id, 60)
+    const file = await storage.files.upload(
+      new Blob([new Uint8Array(buffer)], { type: mimeType }),
+      name,
+    )
+    const { url } = await storage.links.create(file.id, 60)
     const page = await openConsole(t, browser, suite.urlOf('storage-full'), { viewport: LAPTOP })
     const reported = reportsOf(page)
 
@@ -70,10 +73,13 @@ describe('where the pages were rough', { skip }, () => {
     const storage = storageClient(suite.urlOf('storage-full'))
     await storage.logIn('user', PASSWORD)
     const { name, mimeType, buffer } = samplePng('revoked.png')
-    const file = await storage.upload(new Blob([new Uint8Array(buffer)], { type: mimeType }), name)
-    const { url } = await storage.createLink(file.id, 60)
-    const [link] = await storage.links(file.id)
-    await storage.revokeLink(file.id, link?.id ?? 0)
+    const file = await storage.files.upload(
+      new Blob([new Uint8Array(buffer)], { type: mimeType }),
+      name,
+    )
+    const { url } = await storage.links.create(file.id, 60)
+    const [link] = await storage.links.list(file.id)
+    await storage.links.revoke(file.id, link?.id ?? 0)
 
     const page = await openConsole(t, browser, url, { viewport: LAPTOP })
 
@@ -113,8 +119,8 @@ describe('where the pages were rough', { skip }, () => {
       const identity = identityClient(suite.urlOf('identity'))
       await identity.register({ username, email: `${username}@example.com`, password: PASSWORD })
       await identity.logIn(username, PASSWORD)
-      const { secret } = await identity.enrolTotp()
-      await identity.confirmTotp(authenticatorCode(secret))
+      const { secret } = await identity.secondFactor.enrol()
+      await identity.secondFactor.confirm(authenticatorCode(secret))
       const page = await openConsole(t, browser, suite.urlOf('identity') + path, {
         viewport: LAPTOP,
       })

@@ -483,7 +483,7 @@ describe('where people stumbled', { skip }, () => {
     const payments = paymentsClient(suite.urlOf('payments'))
     await Promise.all(
       Array.from({ length: 21 }, (_, index) =>
-        payments.checkOut({
+        payments.checkouts.create({
           ...{ amount: 1000, currency: 'EUR', description: 'One chair' },
           ...{ businessReference: `many-${index}`, attemptReference: 'attempt-1' },
         }),
@@ -494,9 +494,12 @@ describe('where people stumbled', { skip }, () => {
   async function haveManyFiles(): Promise<void> {
     const storage = storageClient(suite.urlOf('storage-full'))
     await storage.logIn('user', 'password123123')
-    const missing = 49 - (await storage.files({ size: 100 })).length
+    const missing = 49 - (await storage.files.list({ size: 100 })).length
     for (let index = 0; index < missing; index += 1)
-      await storage.upload(new Blob([`note ${index}`], { type: 'text/plain' }), `note-${index}.txt`)
+      await storage.files.upload(
+        new Blob([`note ${index}`], { type: 'text/plain' }),
+        `note-${index}.txt`,
+      )
   }
 
   async function logIn(): Promise<string> {

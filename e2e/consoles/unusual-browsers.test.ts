@@ -112,7 +112,7 @@ describe('in a browser unlike ours', { skip }, () => {
 
   test('long references and addresses hide no column, and a phone shows all of them', async (t) => {
     await register('identity')
-    await paymentsClient(suite.urlOf('payments')).checkOut({
+    await paymentsClient(suite.urlOf('payments')).checkouts.create({
       ...{ amount: 99_999_999, currency: 'EUR', description: 'A ship' },
       ...{ businessReference: LONG_NAME, attemptReference: 'attempt-1' },
     })
@@ -139,7 +139,7 @@ describe('in a browser unlike ours', { skip }, () => {
 
   test('enlarged four times, the pages for users and customers break long words', async (t) => {
     await register('identity')
-    const { checkoutUrl } = await paymentsClient(suite.urlOf('payments')).checkOut({
+    const { checkoutUrl } = await paymentsClient(suite.urlOf('payments')).checkouts.create({
       ...{ amount: 99_999_999, currency: 'EUR', description: LONG_NAME.repeat(3) },
       ...{ businessReference: 'long-words', attemptReference: 'attempt-1' },
     })

@@ -298,7 +298,7 @@ test('verification with production settings makes no outgoing calls', async (t) 
     stack.services.find(({ entry }) => entry.name === 'identity')?.url as string,
   )
   await identity.logIn('admin', 'password123123')
-  await identity.createWebhookEndpoint({
+  await identity.endpoints.create({
     url: `https://localhost:${webhook.port}/`,
     types: ['user.registered'],
   })

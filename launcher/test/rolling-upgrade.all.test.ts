@@ -79,17 +79,17 @@ test('a node goes on serving beside one of the next version that has migrated th
   await storage.register(grace)
   await identity.logIn('grace', grace.password)
   await storage.logIn('grace', grace.password)
-  const { id } = await storage.upload(PDF, 'before.pdf')
+  const { id } = await storage.files.upload(PDF, 'before.pdf')
 
   await migrateAhead(await suiteData(old))
 
-  assert.equal((await identity.me()).email, grace.email)
+  assert.equal((await identity.account.get()).email, grace.email)
   await identity.logIn('grace', grace.password)
   await identity.register({ ...grace, username: 'ada', email: 'ada@example.org' })
-  await storage.upload(PDF, 'after.pdf')
-  assert.deepEqual(await (await storage.download(id)).bytes(), await PDF.bytes())
-  assert.equal((await storage.files()).length, 2)
-  assert.deepEqual(await payments.payments(), await payments.payments())
+  await storage.files.upload(PDF, 'after.pdf')
+  assert.deepEqual(await (await storage.files.download(id)).bytes(), await PDF.bytes())
+  assert.equal((await storage.files.list()).length, 2)
+  assert.deepEqual(await payments.payments.list(), await payments.payments.list())
 
   await t.test('but does not start again on them', async () => {
     await assert.rejects(
@@ -115,9 +115,9 @@ test('two nodes of this version start at once on databases of 1.0, and both serv
 
   for (const { identity, storage } of nodes) {
     await identity.logIn('grace', expected.password)
-    assert.equal((await identity.me()).email, 'grace@example.org')
+    assert.equal((await identity.account.get()).email, 'grace@example.org')
     await storage.logIn('grace', expected.password)
-    assert.equal((await storage.files()).length, 2)
+    assert.equal((await storage.files.list()).length, 2)
   }
 })
 

@@ -35,8 +35,8 @@ test('everything in a data folder of 1.0 is still readable', async (t) => {
   await t.test('users log in with their password and their passkey', async () => {
     const identity = identityClient(urlOf('identity'))
     await identity.logIn('grace', expected.password)
-    assert.equal((await identity.me()).email, 'grace@example.org')
-    assert.equal((await identity.passkeys())[0]?.label, 'laptop of 1.0')
+    assert.equal((await identity.account.get()).email, 'grace@example.org')
+    assert.equal((await identity.passkeys.list())[0]?.label, 'laptop of 1.0')
 
     const reply = await logInWithPasskey(urlOf('identity'), expected.passkey)
     assert.equal(reply.status, 200, JSON.stringify(reply.body))
@@ -45,24 +45,24 @@ test('everything in a data folder of 1.0 is still readable', async (t) => {
   await t.test('files have their content, and sealed settings can be opened', async () => {
     const storage = storageClient(urlOf('storage-full'))
     await storage.logIn('grace', expected.password)
-    const files = await storage.files()
+    const files = await storage.files.list()
     assert.deepEqual(files.map(({ id }) => id).sort(), [1, 2])
     for (const file of expected.files) {
-      const { originalFilename, checksumSha256 } = await storage.file(file.id)
-      const bytes = await (await storage.download(file.id)).bytes()
+      const { originalFilename, checksumSha256 } = await storage.files.get(file.id)
+      const bytes = await (await storage.files.download(file.id)).bytes()
       assert.equal(originalFilename, file.originalFilename)
       assert.equal(checksumSha256, file.checksumSha256)
       assert.equal(createHash('sha256').update(bytes).digest('hex'), file.checksumSha256)
     }
 
     await storage.logIn('admin', 'password123123')
-    const { object } = await storage.config()
+    const { object } = await storage.settings.config()
     assert.deepEqual([object.bucket, object.secretKeyPresent], ['files', true])
   })
 
   await t.test('the key-protected edition still has its file', async () => {
     const storage = storageKeyClient(urlOf('storage-key'), 'storage-local-dev-key')
-    const bytes = await (await storage.download(expected.keyFile)).bytes()
+    const bytes = await (await storage.files.download(expected.keyFile)).bytes()
     const { checksumSha256 } = expected.files[0]
     assert.equal(createHash('sha256').update(bytes).digest('hex'), checksumSha256)
   })
@@ -70,9 +70,9 @@ test('everything in a data folder of 1.0 is still readable', async (t) => {
   await t.test('payments still have their state, refund and timeline', async () => {
     const payments = paymentsClient(urlOf('payments'))
     const [refunded, open] = expected.payments
-    assert.partialDeepStrictEqual(await payments.payment(refunded.id), refunded)
-    assert.partialDeepStrictEqual(await payments.refundState(expected.refund.id), expected.refund)
-    assert.equal((await payments.payment(open.id)).amount, open.amount)
+    assert.partialDeepStrictEqual(await payments.payments.get(refunded.id), refunded)
+    assert.partialDeepStrictEqual(await payments.refunds.get(expected.refund.id), expected.refund)
+    assert.equal((await payments.payments.get(open.id)).amount, open.amount)
 
     const { body } = await apiFor(urlOf('payments')).get(`/api/payments/${refunded.id}/timeline`)
     assert.equal(body.refundableAmount, 600)

@@ -1,7 +1,8 @@
-/** `node test/documents/openapi.ts` writes docs/openapi/, the API document of each service. */
+/** `node test/documents/openapi.ts` writes the API document of each service, and the client's types from them. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DOCUMENTED, openApiDocument } from '../../cli/commands/run/openapi.ts'
+import { writeGeneratedTypes } from '../../packages/client/generate.ts'
 
 export const FOLDER = join(import.meta.dirname, '../../docs/openapi')
 
@@ -17,4 +18,5 @@ if (import.meta.main) {
   await mkdir(FOLDER, { recursive: true })
   for (const [name, text] of Object.entries(await openApiDocuments()))
     await writeFile(join(FOLDER, `${name}.json`), text)
+  await writeGeneratedTypes()
 }

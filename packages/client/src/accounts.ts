@@ -1,167 +1,202 @@
-import { type ClientOptions, jsonOf, nothingOf, type Send, sender } from './http/request.ts'
+import type {
+  PageOfUsers,
+  Profile,
+  Queries,
+  Registration,
+  Replies,
+  User,
+  UserChange,
+  UserDetails,
+  Session as UserSession,
+} from './generated/storage-full.ts'
+import { type CallOptions, type Calls, callsOf } from './http/calls.ts'
+import { type Listing, pages } from './http/listing.ts'
+import { type ClientOptions, sender } from './http/request.ts'
 import { Session, type SessionOptions } from './session/session.ts'
 import type { TokenPair } from './session/stores.ts'
 
 export type AccountsOptions = ClientOptions & SessionOptions
+export type AuditQuery = Queries['GET /api/audit']
+export type UserQuery = Queries['GET /api/users']
 
-export type Profile = {
-  id: number
-  username: string
-  email: string
-  roles: string[]
-  enabled: boolean
-}
+/** A session at a service: `calls` are sent with its access token, `open` ones without. */
+export type OpenSession<Replies> = { open: Calls<Replies>; calls: Calls<Replies>; session: Session }
 
-export type UserSummary = Profile & { createdAt: string }
-
-/** What an administrator sees of one user. */
-export type UserDetails = UserSummary & {
-  emailVerified: boolean
-  passwordChangeRequired: boolean
-  secondFactor: boolean
-  /** The day of the last sign-in or refresh; null if there was none. */
-  lastSeenOn: string | null
-  /** When the account will be erased; null unless its deletion was requested. */
-  deletesAt: string | null
-  deletionBy: 'user' | 'administrator' | null
-}
-
-export type OwnSession = {
-  id: number
-  createdAt: string
-  lastUsedAt: string
-  address: string
-  userAgent: string | null
-  current: boolean
-}
-
-export type Page<T> = {
-  content: T[]
-  totalElements: number
-  totalPages: number
-  number: number
-  size: number
-  first: boolean
-  last: boolean
-  empty: boolean
-}
-
-export type PageQuery = {
-  page?: number | undefined
-  size?: number | undefined
-  sort?: string[] | undefined
-}
-
-/** `after: next` gets the next page of a search, which takes no `page` and no `sort`. */
-export type UserQuery = PageQuery & {
-  /** The beginning of the username or of the e-mail address. */
-  q?: string | undefined
-  role?: string | undefined
-  enabled?: boolean | undefined
-  verified?: boolean | undefined
-  createdFrom?: string | undefined
-  createdTo?: string | undefined
-  /** Whether a sign-in needs a second factor. */
-  mfa?: boolean | undefined
-  /** Days such as `2030-01-01`; a user who was never seen counts as before all of them. */
-  lastSeenFrom?: string | undefined
-  lastSeenTo?: string | undefined
-  after?: string | undefined
-}
-
-/** Only a search has `next`; its totals are counted up to 10,000. */
-export type UserPage = Page<UserSummary> & { next?: string | null }
-
-export type AuditQuery = PageQuery & {
-  /** Who did it, or to whom it was done. */
-  user?: string | undefined
-  event?: string | undefined
-}
-
-/** Why an administrator does it; recorded in the audit. */
-export type Reason = { reason?: string | undefined }
-
-export type Registration = { username: string; email: string; password: string }
-
-export type AuditEvent = {
-  id: number
-  at: string
-  event: string
-  actor: string | null
-  subject: string | null
-  address: string | null
-  result: string
-  requestId: string | null
-  /** Why an administrator did it. */
-  reason?: string
-}
-
-/** Public keys to verify access tokens with (RFC 7517). */
-export type JsonWebKeys = { keys: Record<string, string>[] }
-
-/** The account calls that identity and the full storage edition share. */
-export type AccountCalls = {
-  readonly session: Session
-  /** If the address has to be confirmed first, the reply has only the message. */
-  register(registration: Registration): Promise<{ message: string } & Partial<Profile>>
-  logIn(username: string, password: string): Promise<TokenPair>
-  refresh(): Promise<TokenPair>
-  logOut(): Promise<void>
-  me(): Promise<Profile>
-  changePassword(currentPassword: string, newPassword: string): Promise<void>
-  sessions(): Promise<OwnSession[]>
-  endSession(id: number): Promise<void>
-  users(query?: UserQuery): Promise<UserPage>
-  user(id: number): Promise<UserDetails>
-  updateUser(
-    id: number,
-    change: { enabled?: boolean | undefined; roles?: string[] | undefined } & Reason,
-  ): Promise<UserSummary>
-  sessionsOfUser(id: number): Promise<OwnSession[]>
-  endSessionsOfUser(id: number, reason: string): Promise<void>
-  endSessionOfUser(id: number, sessionId: number, reason: string): Promise<void>
-  audit(query?: AuditQuery): Promise<Page<AuditEvent>>
-  jwks(): Promise<JsonWebKeys>
-}
-
-/** A session at a service; `calling` sends with its access token, `send` without. */
-export type OpenSession = { send: Send; calling: Send; session: Session }
-
-export function openSession(baseUrl: string, options: AccountsOptions = {}): OpenSession {
+export function openSession<Replies>(
+  baseUrl: string,
+  options: AccountsOptions = {},
+): OpenSession<Replies> {
   const send = sender(baseUrl, options)
   const session = new Session(send, options, baseUrl)
-  const calling: Send = (method, path, call) => session.send(method, path, call)
-  return { send, calling, session }
+  const calls = callsOf<Replies>((method, path, call) =>
+    session.send(method, path, call, call?.lastsMs),
+  )
+  return { open: callsOf(send), calls, session }
 }
 
-export function accountCalls({ send, calling, session }: OpenSession): AccountCalls {
-  return {
-    session,
-    register: (json) => jsonOf(send('POST', '/api/auth/register', { json })),
-    logIn: async (username, password) => {
-      const json = { username, password }
-      const pair = await jsonOf<TokenPair>(send('POST', '/api/auth/login', { json }))
-      session.pair = pair
-      return pair
-    },
-    refresh: () => session.refresh(),
-    logOut: () => session.end(),
-    me: () => jsonOf(calling('GET', '/api/users/me')),
-    changePassword: (currentPassword, newPassword) => {
-      const json = { currentPassword, newPassword }
-      return nothingOf(calling('POST', '/api/users/me/password', { json }))
-    },
-    sessions: () => jsonOf(calling('GET', '/api/users/me/sessions')),
-    endSession: (id) => session.endOne(id),
-    users: (query) => jsonOf(calling('GET', '/api/users', { query })),
-    user: (id) => jsonOf(calling('GET', `/api/users/${id}`)),
-    updateUser: (id, json) => jsonOf(calling('PATCH', `/api/users/${id}`, { json })),
-    sessionsOfUser: (id) => jsonOf(calling('GET', `/api/users/${id}/sessions`)),
-    endSessionsOfUser: (id, reason) =>
-      nothingOf(calling('DELETE', `/api/users/${id}/sessions`, { json: { reason } })),
-    endSessionOfUser: (id, sessionId, reason) =>
-      nothingOf(calling('DELETE', `/api/users/${id}/sessions/${sessionId}`, { json: { reason } })),
-    audit: (query) => jsonOf(calling('GET', '/api/audit', { query })),
-    jwks: () => jsonOf(send('GET', '/.well-known/jwks.json')),
+type Operation = Extract<keyof Replies, `${string} /api/${'auth' | 'users'}${string}`>
+
+/** Identity may hold a registration until the address is confirmed. */
+type AccountReplies = Omit<Pick<Replies, Operation>, 'POST /api/auth/register'> & {
+  'POST /api/auth/register': { message: string } & Partial<Profile>
+}
+
+/** Signing in and out, at identity and at the full storage edition. */
+export class SignIn {
+  readonly session: Session
+  readonly #open: Calls<AccountReplies>
+
+  constructor({ open, session }: Pick<OpenSession<AccountReplies>, 'open' | 'session'>) {
+    this.session = session
+    this.#open = open
+  }
+
+  /**
+   * If the address has to be confirmed first, the reply has only the message.
+   * @example
+   * await identity.register({ username: 'ada', email: 'ada@example.com', password: 'correct horse battery' })
+   */
+  register(
+    registration: Registration,
+    options?: CallOptions,
+  ): Promise<{ message: string } & Partial<Profile>> {
+    return this.#open.json('POST /api/auth/register', { json: registration }, options)
+  }
+
+  /**
+   * @example
+   * await identity.logIn('ada', 'correct horse battery')
+   */
+  async logIn(username: string, password: string, options?: CallOptions): Promise<TokenPair> {
+    const json = { username, password }
+    const pair = await this.#open.json('POST /api/auth/login', { json }, options)
+    this.session.adopt(pair)
+    return pair
+  }
+
+  /**
+   * Ends the session at the service and forgets its tokens.
+   * @example
+   * await identity.logOut()
+   */
+  logOut(options?: CallOptions): Promise<void> {
+    return this.session.end(options)
+  }
+}
+
+/** The account of the user who is signed in. */
+export class OwnAccount {
+  readonly #calls: Calls<AccountReplies>
+
+  constructor({ calls }: Pick<OpenSession<AccountReplies>, 'calls'>) {
+    this.#calls = calls
+  }
+
+  /**
+   * @example
+   * const { username, roles } = await identity.account.get()
+   */
+  get(options?: CallOptions): Promise<Profile> {
+    return this.#calls.json('GET /api/users/me', {}, options)
+  }
+
+  /**
+   * @example
+   * await identity.account.changePassword('correct horse battery', 'staple correct horse')
+   */
+  changePassword(
+    currentPassword: string,
+    newPassword: string,
+    options?: CallOptions,
+  ): Promise<void> {
+    const json = { currentPassword, newPassword }
+    return this.#calls.nothing('POST /api/users/me/password', { json }, options)
+  }
+}
+
+/** The sessions of the user who is signed in. */
+export class Sessions {
+  readonly #opened: OpenSession<AccountReplies>
+
+  constructor(opened: OpenSession<AccountReplies>) {
+    this.#opened = opened
+  }
+
+  /**
+   * @example
+   * const sessions = await identity.sessions.list()
+   */
+  list(options?: CallOptions): Promise<UserSession[]> {
+    return this.#opened.calls.json('GET /api/users/me/sessions', {}, options)
+  }
+
+  /**
+   * @example
+   * for (const { id, current } of await identity.sessions.list()) if (!current) await identity.sessions.end(id)
+   */
+  end(id: number, options?: CallOptions): Promise<void> {
+    return this.#opened.session.endOne(id, options)
+  }
+}
+
+/** All users. For administrators; a reason is recorded in the audit. */
+export class Users {
+  readonly #calls: Calls<AccountReplies>
+
+  constructor({ calls }: Pick<OpenSession<AccountReplies>, 'calls'>) {
+    this.#calls = calls
+  }
+
+  /**
+   * Only a search has `next`; it takes no `page` and no `sort`, and its totals are counted up to 10,000.
+   * @example
+   * for await (const user of identity.users.list({ role: 'ROLE_ADMIN' })) console.log(user.email)
+   */
+  list(query?: UserQuery, options?: CallOptions): Listing<PageOfUsers, User> {
+    return pages((next) =>
+      this.#calls.json('GET /api/users', { query: { ...query, ...next } }, options),
+    )
+  }
+
+  /**
+   * @example
+   * const { emailVerified } = await identity.users.get(7)
+   */
+  get(id: number, options?: CallOptions): Promise<UserDetails> {
+    return this.#calls.json('GET /api/users/{id}', { path: { id } }, options)
+  }
+
+  /**
+   * @example
+   * await identity.users.update(7, { enabled: false, reason: 'left the company' })
+   */
+  update(id: number, change: UserChange, options?: CallOptions): Promise<User> {
+    return this.#calls.json('PATCH /api/users/{id}', { path: { id }, json: change }, options)
+  }
+
+  /**
+   * @example
+   * const sessions = await identity.users.sessions(7)
+   */
+  sessions(id: number, options?: CallOptions): Promise<UserSession[]> {
+    return this.#calls.json('GET /api/users/{id}/sessions', { path: { id } }, options)
+  }
+
+  /**
+   * @example
+   * await identity.users.endSessions(7, 'lost laptop')
+   */
+  endSessions(id: number, reason: string, options?: CallOptions): Promise<void> {
+    const call = { path: { id }, json: { reason } }
+    return this.#calls.nothing('DELETE /api/users/{id}/sessions', call, options)
+  }
+
+  /**
+   * @example
+   * await identity.users.endSession(7, 12, 'lost laptop')
+   */
+  endSession(id: number, sessionId: number, reason: string, options?: CallOptions): Promise<void> {
+    const call = { path: { id, sessionId }, json: { reason } }
+    return this.#calls.nothing('DELETE /api/users/{id}/sessions/{sessionId}', call, options)
   }
 }

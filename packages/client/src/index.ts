@@ -1,68 +1,111 @@
 export type {
-  AccountCalls,
   AccountsOptions,
-  AuditEvent,
   AuditQuery,
-  JsonWebKeys,
-  OwnSession,
-  Page,
-  PageQuery,
-  Profile,
-  Reason,
-  Registration,
-  UserDetails,
-  UserPage,
+  OwnAccount,
+  Sessions,
+  SignIn,
   UserQuery,
-  UserSummary,
+  Users,
 } from './accounts.ts'
-export type { DownloadOptions } from './http/download.ts'
+export type { AuditLog } from './audit-log.ts'
+export type { EventListQuery, EventQuery, Events, WebhookEndpoints } from './events.ts'
+export type * as IdentityApi from './generated/identity.ts'
+export type {
+  AccountSecurity,
+  AuditEvent,
+  Brand,
+  ClientToken,
+  DeletedUser,
+  Delivery,
+  DeliveryAttempt,
+  EventDetail,
+  EventForward,
+  EventForwardReport,
+  EventPage,
+  Invitation,
+  IssuedServiceKey,
+  LinkState,
+  Mail,
+  MailRequested,
+  MailTemplate,
+  PageOfUsers,
+  Passkey,
+  PendingEmailChange,
+  PendingVerification,
+  Problem,
+  Profile,
+  RecoveryCodesLeft,
+  Registration,
+  RenderedMail,
+  ScheduledDeletion,
+  SecondFactorOfUser,
+  ServiceIndex,
+  ServiceKey,
+  Session as UserSession,
+  TotpEnrolment,
+  User,
+  UserChange,
+  UserDetails,
+  WebhookEndpoint,
+  WebhookEndpointChange,
+  WebhookEndpointRequest,
+} from './generated/identity.ts'
+export type * as PaymentsApi from './generated/payments.ts'
+export type {
+  CheckoutRequest,
+  CheckoutSession,
+  Customer,
+  CustomerRequest,
+  ListedPayment,
+  Payment,
+  ReceivedWebhookEvent as ReceivedProviderEvent,
+  Refund,
+  Timeline,
+  WebhookEvent as ProviderEvent,
+} from './generated/payments.ts'
+export type * as StorageApi from './generated/storage-full.ts'
+export type {
+  Link,
+  Move,
+  ObjectSettings,
+  RestorableFile,
+  StorageConfig,
+  StorageLocation,
+  StorageStatus,
+  StorageTest,
+  StoredFile,
+  TemporaryLink,
+  Usage,
+  UsageOfOwner,
+} from './generated/storage-full.ts'
+export type * as StorageKeyApi from './generated/storage-key.ts'
+export type { FileMetadata } from './generated/storage-key.ts'
+export type { CallOptions } from './http/calls.ts'
 export { ConnectionError, ProblemError, TimeoutError } from './http/errors.ts'
+export type { Listing, Page } from './http/listing.ts'
 export type { ClientOptions } from './http/request.ts'
 export type { UploadOptions } from './http/upload.ts'
-export {
-  type ClientToken,
-  type IdentityClient,
-  type Introspection,
-  identityClient,
-  type Passkey,
-} from './identity/identity.ts'
 export type {
-  FactorProof,
-  Mail,
-  MailProof,
-  MailTemplate,
-  RenderedMail,
-} from './identity/recovery.ts'
-export type {
-  Delivery,
-  EventCalls,
-  EventForward,
-  EventListQuery,
-  EventQuery,
-  Health,
-  IssuedServiceKey,
-  ServiceKey,
-  ServiceKeyRequest,
-  WebhookEndpoint,
-  WebhookEndpointRequest,
-} from './operations.ts'
+  NewPasskeyCredential,
+  PasskeyAssertion,
+  PasskeyCreationOptions,
+  PasskeyRequestOptions,
+} from './identity/credentials.ts'
+export { type IdentityClient, type IdentityProblem, identityClient } from './identity/identity.ts'
+export type { Introspection } from './identity/oauth.ts'
+export type { MailProof } from './identity/recovery.ts'
+export type { FactorProof } from './identity/second-factor.ts'
+export type { Health, JsonWebKeys } from './operations.ts'
 export {
-  type CheckoutRequest,
-  type CheckoutSession,
-  type Customer,
   type CustomerQuery,
-  type CustomerRequest,
-  type ListedPayment,
-  type Payment,
+  type PaymentQuery,
   type PaymentsClient,
-  type ProviderEvent,
-  type ProviderEventResult,
+  type PaymentsProblem,
+  type ProviderEventQuery,
   paymentsClient,
-  type ReceivedProviderEvent,
-  type Refund,
   type RefundRequest,
-  type Timeline,
 } from './payments.ts'
+export type { ServiceKeyRequest, ServiceKeys } from './service-keys.ts'
 export { Session, type SessionOptions } from './session/session.ts'
 export {
   type CookieAttributes,
@@ -73,24 +116,9 @@ export {
   type TokenStore,
   webStore,
 } from './session/stores.ts'
-export {
-  type Link,
-  type Move,
-  type ObjectSettings,
-  type OwnerUsage,
-  type ProviderName,
-  type RestorableFile,
-  type StorageClient,
-  type StorageConfig,
-  type StorageLocation,
-  type StorageStatus,
-  type StorageTest,
-  type StorageUsage,
-  type StoredFile,
-  storageClient,
-  type TemporaryLink,
-} from './storage.ts'
-export { type FileMetadata, type StorageKeyClient, storageKeyClient } from './storage-key.ts'
+export type { ProviderName } from './storage/settings.ts'
+export { type StorageClient, type StorageProblem, storageClient } from './storage/storage.ts'
+export { type StorageKeyClient, type StorageKeyProblem, storageKeyClient } from './storage-key.ts'
 export {
   type EventData,
   type PlinthEvent,

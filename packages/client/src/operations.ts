@@ -1,223 +1,143 @@
-import { jsonOf, nothingOf, type Send, segmentOf } from './http/request.ts'
-import type { WebhookEvent } from './webhooks.ts'
+import type * as identity from './generated/identity.ts'
+import type * as storageKey from './generated/storage-key.ts'
+import type { CallOptions, Calls } from './http/calls.ts'
 
 /** A service that is DEGRADED takes requests, and refuses those that would store something. */
-export type Health = { status: 'UP' | 'DEGRADED' | 'DOWN'; reason?: string }
+export type Health = storageKey.Up | storageKey.Down
 
-export type ServiceIndex = {
-  name: string
-  version: string
-  links: { console?: string; health?: string; openapi?: string; reference?: string }
-}
+type Reply<Operation extends keyof storageKey.Replies> = Promise<storageKey.Replies[Operation]>
+
+type Operation =
+  | 'GET /'
+  | 'GET /openapi.json'
+  | 'GET /actuator'
+  | 'GET /actuator/info'
+  | 'GET /actuator/health'
+  | 'GET /actuator/health/liveness'
+  | 'GET /actuator/health/readiness'
 
 /**
- * The calls that every service answers; the key edition of storage answers those of the actuator, except
- * `health`, with `STORAGE_KEY_ACTUATOR=full`.
+ * What every service answers. The key edition of storage answers those of the actuator, except `health`, with
+ * `STORAGE_KEY_ACTUATOR=full`.
  */
-export type OperationsCalls = {
-  index(): Promise<ServiceIndex>
-  /** UP, DEGRADED or DOWN; it throws only if there is no answer. */
-  health(): Promise<Health>
-  openApi(): Promise<Record<string, unknown>>
-  actuator(): Promise<{ _links: Record<string, { href: string; templated: boolean }> }>
-  serviceInfo(): Promise<{ app: { name: string; version: string } }>
-  liveness(): Promise<Health>
-  readiness(): Promise<Health>
-}
+export class Operations {
+  readonly #calls: Calls<Pick<storageKey.Replies, Operation>>
 
-export type ResourceMetadata = {
-  resource: string
-  authorization_servers: string[]
-  bearer_methods_supported: string[]
-}
+  constructor(calls: Calls<Pick<storageKey.Replies, Operation>>) {
+    this.#calls = calls
+  }
 
-export type ProtectedResourceCalls = OperationsCalls & {
-  /** RFC 9728; for a service that accepts the tokens of an issuer. */
-  protectedResourceMetadata(): Promise<ResourceMetadata>
-}
+  /**
+   * The name and version of the service, and links.
+   * @example
+   * const { version } = await identity.operations.index()
+   */
+  index(options?: CallOptions): Reply<'GET /'> {
+    return this.#calls.json('GET /', {}, options)
+  }
 
-export function operationsCalls(send: Send): OperationsCalls {
-  return {
-    index: () => jsonOf(send('GET', '/')),
-    health: () => healthAt(send, '/actuator/health'),
-    openApi: () => jsonOf(send('GET', '/openapi.json')),
-    actuator: () => jsonOf(send('GET', '/actuator')),
-    serviceInfo: () => jsonOf(send('GET', '/actuator/info')),
-    liveness: () => healthAt(send, '/actuator/health/liveness'),
-    readiness: () => healthAt(send, '/actuator/health/readiness'),
+  /**
+   * UP, DEGRADED or DOWN; it throws only if there is no answer.
+   * @example
+   * const { status } = await identity.operations.health({ timeoutMs: 2_000 })
+   */
+  health(options?: CallOptions): Promise<Health> {
+    return this.#calls.json('GET /actuator/health', ALSO_DOWN, options)
+  }
+
+  /**
+   * Whether the process works.
+   * @example
+   * const { status } = await identity.operations.liveness()
+   */
+  liveness(options?: CallOptions): Promise<Health> {
+    return this.#calls.json('GET /actuator/health/liveness', ALSO_DOWN, options)
+  }
+
+  /**
+   * Whether requests should be sent here.
+   * @example
+   * const { status } = await identity.operations.readiness()
+   */
+  readiness(options?: CallOptions): Promise<Health> {
+    return this.#calls.json('GET /actuator/health/readiness', ALSO_DOWN, options)
+  }
+
+  /**
+   * The OpenAPI document of the service.
+   * @example
+   * const document = await identity.operations.openApi()
+   */
+  openApi(options?: CallOptions): Reply<'GET /openapi.json'> {
+    return this.#calls.json('GET /openapi.json', {}, options)
+  }
+
+  /**
+   * Links to the actuator's other pages.
+   * @example
+   * const { _links } = await identity.operations.actuator()
+   */
+  actuator(options?: CallOptions): Reply<'GET /actuator'> {
+    return this.#calls.json('GET /actuator', {}, options)
+  }
+
+  /**
+   * The version of the service's contract.
+   * @example
+   * const { app } = await identity.operations.info()
+   */
+  info(options?: CallOptions): Reply<'GET /actuator/info'> {
+    return this.#calls.json('GET /actuator/info', {}, options)
   }
 }
 
-export function protectedResourceCalls(send: Send): ProtectedResourceCalls {
-  return {
-    ...operationsCalls(send),
-    protectedResourceMetadata: () => jsonOf(send('GET', '/.well-known/oauth-protected-resource')),
+/** A reply that says DOWN is no failure of the call. */
+export const ALSO_DOWN: { accept: number[] } = { accept: [503] }
+
+/** Public keys to verify access tokens with (RFC 7517). */
+export type JsonWebKeys = identity.Replies['GET /.well-known/jwks.json']
+
+export type ProtectedResource = Pick<
+  identity.Replies,
+  Operation | 'GET /.well-known/oauth-protected-resource'
+>
+
+/** A service that accepts the tokens of an issuer. */
+export class ProtectedOperations extends Operations {
+  readonly #calls: Calls<ProtectedResource>
+
+  constructor(calls: Calls<ProtectedResource>) {
+    super(calls)
+    this.#calls = calls
+  }
+
+  /**
+   * Whose tokens the service accepts (RFC 9728).
+   * @example
+   * const { authorization_servers } = await payments.operations.protectedResource()
+   */
+  protectedResource(options?: CallOptions): Promise<identity.ProtectedResourceMetadata> {
+    return this.#calls.json('GET /.well-known/oauth-protected-resource', {}, options)
   }
 }
 
-export function healthAt(send: Send, path: string): Promise<Health> {
-  return jsonOf(send('GET', path, { accept: [503] }))
-}
+/** A service that issues access tokens. */
+export class IssuerOperations extends ProtectedOperations {
+  readonly #calls: Calls<IssuerReplies>
 
-export type ServiceKey = {
-  id: number
-  name: string
-  /** The first characters, to tell keys apart. */
-  start: string
-  scopes: string[]
-  allowedCidrs: string[]
-  createdBy: string
-  createdAt: string
-  expiresAt: string
-  lastUsedAt: string | null
-  lastUsedAddress: string | null
-  revokedAt: string | null
-  replacesId: number | null
-}
+  constructor(calls: Calls<IssuerReplies>) {
+    super(calls)
+    this.#calls = calls
+  }
 
-/** The secret is shown only once. */
-export type IssuedServiceKey = ServiceKey & { secret: string }
-
-export type ServiceKeyRequest = {
-  name: string
-  scopes: string[]
-  allowedCidrs?: string[] | undefined
-  lifetimeDays?: number | undefined
-}
-
-/** For administrators. */
-export type ServiceKeyCalls = {
-  createServiceKey(request: ServiceKeyRequest): Promise<IssuedServiceKey>
-  serviceKeys(): Promise<ServiceKey[]>
-  /** The old key stays valid for the overlap, by default a day. */
-  rotateServiceKey(id: number, overlapSeconds?: number): Promise<IssuedServiceKey>
-  revokeServiceKey(id: number): Promise<void>
-}
-
-export function serviceKeyCalls(send: Send): ServiceKeyCalls {
-  return {
-    createServiceKey: (json) => jsonOf(send('POST', '/api/service-keys', { json })),
-    serviceKeys: () => jsonOf(send('GET', '/api/service-keys')),
-    rotateServiceKey: (id, overlapSeconds) =>
-      jsonOf(send('POST', `/api/service-keys/${id}/rotate`, { json: { overlapSeconds } })),
-    revokeServiceKey: (id) => nothingOf(send('DELETE', `/api/service-keys/${id}`)),
+  /**
+   * Public keys to verify access tokens with (RFC 7517).
+   * @example
+   * const { keys } = await identity.operations.jwks()
+   */
+  jwks(options?: CallOptions): Promise<JsonWebKeys> {
+    return this.#calls.json('GET /.well-known/jwks.json', {}, options)
   }
 }
 
-/** Where a service sends its events. */
-export type WebhookEndpoint = {
-  id: string
-  url: string
-  description: string
-  /** All types when empty. */
-  types: string[]
-  state: 'active' | 'paused' | 'disabled'
-  stateReason: string | null
-  createdAt: string
-  createdBy: string
-  firstFailureAt: string | null
-  lastSuccessAt: string | null
-}
-
-export type WebhookEndpointRequest = {
-  url: string
-  description?: string | undefined
-  types?: string[] | undefined
-}
-
-export type Delivery = {
-  endpointId: string
-  url: string
-  state: 'pending' | 'done' | 'failed' | 'paused'
-  nextAttemptAt: string | null
-  attempts: {
-    n: number
-    at: string
-    durationMs: number
-    status: number | null
-    error: string | null
-    reply: string | null
-    trigger: 'event' | 'replay' | 'recover'
-  }[]
-}
-
-/** How `plinth listen`, or another reader of the stream, forwarded an event. */
-export type EventForward = {
-  n: number
-  url: string
-  at: string
-  durationMs: number
-  status: number | null
-  error: string | null
-}
-
-export type EventQuery = {
-  /** The id of the event that was read last. */
-  after?: string | undefined
-  /** Separated by commas. */
-  types?: string | undefined
-  subject?: string | undefined
-  since?: string | undefined
-}
-
-export type EventListQuery = EventQuery & {
-  state?: 'pending' | 'done' | 'failed' | undefined
-  order?: 'asc' | 'desc' | undefined
-  limit?: number | undefined
-}
-
-export type EventCalls = {
-  /** The secret is for `verifyWebhook`. */
-  createWebhookEndpoint(
-    request: WebhookEndpointRequest,
-  ): Promise<WebhookEndpoint & { secret: string }>
-  webhookEndpoints(): Promise<WebhookEndpoint[]>
-  webhookEndpoint(id: string): Promise<WebhookEndpoint>
-  changeWebhookEndpoint(
-    id: string,
-    change: Partial<WebhookEndpointRequest> & { state?: 'active' | 'paused' | undefined },
-  ): Promise<WebhookEndpoint>
-  deleteWebhookEndpoint(id: string): Promise<void>
-  webhookSecret(id: string): Promise<{ secret: string }>
-  /** The old secret also keeps signing for a day. */
-  rotateWebhookSecret(id: string): Promise<{ secret: string }>
-  testWebhookEndpoint(id: string): Promise<{ eventId: string }>
-  recoverWebhookEndpoint(
-    id: string,
-    span: { since: string; until?: string | undefined; failedOnly?: boolean | undefined },
-  ): Promise<{ count: number }>
-  /** `after: next` gets the next page. */
-  events(query?: EventListQuery): Promise<{ items: WebhookEvent[]; next: string | null }>
-  event(
-    id: string,
-  ): Promise<{ event: WebhookEvent; deliveries: Delivery[]; forwards: EventForward[] }>
-  replayEvent(id: string, endpointId?: string): Promise<{ count: number }>
-  /** For a reader of the stream that forwards events: records what the receiver answered. */
-  recordEventForward(id: string, forward: Omit<EventForward, 'n' | 'at'>): Promise<void>
-  /** Server-sent events, in the body, until `signal` aborts. */
-  eventStream(query?: EventQuery, signal?: AbortSignal): Promise<Response>
-}
-
-export function eventCalls(send: Send): EventCalls {
-  const endpoints = '/api/webhooks/endpoints'
-  const at = (id: string, rest = '') => `${endpoints}/${segmentOf(id)}${rest}`
-  const eventAt = (id: string, rest = '') => `/api/events/${segmentOf(id)}${rest}`
-  return {
-    createWebhookEndpoint: (json) => jsonOf(send('POST', endpoints, { json })),
-    webhookEndpoints: () => jsonOf(send('GET', endpoints)),
-    webhookEndpoint: (id) => jsonOf(send('GET', at(id))),
-    changeWebhookEndpoint: (id, json) => jsonOf(send('PATCH', at(id), { json })),
-    deleteWebhookEndpoint: (id) => nothingOf(send('DELETE', at(id))),
-    webhookSecret: (id) => jsonOf(send('GET', at(id, '/secret'))),
-    rotateWebhookSecret: (id) => jsonOf(send('POST', at(id, '/rotate-secret'))),
-    testWebhookEndpoint: (id) => jsonOf(send('POST', at(id, '/test'))),
-    recoverWebhookEndpoint: (id, json) => jsonOf(send('POST', at(id, '/recover'), { json })),
-    events: (query) => jsonOf(send('GET', '/api/events', { query })),
-    event: (id) => jsonOf(send('GET', eventAt(id))),
-    replayEvent: (id, endpointId) =>
-      jsonOf(send('POST', eventAt(id, '/replay'), { json: { endpointId } })),
-    recordEventForward: (id, json) => nothingOf(send('POST', eventAt(id, '/forwards'), { json })),
-    eventStream: (query, signal) =>
-      send('GET', '/api/events/stream', { query, signal, stream: true }),
-  }
-}
+type IssuerReplies = ProtectedResource & Pick<identity.Replies, 'GET /.well-known/jwks.json'>

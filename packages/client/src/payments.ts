@@ -1,218 +1,268 @@
-import type { AuditEvent, Page, PageQuery } from './accounts.ts'
-import { type ClientOptions, jsonOf, nothingOf, segmentOf, sender } from './http/request.ts'
-import {
-  type EventCalls,
-  eventCalls,
-  type ProtectedResourceCalls,
-  protectedResourceCalls,
-  type ServiceKeyCalls,
-  serviceKeyCalls,
-} from './operations.ts'
+import { AuditLog } from './audit-log.ts'
+import { Events, WebhookEndpoints } from './events.ts'
+import type {
+  Acknowledgement,
+  AuditEvent,
+  CheckoutRequest,
+  CheckoutSession,
+  Configuration,
+  Customer,
+  CustomerRequest,
+  RefundRequest as GivenRefund,
+  ListedPayment,
+  PageOfCustomers,
+  PageOfPayments,
+  PageOfWebhookEvents,
+  Payment,
+  ProblemCode,
+  ProblemDetails,
+  Queries,
+  ReceivedWebhookEvent,
+  Refund,
+  Replies,
+  Timeline,
+  WebhookEvent,
+} from './generated/payments.ts'
+import { type CallOptions, type Calls, callsOf } from './http/calls.ts'
+import { type Answered, ProblemError } from './http/errors.ts'
+import { after, type Listing, listing, pages } from './http/listing.ts'
+import { type ClientOptions, sender } from './http/request.ts'
+import { ProtectedOperations } from './operations.ts'
+import { ServiceKeys } from './service-keys.ts'
 
-export type Metadata = Record<string, string>
-
-export type CustomerRequest = {
-  email: string
-  name?: string | undefined
-  description?: string | undefined
-  metadata?: Metadata | undefined
+export type PaymentsProblem = Answered<ProblemCode, ProblemDetails>
+export type CustomerQuery = Queries['GET /api/customers']
+export type PaymentQuery = Queries['GET /api/payments']
+export type ProviderEventQuery = Queries['GET /api/webhook-events']
+export type RefundRequest = Omit<GivenRefund, 'reason'> & {
+  reason?: 'DUPLICATE' | 'FRAUDULENT' | 'REQUESTED_BY_CUSTOMER' | null | undefined
 }
 
-export type Customer = {
-  id: string
-  email: string | null
-  name: string | null
-  description: string | null
-  metadata: Metadata
-}
+/** People at the payment provider. */
+export class Customers {
+  readonly #calls: Calls<Replies>
 
-/** The provider matches whole addresses only. */
-export type CustomerQuery = {
-  email?: string | undefined
-  after?: string | undefined
-  size?: number | undefined
-}
-
-export type CheckoutRequest = {
-  /** In the currency's minor unit. */
-  amount: number
-  currency: string
-  description: string
-  businessReference: string
-  attemptReference: string
-  customerEmail?: string | undefined
-  providerCustomerId?: string | undefined
-  metadata?: Metadata | undefined
-  /** At an origin that the service allows; by default its own pages. */
-  successUrl?: string | undefined
-  cancelUrl?: string | undefined
-}
-
-export type CheckoutSession = { paymentId: string; checkoutSessionId: string; checkoutUrl: string }
-
-export type Payment = {
-  id: string
-  businessReference: string
-  providerCustomerId: string | null
-  providerCheckoutSessionId: string | null
-  providerPaymentIntentId: string | null
-  checkoutAttemptReference: string | null
-  checkoutStatus: 'OPEN' | 'COMPLETE' | 'EXPIRED' | null
-  amount: number
-  refundedAmount: number
-  currency: string
-  status: 'PENDING' | 'PAID' | 'FAILED' | 'PARTIALLY_REFUNDED' | 'REFUNDED'
-  createdAt: string
-  updatedAt: string
-}
-
-export type RefundRequest = {
-  amount?: number | undefined
-  reason?: 'DUPLICATE' | 'FRAUDULENT' | 'REQUESTED_BY_CUSTOMER' | undefined
-  reference: string
-  metadata?: Metadata | undefined
-}
-
-export type Refund = {
-  id: string
-  paymentId: string | null
-  paymentIntentId: string | null
-  amount: number
-  currency: string
-  status: string
-  reason: string | null
-  metadata: Metadata
-}
-
-export type ListedPayment = Payment & { anomalies: string[] }
-
-/** How a payment reached its current state. */
-export type Timeline = {
-  paymentId: string
-  status: Payment['status']
-  checkoutStatus: Payment['checkoutStatus']
-  explanation: string
-  anomalies: string[]
-  refundableAmount: number
-  nextCheckAt: string | null
-  attempts: {
-    sequence: number
-    reference: string
-    state: string
-    sessionId: string | null
-    paymentIntentId: string | null
-    expiresAt: string | null
-    url: string | null
-  }[]
-  refunds: {
-    id: string
-    paymentIntentId: string | null
-    amount: number
-    status: string
-    reason: string | null
-  }[]
-  observations: {
-    paymentId: string | null
-    at: string
-    source: string
-    kind: string
-    subject: string | null
-    eventId: string | null
-    note: string | null
-    anomaly: string | null
-    statusBefore: string | null
-    statusAfter: string | null
-  }[]
-}
-
-/** A message from the payment provider to the service. */
-export type ProviderEvent = {
-  id: string
-  type: string
-  status: 'PROCESSED' | 'IGNORED' | 'FAILED' | 'DEAD'
-  source: 'webhook' | 'poll'
-  paymentId: string | null
-  parkedFor: string | null
-  tries: number
-  nextTryAt: string | null
-  error: string | null
-  receivedAt: string
-  processedAt: string | null
-  sizeBytes: number
-}
-
-/** With the payload as received, secrets shown as ***; null for an old event. */
-export type ReceivedProviderEvent = ProviderEvent & { payload: unknown }
-
-export type ProviderEventResult = {
-  eventId: string
-  eventType: string
-  status: 'PROCESSED' | 'IGNORED'
-  duplicate: boolean
-}
-
-export type PaymentCalls = {
-  configuration(): Promise<{ providerApiConfigured: boolean; webhookConfigured: boolean }>
-  /** With an idempotency key it is safe to repeat, and so is retried after a failure. */
-  createCustomer(request: CustomerRequest, idempotencyKey?: string): Promise<Customer>
-  customer(id: string): Promise<Customer>
-  /** Creates a checkout, or returns the open one of the same business reference. */
-  checkOut(request: CheckoutRequest): Promise<CheckoutSession>
-  payment(id: string): Promise<Payment>
-  refund(paymentId: string, request: RefundRequest): Promise<Refund>
-  refundState(id: string): Promise<Refund>
-}
-
-/** For operators: the service answers these only if it is configured to. */
-export type PaymentOperationsCalls = {
-  payments(
-    query?: PageQuery & { businessReference?: string | undefined },
-  ): Promise<Page<ListedPayment>>
-  timeline(paymentId: string): Promise<Timeline>
-  /** Asks the provider about the payment now. */
-  checkPayment(paymentId: string): Promise<void>
-  /** Newest first; `after` is the `next` of the page before. */
-  customers(query?: CustomerQuery): Promise<{ customers: Customer[]; next: string | null }>
-  audit(query?: PageQuery): Promise<Page<Omit<AuditEvent, 'result'>>>
-  webhookEvents(
-    query?: PageQuery & { status?: string | undefined; type?: string | undefined },
-  ): Promise<Page<ProviderEvent>>
-  webhookEvent(id: string): Promise<ReceivedProviderEvent>
-  retryWebhookEvent(id: string): Promise<ProviderEventResult>
-}
-
-export type PaymentsClient = PaymentCalls &
-  PaymentOperationsCalls &
-  ServiceKeyCalls &
-  EventCalls &
-  ProtectedResourceCalls
-
-/** `accessToken` is needed only if the service requires one. */
-export function paymentsClient(baseUrl: string, options: ClientOptions = {}): PaymentsClient {
-  const send = sender(baseUrl, options)
-  const at = (path: string, id: string, rest = '') => `${path}/${segmentOf(id)}${rest}`
-  return {
-    ...serviceKeyCalls(send),
-    ...eventCalls(send),
-    ...protectedResourceCalls(send),
-    configuration: () => jsonOf(send('GET', '/api/configuration')),
-    createCustomer: (json, idempotencyKey) => {
-      const headers = idempotencyKey ? { 'idempotency-key': idempotencyKey } : undefined
-      return jsonOf(send('POST', '/api/customers', { json, headers }))
-    },
-    customer: (id) => jsonOf(send('GET', at('/api/customers', id))),
-    checkOut: (json) => jsonOf(send('POST', '/api/checkout/sessions', { json })),
-    payment: (id) => jsonOf(send('GET', at('/api/payments', id))),
-    refund: (paymentId, json) =>
-      jsonOf(send('POST', at('/api/payments', paymentId, '/refund'), { json })),
-    refundState: (id) => jsonOf(send('GET', at('/api/refunds', id))),
-    payments: (query) => jsonOf(send('GET', '/api/payments', { query })),
-    timeline: (id) => jsonOf(send('GET', at('/api/payments', id, '/timeline'))),
-    checkPayment: (id) => nothingOf(send('POST', at('/api/payments', id, '/check'))),
-    customers: (query) => jsonOf(send('GET', '/api/customers', { query })),
-    audit: (query) => jsonOf(send('GET', '/api/audit', { query })),
-    webhookEvents: (query) => jsonOf(send('GET', '/api/webhook-events', { query })),
-    webhookEvent: (id) => jsonOf(send('GET', at('/api/webhook-events', id))),
-    retryWebhookEvent: (id) => jsonOf(send('POST', at('/api/webhook-events', id, '/retry'))),
+  constructor(calls: Calls<Replies>) {
+    this.#calls = calls
   }
+
+  /**
+   * With an idempotency key it is safe to repeat, and so is retried after a failure.
+   * @example
+   * const { id } = await payments.customers.create({ email: 'ada@example.com' }, crypto.randomUUID())
+   */
+  create(
+    request: CustomerRequest,
+    idempotencyKey?: string,
+    options?: CallOptions,
+  ): Promise<Customer> {
+    const headers = idempotencyKey ? { 'idempotency-key': idempotencyKey } : undefined
+    return this.#calls.json('POST /api/customers', { json: request, headers }, options)
+  }
+
+  /**
+   * @example
+   * const { email } = await payments.customers.get('cus_A1b2C3')
+   */
+  get(id: string, options?: CallOptions): Promise<Customer> {
+    return this.#calls.json('GET /api/customers/{id}', { path: { id } }, options)
+  }
+
+  /**
+   * Newest first. The provider matches whole addresses only. For operators.
+   * @example
+   * for await (const { id } of payments.customers.list({ email: 'ada@example.com' })) console.log(id)
+   */
+  list(query?: CustomerQuery, options?: CallOptions): Listing<PageOfCustomers, Customer> {
+    return listing(
+      (next) => this.#calls.json('GET /api/customers', { query: { ...query, ...next } }, options),
+      { itemsOf: ({ customers }) => customers, nextOf: ({ next }) => after(next) },
+    )
+  }
+}
+
+/** Pages of the provider on which customers pay. */
+export class Checkouts {
+  readonly #calls: Calls<Replies>
+
+  constructor(calls: Calls<Replies>) {
+    this.#calls = calls
+  }
+
+  /**
+   * Creates a checkout, or returns the open one of the same business reference. The amount is in the currency's
+   * minor unit.
+   * @example
+   * const order = { amount: 4900, currency: 'eur', description: 'A chair', businessReference: 'order-1' }
+   * const { checkoutUrl } = await payments.checkouts.create({ ...order, attemptReference: 'first' })
+   */
+  create(request: CheckoutRequest, options?: CallOptions): Promise<CheckoutSession> {
+    return this.#calls.json('POST /api/checkout/sessions', { json: request }, options)
+  }
+}
+
+export class Payments {
+  readonly #calls: Calls<Replies>
+
+  constructor(calls: Calls<Replies>) {
+    this.#calls = calls
+  }
+
+  /**
+   * @example
+   * const { status } = await payments.payments.get(paymentId)
+   */
+  get(id: string, options?: CallOptions): Promise<Payment> {
+    return this.#calls.json('GET /api/payments/{id}', { path: { id } }, options)
+  }
+
+  /**
+   * For operators.
+   * @example
+   * for await (const { id, status } of payments.payments.list()) console.log(id, status)
+   */
+  list(query?: PaymentQuery, options?: CallOptions): Listing<PageOfPayments, ListedPayment> {
+    return pages((next) =>
+      this.#calls.json('GET /api/payments', { query: { ...query, ...next } }, options),
+    )
+  }
+
+  /**
+   * How a payment reached its current state. For operators.
+   * @example
+   * const { explanation } = await payments.payments.timeline(paymentId)
+   */
+  timeline(id: string, options?: CallOptions): Promise<Timeline> {
+    return this.#calls.json('GET /api/payments/{id}/timeline', { path: { id } }, options)
+  }
+
+  /**
+   * Asks the provider about the payment now. For operators.
+   * @example
+   * await payments.payments.check(paymentId)
+   */
+  check(id: string, options?: CallOptions): Promise<void> {
+    return this.#calls.nothing('POST /api/payments/{id}/check', { path: { id } }, options)
+  }
+}
+
+export class Refunds {
+  readonly #calls: Calls<Replies>
+
+  constructor(calls: Calls<Replies>) {
+    this.#calls = calls
+  }
+
+  /**
+   * All of the payment if no amount is given.
+   * @example
+   * const { id } = await payments.refunds.create(paymentId, { amount: 400, reference: 'refund-1' })
+   */
+  create(paymentId: string, request: RefundRequest, options?: CallOptions): Promise<Refund> {
+    const call = { path: { id: paymentId }, json: request }
+    return this.#calls.json('POST /api/payments/{id}/refund', call, options)
+  }
+
+  /**
+   * @example
+   * const { status } = await payments.refunds.get('re_A1b2C3')
+   */
+  get(id: string, options?: CallOptions): Promise<Refund> {
+    return this.#calls.json('GET /api/refunds/{id}', { path: { id } }, options)
+  }
+}
+
+/** Messages from the payment provider to the service. For operators. */
+export class ProviderEvents {
+  readonly #calls: Calls<Replies>
+
+  constructor(calls: Calls<Replies>) {
+    this.#calls = calls
+  }
+
+  /**
+   * @example
+   * for await (const { id, error } of payments.providerEvents.list({ status: 'FAILED' })) console.log(id, error)
+   */
+  list(
+    query?: ProviderEventQuery,
+    options?: CallOptions,
+  ): Listing<PageOfWebhookEvents, WebhookEvent> {
+    return pages((next) =>
+      this.#calls.json('GET /api/webhook-events', { query: { ...query, ...next } }, options),
+    )
+  }
+
+  /**
+   * With the payload as received, secrets shown as ***; null for an old event.
+   * @example
+   * const { payload } = await payments.providerEvents.get('evt_A1b2C3')
+   */
+  get(id: string, options?: CallOptions): Promise<ReceivedWebhookEvent> {
+    return this.#calls.json('GET /api/webhook-events/{id}', { path: { id } }, options)
+  }
+
+  /**
+   * @example
+   * const { status } = await payments.providerEvents.retry('evt_A1b2C3')
+   */
+  retry(id: string, options?: CallOptions): Promise<Acknowledgement> {
+    return this.#calls.json('POST /api/webhook-events/{id}/retry', { path: { id } }, options)
+  }
+}
+
+export class PaymentsClient {
+  readonly customers: Customers
+  readonly checkouts: Checkouts
+  readonly payments: Payments
+  readonly refunds: Refunds
+  readonly providerEvents: ProviderEvents
+  readonly audit: AuditLog<AuditEvent, Queries['GET /api/audit']>
+  readonly keys: ServiceKeys
+  readonly endpoints: WebhookEndpoints
+  readonly events: Events
+  readonly operations: ProtectedOperations
+  readonly #calls: Calls<Replies>
+
+  constructor(baseUrl: string, options: ClientOptions = {}) {
+    const calls = callsOf<Replies>(sender(baseUrl, options))
+    this.#calls = calls
+    this.customers = new Customers(calls)
+    this.checkouts = new Checkouts(calls)
+    this.payments = new Payments(calls)
+    this.refunds = new Refunds(calls)
+    this.providerEvents = new ProviderEvents(calls)
+    this.audit = new AuditLog(calls)
+    this.keys = new ServiceKeys(calls)
+    this.endpoints = new WebhookEndpoints(calls)
+    this.events = new Events(calls)
+    this.operations = new ProtectedOperations(calls)
+  }
+
+  /**
+   * Whether the service can take payments.
+   * @example
+   * const { providerApiConfigured } = await payments.configuration()
+   */
+  configuration(options?: CallOptions): Promise<Configuration> {
+    return this.#calls.json('GET /api/configuration', {}, options)
+  }
+
+  /**
+   * Whether the service answered with a problem; its `code` is then one of those it has.
+   * @example
+   * if (payments.isProblem(error) && error.code === 'PAYMENT_NOT_FOUND') console.log(error.message)
+   */
+  isProblem(error: unknown): error is PaymentsProblem {
+    return error instanceof ProblemError
+  }
+}
+
+/**
+ * `accessToken` is needed only if the service requires one.
+ * @example
+ * const payments = paymentsClient('http://localhost:8084', { accessToken: 'plk_live_…' })
+ */
+export function paymentsClient(baseUrl: string, options?: ClientOptions): PaymentsClient {
+  return new PaymentsClient(baseUrl, options)
 }

@@ -1,3 +1,7 @@
+import type * as identity from './generated/identity.ts'
+import type * as payments from './generated/payments.ts'
+import type * as storage from './generated/storage-full.ts'
+
 /** An event that a service sends when something has happened. */
 export type WebhookEvent<Type extends string = string, Data = Record<string, unknown>> = {
   id: string
@@ -11,69 +15,8 @@ export type WebhookEvent<Type extends string = string, Data = Record<string, unk
   data: Data
 }
 
-export type UserEventData = { userId: number; cause: string }
-
-export type FileEventData = {
-  fileId: number
-  ownerId: number | string
-  contentType: string
-  size: number
-  checksumSha256: string
-  provider: 'LOCAL' | 'OBJECT'
-}
-
-export type LinkEventData = { linkId: number; fileId: number; expiresAt: string }
-
-export type PaymentEventData = {
-  paymentId: string
-  businessReference: string
-  status: 'PENDING' | 'PAID' | 'FAILED' | 'PARTIALLY_REFUNDED' | 'REFUNDED'
-  checkoutStatus: 'OPEN' | 'COMPLETE' | 'EXPIRED' | null
-  amount: number
-  refundedAmount: number
-  currency: string
-}
-
-export type RefundEventData = {
-  refundId: string
-  paymentId: string | null
-  amount: number
-  currency: string
-  status: string
-}
-
 /** The content of `data`, by event type. */
-export type EventData = {
-  'user.registered': UserEventData
-  'user.updated': UserEventData
-  'user.disabled': UserEventData
-  'user.deleted': UserEventData
-  'user.verified': UserEventData
-  'user.email_changed': UserEventData
-  'session.revoked': UserEventData
-  'passkey.added': UserEventData
-  'passkey.removed': UserEventData
-  'mfa.enabled': UserEventData
-  'mfa.disabled': UserEventData
-  'file.uploaded': FileEventData
-  'file.deleted': FileEventData
-  'file.restored': FileEventData
-  'file.moved': FileEventData
-  'link.created': LinkEventData
-  'link.used': LinkEventData
-  'payment.created': PaymentEventData
-  'payment.paid': PaymentEventData
-  'payment.failed': PaymentEventData
-  'payment.expired': PaymentEventData
-  'refund.succeeded': RefundEventData
-  'refund.failed': RefundEventData
-  'service_key.created': { keyId: number }
-  'service_key.rotated': { keyId: number }
-  'service_key.revoked': { keyId: number }
-  'service_key.expiring': { keyId: number }
-  'endpoint.disabled': { endpointId: string; state: string; reason: string }
-  ping: { endpointId: string }
-}
+export type EventData = identity.EventData & storage.EventData & payments.EventData
 
 /** An event of any type that the services send: `type` determines the type of `data`. */
 export type PlinthEvent = {
@@ -116,6 +59,8 @@ const unixNow = () => Date.now() / 1000
 /**
  * Verifies a Standard Webhooks 1.0 signature and returns the event. Remember `webhook-id` for four
  * days and ignore an id you have seen: a delivery is repeated until you answer 2xx.
+ * @example
+ * const event = await verifyWebhook({ secrets: 'whsec_…', headers: request.headers, body: await request.text() })
  */
 export async function verifyWebhook<Event = PlinthEvent>(request: WebhookRequest): Promise<Event> {
   const { secrets, headers, toleranceSeconds = 300, now = unixNow } = request

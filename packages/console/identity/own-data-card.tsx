@@ -1,3 +1,4 @@
+import type { ScheduledDeletion } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useAction } from '../shared/api/use-reply.ts'
 import { Button, ConfirmButton } from '../shared/components/button.tsx'
@@ -16,7 +17,7 @@ export function OwnDataCard() {
     return reply
   })
   const erase = useAction(async () => {
-    const reply = await session.api.delete('/api/users/me')
+    const reply = await session.api.delete<ScheduledDeletion>('/api/users/me')
     if (reply.ok) left.value = reply.body.deletesAt
     return reply
   })

@@ -2,7 +2,8 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useAction } from '../shared/api/use-reply.ts'
 import { Button } from '../shared/components/button.tsx'
 import { type FieldProps, Form, type Values } from '../shared/components/form.tsx'
-import { proving, session } from './session.ts'
+import { proving } from './proving.ts'
+import { session } from './session.ts'
 
 export const PROOF: FieldProps[] = [
   { label: 'Password', name: 'password', type: 'password', autocomplete: 'current-password' },

@@ -1,7 +1,8 @@
+import type { MailRequested } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { RecoveryCodes } from '../shared/account/recovery-codes.tsx'
 import { SignedInOnly } from '../shared/account/session/sign-in.tsx'
-import { useAction, useLoad } from '../shared/api/use-reply.ts'
+import { useAction } from '../shared/api/use-reply.ts'
 import { Button } from '../shared/components/button.tsx'
 import { CopyButton, QrCode } from '../shared/components/code.tsx'
 import { Form, type Values } from '../shared/components/form.tsx'
@@ -9,14 +10,17 @@ import { Card, Notice, Page } from '../shared/components/page.tsx'
 import { Loaded, Refusal, Success } from '../shared/components/reply.tsx'
 import { Step, Steps } from '../shared/components/steps.tsx'
 import { dateText } from '../shared/wording.ts'
+import {
+  FEW_CODES,
+  useActiveFactor,
+  useEnrolment,
+  useSecurity,
+  useTypeBack,
+} from './factor-actions.ts'
 import { PROOF, reauthenticate } from './prove-dialog.tsx'
 import { session } from './session.ts'
 
-type Security = { emailVerified: boolean; secondFactor: boolean; enrolledAt: string | null }
-type Enrolment = { secret: string; uri: string }
-type Codes = { recoveryCodes: string[] }
 type Active = { since: string | null; onCodes(codes: string[]): void; onRemoved(): void }
-type Left = { remaining: number; createdAt: string | null; kept: boolean }
 
 const { api } = session
 const CODE = { label: 'Code', name: 'code', autocomplete: 'one-time-code' } as const
@@ -37,7 +41,7 @@ export function SecurityPage() {
 }
 
 function SecondFactor() {
-  const security = useLoad<Security>(() => api.get('/api/users/me/security'))
+  const security = useSecurity(api)
   const codes = useSignal<string[]>([])
   const showCodes = (made: string[]) => {
     codes.value = made
@@ -61,12 +65,7 @@ function SecondFactor() {
 }
 
 function EnrolCard({ onCodes }: { onCodes(codes: string[]): void }) {
-  const enrol = useAction(() => api.post<Enrolment>('/api/users/me/totp'))
-  const confirm = useAction(
-    (values: Values) => api.post<Codes>('/api/users/me/totp/confirm', values),
-    (reply) => reply?.ok && onCodes(reply.body.recoveryCodes),
-  )
-  const begun = enrol.reply?.ok ? (enrol.reply.body as Enrolment) : undefined
+  const { enrol, confirm, begun } = useEnrolment(api, { onCodes })
   return (
     <Card title="Second factor" about="Off. With it, a stolen password is not enough to sign in.">
       <Steps>
@@ -132,10 +131,7 @@ function RecoveryCodesCard({ codes, onKept }: { codes: string[]; onKept(): void 
 }
 
 function TypeBack({ onKept }: { onKept(): void }) {
-  const check = useAction(
-    (values: Values) => api.post('/api/users/me/recovery-codes/check', values),
-    (reply) => reply?.ok && onKept(),
-  )
+  const check = useTypeBack(api, onKept)
   return (
     <Form
       label="Recovery code"
@@ -147,21 +143,8 @@ function TypeBack({ onKept }: { onKept(): void }) {
   )
 }
 
-const FEW_CODES = 3
-
 function ActiveCard({ since, ...props }: Active) {
-  const left = useLoad<Left>(() => api.get('/api/users/me/recovery-codes'))
-  const renew = useAction(
-    (values: Values) => api.post<Codes>('/api/users/me/recovery-codes', values),
-    (reply) => reply?.ok && props.onCodes(reply.body.recoveryCodes),
-  )
-  const remove = useAction(
-    ({ code = '' }: Values) => {
-      const json = /[a-z]/i.test(code) ? { recoveryCode: code } : { code }
-      return api.delete('/api/users/me/totp', { json })
-    },
-    (reply) => reply?.ok && props.onRemoved(),
-  )
+  const { left, renew, remove } = useActiveFactor(api, props)
   return (
     <>
       <Card
@@ -209,7 +192,9 @@ function ActiveCard({ since, ...props }: Active) {
 }
 
 function EmailCard() {
-  const change = useAction((values: Values) => api.post('/api/users/me/email', values))
+  const change = useAction((values: Values) =>
+    api.post<MailRequested>('/api/users/me/email', values),
+  )
   return (
     <Card
       title="E-mail address"

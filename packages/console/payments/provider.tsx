@@ -1,16 +1,15 @@
+import type { PaymentsApi } from '@plinth/client'
 import { signal } from '@preact/signals'
 import { Icon } from '../shared/components/icon.tsx'
 import { api } from './api.ts'
 
-type Configuration = { providerApiConfigured: boolean; webhookConfigured: boolean }
-
-export const configuration = signal<Configuration | undefined>(undefined)
+export const configuration = signal<PaymentsApi.Configuration | undefined>(undefined)
 
 /** The page of the sandbox provider; undefined if the service uses a real provider. */
 export const sandboxPage = signal<string | undefined>(undefined)
 
 export async function readConfiguration(): Promise<void> {
-  const reply = await api.get<Configuration>('/api/configuration')
+  const reply = await api.get<PaymentsApi.Configuration>('/api/configuration')
   if (reply.ok) configuration.value = reply.body
 }
 

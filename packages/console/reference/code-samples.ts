@@ -3,6 +3,7 @@ import { NAMES, publicValues } from '../shared/api/concealment.ts'
 import { FORM } from '../shared/api/exchange-log.ts'
 import { curlOf, fetchOf, runnable } from '../shared/shell/inspector/snippets.ts'
 import { api, hasSignIn, type Media, type Operation, SERVICES } from './api-document.ts'
+import { clientMethod } from './client-methods.ts'
 
 /** A request as it is filled in on the page. */
 export type Draft = {
@@ -128,7 +129,7 @@ const isKeyEdition = () => SERVICES[api.value?.info.title ?? ''] === 'storage-ke
 
 /** One operation is two client methods: deleting a file for good, or so that it can be restored. */
 function methodOf({ operationId }: Operation, { values }: Draft): string {
-  return values.restorable === 'true' ? 'removeRestorably' : operationId
+  return values.restorable === 'true' ? 'files.deleteRestorably' : clientMethod(operationId)
 }
 
 function argumentsOf(operation: Operation, draft: Draft): string[] {

@@ -1,3 +1,4 @@
+import type { IdentityApi } from '@plinth/client'
 import { signal } from '@preact/signals'
 import { createSession } from '../shared/account/session/session.ts'
 import { SignInCard } from '../shared/account/session/sign-in.tsx'
@@ -43,8 +44,8 @@ export function caller() {
 /** The CSRF token of a passkey ceremony; the browser handles its cookie. */
 export async function csrfHeaders({ security }: Operation): Promise<Record<string, string>> {
   if (!security[0]?.csrf) return {}
-  const { body } = await caller().get<{ token: string }>('/webauthn/csrf', { open: true })
-  return { 'X-XSRF-TOKEN': body.token }
+  const reply = await caller().get<IdentityApi.CsrfToken>('/webauthn/csrf', { open: true })
+  return reply.ok ? { 'X-XSRF-TOKEN': reply.body.token } : {}
 }
 
 /** Sign in or type a key, whichever this service accepts. */

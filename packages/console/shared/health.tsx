@@ -1,3 +1,4 @@
+import type { Health, IdentityApi } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
@@ -10,8 +11,7 @@ import { Refusal } from './components/reply.tsx'
 import { Facts } from './components/table.tsx'
 import { InspectorButton } from './shell/inspector/inspector-button.tsx'
 
-type Health = { status: string; reason?: string }
-type About = { app?: { name: string; version: string } }
+type About = IdentityApi.Replies['GET /actuator/info']
 
 export function HealthPage({ api }: { api: Api }) {
   const health = useLoad<Health>(() => api.get('/actuator/health', { open: true }))
@@ -33,8 +33,8 @@ export function HealthPage({ api }: { api: Api }) {
             of={{
               Health: <HealthBadge status={health.body?.status ?? 'DOWN'} />,
               Reason: health.body?.reason,
-              Name: about.body?.app?.name,
-              Version: about.body?.app?.version,
+              Name: about.body?.app.name,
+              Version: about.body?.app.version,
               Address: <code>{baseUrl}</code>,
             }}
           />
@@ -55,7 +55,7 @@ export function HealthBar({ api, note }: { api: Api; note: ComponentChildren }) 
   const status = useSignal<string | undefined>(undefined)
   useEffect(() => {
     const check = async () => {
-      const reply = await api.get('/actuator/health', { open: true, silent: true })
+      const reply = await api.get<Health>('/actuator/health', { open: true, silent: true })
       status.value = reply.status === 0 ? 'NOT REACHABLE' : String(reply.body?.status ?? 'DOWN')
     }
     check()

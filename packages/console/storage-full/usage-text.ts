@@ -1,8 +1,8 @@
-import type { StorageUsage } from '@plinth/client'
+import type { Usage } from '@plinth/client'
 import { sizeText } from '../shared/wording.ts'
 
 /** `1.2 MB of 100 MB, 3 of 10 files`; without limits, only the amounts. */
-export function usageText({ files, bytes, maxFiles, maxBytes }: StorageUsage): string {
+export function usageText({ files, bytes, maxFiles, maxBytes }: Usage): string {
   const noun = (maxFiles ?? files) === 1 ? 'file' : 'files'
   return `${ofMost(bytes, maxBytes, sizeText)}, ${ofMost(files, maxFiles, String)} ${noun}`
 }

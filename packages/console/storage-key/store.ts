@@ -41,9 +41,9 @@ export async function listFiles(): Promise<void> {
 }
 
 export const queue = createUploadQueue({
-  send: api.send,
-  onStored: async ({ body }) => {
+  send: api.send<string>,
+  onStored: async (name) => {
     await listFiles()
-    selectedName.value = String(body)
+    selectedName.value = name
   },
 })

@@ -11,8 +11,8 @@ async function startClient(t: TestContext, around: (send: Fetch) => Fetch = (sen
   const client = identityClient(baseUrl, { fetch: around(fetch) })
   const second = identityClient(baseUrl)
   for (const one of [client, second]) await one.logIn(ALICE.username, ALICE.password)
-  const own = (await client.sessions()).find(({ current }) => current)
-  const isOver = async () => !(await second.sessions()).some(({ id }) => id === own?.id)
+  const own = (await client.sessions.list()).find(({ current }) => current)
+  const isOver = async () => !(await second.sessions.list()).some(({ id }) => id === own?.id)
   return { api, client, clock, isOver, second }
 }
 
@@ -51,7 +51,7 @@ describe('logOut() of the client ends the session at the service', () => {
 
   test('while a refresh is in flight', async (t) => {
     const { api, client } = await startClient(t)
-    const refreshing = client.refresh()
+    const refreshing = client.session.refresh()
 
     await client.logOut()
 
@@ -61,7 +61,7 @@ describe('logOut() of the client ends the session at the service', () => {
   })
 
   test('when a refresh overtakes the logout', async (t) => {
-    const overtaken = before('/api/auth/logout', () => client.refresh())
+    const overtaken = before('/api/auth/logout', () => client.session.refresh())
     const { client, isOver } = await startClient(t, overtaken)
 
     await client.logOut()
@@ -73,8 +73,8 @@ describe('logOut() of the client ends the session at the service', () => {
   for (const [when, seconds] of Object.entries({ valid: 0, expired: 900 }))
     test(`and succeeds when it was ended elsewhere, with a ${when} access token`, async (t) => {
       const { client, clock, second } = await startClient(t)
-      const other = (await second.sessions()).find(({ current }) => !current)
-      await second.endSession(other?.id ?? 0)
+      const other = (await second.sessions.list()).find(({ current }) => !current)
+      await second.sessions.end(other?.id ?? 0)
       clock.advance(seconds)
 
       await client.logOut()
@@ -96,11 +96,11 @@ describe('logOut() of the client ends the session at the service', () => {
 
 test('a refresh does not sign a client back in that was signed out in the meantime', async (t) => {
   const signedOut = before('/api/auth/refresh', async () => {
-    client.session.pair = undefined
+    client.session.forget()
   })
   const { client } = await startClient(t, signedOut)
 
-  await client.refresh()
+  await client.session.refresh()
 
   assert.equal(client.session.signedIn, false)
 })
@@ -110,8 +110,8 @@ test('a request is retried as the user who made it, even if another has signed i
   const { client, clock } = await startClient(t, signedIn)
   clock.advance(900)
 
-  const { username } = await client.me()
+  const { username } = await client.account.get()
 
   assert.equal(username, ALICE.username)
-  assert.equal((await client.me()).username, ADMIN.username)
+  assert.equal((await client.account.get()).username, ADMIN.username)
 })

@@ -53,7 +53,7 @@ describe('ten tabs with one refresh token', () => {
       if (early === 'before') advance(850)
       else clock.advance(900)
 
-      const profiles = await Promise.all(clients.map((client) => client.me()))
+      const profiles = await Promise.all(clients.map((client) => client.account.get()))
 
       assert.deepEqual(new Set(profiles.map(({ username }) => username)), new Set(['alice']))
       assert.deepEqual(refreshes, [200])
@@ -64,7 +64,7 @@ describe('ten tabs with one refresh token', () => {
     const { clients, refreshes, clock } = await openTabs(t)
     clock.advance(900)
 
-    const profiles = await Promise.all(clients.map((client) => client.me()))
+    const profiles = await Promise.all(clients.map((client) => client.account.get()))
 
     assert.equal(profiles.length, 10)
     assert.equal(refreshes.filter((status) => status === 200).length, 1)
@@ -77,7 +77,7 @@ describe('ten tabs with one refresh token', () => {
     await first.logOut()
 
     assert.ok(clients.every(({ session }) => !session.signedIn))
-    for (const client of clients) await assert.rejects(client.me(), { status: 401 })
+    for (const client of clients) await assert.rejects(client.account.get(), { status: 401 })
   })
 })
 
@@ -86,10 +86,10 @@ describe('an access token that is about to expire', () => {
     const { first, refreshes, advance } = await openTabs(t, { tabs: 1 })
 
     advance(839)
-    await first.me()
+    await first.account.get()
     assert.deepEqual(refreshes, [])
     advance(1)
-    await first.me()
+    await first.account.get()
 
     assert.deepEqual(refreshes, [200])
   })
@@ -104,7 +104,7 @@ describe('an access token that is about to expire', () => {
     const { first, advance } = await openTabs(t, { tabs: 1, send: down })
     advance(850)
 
-    for (const _ of [1, 2, 3]) assert.equal((await first.me()).username, 'alice')
+    for (const _ of [1, 2, 3]) assert.equal((await first.account.get()).username, 'alice')
 
     assert.equal(tried, 1)
     assert.equal(first.session.signedIn, true)
@@ -126,7 +126,7 @@ test('a failed connection never signs the client out', async (t) => {
   const { first, clock } = await openTabs(t, { tabs: 1, send: cut })
   clock.advance(900)
 
-  await assert.rejects(first.me(), { name: 'ConnectionError' })
+  await assert.rejects(first.account.get(), { name: 'ConnectionError' })
 
   assert.equal(first.session.signedIn, true)
 })
@@ -142,7 +142,7 @@ test('a refresh during which the client is signed out stores nothing and ends it
   }
   const { api, first, storage } = await openTabs(t, { tabs: 1, send: signedOut })
 
-  await first.refresh()
+  await first.session.refresh()
 
   assert.equal(first.session.signedIn, false)
   const again = await api.post('/api/auth/refresh', { refreshToken: issued?.refreshToken })
@@ -166,9 +166,9 @@ describe('ending the own session when the reply is lost', () => {
   test('succeeds, although the repeated request is 401', async (t) => {
     const { send, deletions } = loseFirstReply()
     const { first } = await openTabs(t, { tabs: 1, send })
-    const own = (await first.sessions()).find(({ current }) => current)
+    const own = (await first.sessions.list()).find(({ current }) => current)
 
-    await first.endSession(own?.id ?? 0)
+    await first.sessions.end(own?.id ?? 0)
 
     assert.deepEqual(deletions, [204, 401])
     assert.equal(first.session.signedIn, false)
@@ -181,7 +181,7 @@ describe('ending the own session when the reply is lost', () => {
       send: async (url, init) => {
         if (init?.method !== 'DELETE') return fetch(url, init)
         if (deletions.push(0) === 1) {
-          await elsewhere.endSession(own?.id ?? 0)
+          await elsewhere.sessions.end(own?.id ?? 0)
           throw new TypeError('cut')
         }
         return fetch(url, init)
@@ -189,13 +189,13 @@ describe('ending the own session when the reply is lost', () => {
     })
     const elsewhere = identityClient(baseUrl)
     await elsewhere.logIn(ALICE.username, ALICE.password)
-    const sessions = await first.sessions()
+    const sessions = await first.sessions.list()
     const own = sessions.find(({ current }) => current)
     const other = sessions.find(({ current }) => !current)
 
-    await assert.rejects(first.endSession(other?.id ?? 0), { status: 401 })
+    await assert.rejects(first.sessions.end(other?.id ?? 0), { status: 401 })
 
-    assert.equal((await elsewhere.me()).username, ALICE.username)
+    assert.equal((await elsewhere.account.get()).username, ALICE.username)
   })
 })
 
@@ -213,7 +213,7 @@ test('listeners are notified after a change is stored, until dispose()', async (
     ])
   })
 
-  const { refreshToken } = await first.refresh()
+  const { refreshToken } = await first.session.refresh()
   await first.logOut()
   first.session.dispose()
   await first.logIn(ALICE.username, ALICE.password)
@@ -252,7 +252,7 @@ test('a server keeps the session in a cookie that scripts cannot read', async (t
 
   const nextRequest = identityClient(baseUrl, { store: cookieStore(jar) })
 
-  assert.equal((await nextRequest.me()).username, 'alice')
+  assert.equal((await nextRequest.account.get()).username, 'alice')
   assert.doesNotMatch([...cookies.values()].join(), /[;," ]/)
   const attributes = { httpOnly: true, secure: true, sameSite: 'lax', path: '/', maxAge: 1_209_600 }
   assert.deepEqual(written, [attributes])

@@ -3,10 +3,20 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
-import { download } from './download.ts'
+import { type CallOptions, callsOf } from './calls.ts'
+import { DOWNLOAD, download as resuming } from './download.ts'
 import { type Send, sender } from './request.ts'
 
 const CONTENT = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251))
+
+const download = (send: Send, path: string, options?: CallOptions) =>
+  resuming((headers) =>
+    callsOf<Record<string, unknown>>(send).response(
+      `GET ${path}`,
+      { ...DOWNLOAD, headers },
+      options,
+    ),
+  )
 
 type Options = {
   cutAfter?: number[]

@@ -1,29 +1,19 @@
 import { ConnectionError, TimeoutError } from './errors.ts'
-import type { Send } from './request.ts'
-
-export type DownloadOptions = {
-  headers?: Record<string, string> | undefined
-  signal?: AbortSignal | undefined
-}
+import type { Call } from './request.ts'
 
 const MAX_TRIES_WITHOUT_PROGRESS = 4
 const STALLED_MS = 30_000
+
+/** How `request` must send: the caller reads the body as it arrives, and may have the file already. */
+export const DOWNLOAD: Call = { stream: true, accept: [304] }
 
 /**
  * Downloads a file. When the connection breaks or stalls, the rest is requested with a range, but
  * only if the file has not changed; the reader of the body does not notice.
  */
 export async function download(
-  send: Send,
-  path: string,
-  { headers: given, signal }: DownloadOptions = {},
+  request: (headers?: Record<string, string>) => Promise<Response>,
 ): Promise<Response> {
-  // In lower case, so that the range of the rest replaces a `Range` of the caller.
-  const headers = Object.fromEntries(new Headers(given))
-  const request = (more?: Record<string, string>) => {
-    const call = { headers: { ...headers, ...more }, signal, stream: true }
-    return send('GET', path, { ...call, accept: [304] })
-  }
   const first = await request()
   const etag = first.headers.get('etag')
   const extent = extentOf(first)

@@ -27,6 +27,15 @@ export class ProblemError extends Error {
   }
 }
 
+/**
+ * A problem of a service whose codes are known. An answer without a code, such as that of a proxy, gets one from its
+ * status.
+ */
+export type Answered<Code extends string, Details> = ProblemError & {
+  readonly code: Code | 'SIGNED_OUT' | `HTTP_${number}`
+  readonly problem: Details
+}
+
 /** RFC 9110, section 10.2.3: seconds, or a date, which is compared with the clock of the server that sent it. */
 function secondsToWait(headers: Headers): number | undefined {
   const retryAfter = headers.get('retry-after') ?? ''

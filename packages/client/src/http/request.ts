@@ -22,8 +22,10 @@ export type Call = {
   body?: Blob
   headers?: Record<string, string>
   query?: Record<string, string | number | boolean | string[] | undefined>
-  signal?: AbortSignal
-  timeoutMs?: number
+  signal?: AbortSignal | undefined
+  timeoutMs?: number | undefined
+  /** For a call with a session: its access token must last at least this long when the call starts. */
+  lastsMs?: number
   /** Called with the number of bytes of the body sent so far. */
   onSent?(bytes: number): void
   /** The caller reads the body as it arrives; otherwise the call waits for all of it. */

@@ -1,3 +1,4 @@
+import { type CallOptions, withOptions } from '../http/calls.ts'
 import { isUnauthorized } from '../http/errors.ts'
 import { type Call, jsonOf, nothingOf, type Send } from '../http/request.ts'
 import { memoryStore, type TokenPair, type TokenStore } from './stores.ts'
@@ -46,6 +47,7 @@ export class Session {
     this.#unsubscribe = store.subscribe?.(() => this.#notify())
   }
 
+  /** Whether there is a token pair; it may have expired. */
   get signedIn(): boolean {
     return this.#store.get() !== undefined
   }
@@ -54,25 +56,51 @@ export class Session {
     return this.#store.get()
   }
 
-  /** Signs in with a pair from elsewhere; `undefined` forgets the pair without ending the session. */
-  set pair(pair: TokenPair | undefined) {
+  /**
+   * Signs in with a token pair from elsewhere.
+   * @example
+   * identity.session.adopt(pair)
+   */
+  adopt(pair: TokenPair): void {
     this.#keep(pair)
     this.#notify()
   }
 
-  /** Calls back after a login, refresh or logout, here or in another tab. Returns a function to unsubscribe. */
+  /**
+   * Forgets the token pair without ending the session at the service.
+   * @example
+   * identity.session.forget()
+   */
+  forget(): void {
+    this.#keep(undefined)
+    this.#notify()
+  }
+
+  /**
+   * Calls back after a login, refresh or logout, here or in another tab. Returns a function to unsubscribe.
+   * @example
+   * const unsubscribe = identity.session.onChange((pair) => console.log(pair ? 'signed in' : 'signed out'))
+   */
   onChange(listener: (pair: TokenPair | undefined) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Stops all callbacks. The tokens stay in the store. */
+  /**
+   * Stops all callbacks. The tokens stay in the store.
+   * @example
+   * identity.session.dispose()
+   */
   dispose(): void {
     this.#listeners.clear()
     this.#unsubscribe?.()
   }
 
-  /** For requests to other services; refreshed first if it is about to expire. */
+  /**
+   * For requests to other services; refreshed first if it is about to expire.
+   * @example
+   * const payments = paymentsClient(url, { accessToken: () => identity.session.accessToken() })
+   */
   async accessToken(): Promise<string | undefined> {
     return (await this.#current(EARLY_MS))?.accessToken
   }
@@ -80,6 +108,8 @@ export class Session {
   /**
    * Sends with the access token, and again with a new one if it had expired. A call that contains a
    * token is a function of the pair, because the second time it must contain the new one.
+   * @example
+   * const response = await identity.session.send('GET', '/api/users/me')
    */
   async send(
     method: string,
@@ -103,14 +133,16 @@ export class Session {
   /**
    * Ends the session at the service, and only then forgets its tokens. A logout during a refresh
    * sends a replaced token, which ends nothing, so it is sent again.
+   * @example
+   * await identity.session.end()
    */
-  async end(): Promise<void> {
+  async end(options?: CallOptions): Promise<void> {
     await this.#refreshing?.catch(() => {})
     if (!this.#store.get()) return
     let named: TokenPair | undefined
     const logout: CallWith = (pair) => {
       named = pair
-      return { json: { refreshToken: pair?.refreshToken } }
+      return withOptions({ json: { refreshToken: pair?.refreshToken } }, options)
     }
     try {
       await nothingOf(this.send('POST', '/api/auth/logout', logout, 0))
@@ -118,24 +150,31 @@ export class Session {
       // The session was ended elsewhere, and the refused refresh has forgotten its tokens.
       if (!isUnauthorized(error) || this.signedIn) throw error
     }
-    if (this.#refreshing || !isSame(this.#store.get(), named)) return this.end()
-    this.pair = undefined
+    if (this.#refreshing || !isSame(this.#store.get(), named)) return this.end(options)
+    this.forget()
   }
 
   /**
    * Ends one of the user's sessions. If it is this one and the reply is lost, the repeated call is refused, and so
    * is the refresh: the session is over, as asked.
+   * @example
+   * await identity.session.endOne(7)
    */
-  async endOne(id: number): Promise<void> {
+  async endOne(id: number, options?: CallOptions): Promise<void> {
     const isOwn = sessionIdOf(this.#store.get()) === String(id)
     try {
-      await nothingOf(this.send('DELETE', `/api/users/me/sessions/${id}`))
+      await nothingOf(this.send('DELETE', `/api/users/me/sessions/${id}`, withOptions({}, options)))
     } catch (error) {
       if (!isOwn || !isUnauthorized(error) || this.signedIn) throw error
     }
   }
 
-  /** Exchanges the refresh token for a new pair. Parallel calls share one exchange. */
+  /**
+   * Exchanges the refresh token for a new pair. Parallel calls share one exchange, which therefore takes no
+   * options: cancelled in the middle, it would lose the new pair.
+   * @example
+   * const { accessToken } = await identity.session.refresh()
+   */
   refresh(): Promise<TokenPair> {
     this.#refreshing ??= this.#refreshInTurn().finally(() => {
       this.#refreshing = undefined

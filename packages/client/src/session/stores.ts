@@ -1,9 +1,6 @@
-export type TokenPair = {
-  accessToken: string
-  refreshToken: string
-  tokenType: 'Bearer'
-  expiresInSeconds: number
-  refreshTokenExpiresInSeconds: number
+import type { TokenPair as IssuedPair } from '../generated/identity.ts'
+
+export type TokenPair = IssuedPair & {
   /** When the client got it, in milliseconds since 1970; set by the session. */
   receivedAt?: number
 }
@@ -19,7 +16,11 @@ export type TokenStore = {
   readonly sharedAs?: string
 }
 
-/** For one process or tab: signed out when it ends. */
+/**
+ * For one process or tab: signed out when it ends.
+ * @example
+ * const identity = identityClient(url, { store: memoryStore() })
+ */
 export function memoryStore(): TokenStore {
   let kept: TokenPair | undefined
   return {
@@ -46,6 +47,8 @@ type StorageEvents = {
 /**
  * Keeps the pair in `localStorage`: all tabs of the origin share it, and every script on the page can
  * read it.
+ * @example
+ * const identity = identityClient(url, { store: webStore('shop.session') })
  */
 export function webStore(
   name = 'plinth.session',
@@ -86,6 +89,8 @@ export type CookieJar = {
 /**
  * Keeps the pair in a cookie that scripts cannot read, for servers that render pages. Create one for
  * each request. Only one place may refresh: if a page is rendered in parts, refresh before them.
+ * @example
+ * const identity = identityClient(url, { store: cookieStore(jar) })
  */
 export function cookieStore(
   jar: CookieJar,

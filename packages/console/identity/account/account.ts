@@ -1,19 +1,13 @@
+import type { Brand } from '@plinth/client'
 import { signal } from '@preact/signals'
 import { createApi, type Reply } from '../../shared/api/api.ts'
-
-/** The name, colour and logo of the application, and its minimum password length. */
-export type Brand = {
-  name: string
-  colour: string | null
-  logo: boolean
-  passwordMinLength: number
-}
 
 export const api = createApi({ headers: () => ({}) })
 
 /** Set once a new password was chosen on this page. */
 export const hasNewPassword = signal(false)
 
+/** The name, colour and logo of the application, and its minimum password length. */
 export const brand = signal<Brand | undefined>(undefined)
 
 export async function readBrand(): Promise<void> {
@@ -64,5 +58,5 @@ export function stepOf(fragment: string): { step: Step; token: string } {
   return { step: steps.find((name) => name === step) ?? 'home', token }
 }
 
-export const post = (path: string, body: object): Promise<Reply> =>
+export const post = <Body = unknown>(path: string, body: object): Promise<Reply<Body>> =>
   api.post(path, body, { open: true })

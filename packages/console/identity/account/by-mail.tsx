@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentProps } from 'preact'
-import type { Reply } from '../../shared/api/api.ts'
+import { problemIn, type Reply } from '../../shared/api/api.ts'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Notice } from '../../shared/components/page.tsx'
 import { saveFile } from '../../shared/files/save-file.ts'
@@ -143,7 +143,7 @@ function NewPassword({ proof, about }: { proof: ProofOfMail; about?: string }) {
       return post('/api/auth/password-reset/confirm', { ...proof, ...values, ...second })
     },
     (reply) => {
-      if (reply?.body?.code === 'MFA_REQUIRED') asksFactor.value = true
+      if (problemIn(reply)?.code === 'MFA_REQUIRED') asksFactor.value = true
       if (reply?.ok) hasNewPassword.value = true
     },
   )

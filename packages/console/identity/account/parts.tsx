@@ -1,12 +1,13 @@
+import type { LinkState } from '@plinth/client'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import type { Reply } from '../../shared/api/api.ts'
+import { problemIn, type Reply } from '../../shared/api/api.ts'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Field, type FieldProps, faultOf } from '../../shared/components/form.tsx'
 import { Notice } from '../../shared/components/page.tsx'
 import { post } from './account.ts'
-import { endedText, failureText, type LinkState, texts } from './texts/texts.ts'
+import { endedText, failureText, texts } from './texts/texts.ts'
 
 /** The heading takes the focus, so that screen readers announce each step. */
 export function Heading({ children }: { children: ComponentChildren }) {
@@ -71,7 +72,7 @@ const takesRecoveryCode = (fields: FieldProps[]) =>
 
 /** Faults of a field are shown beside it; everything else is reported in the reader's language. */
 function isAboutFields(reply: Reply | undefined): boolean {
-  return reply?.body?.code === 'VALIDATION_ERROR'
+  return problemIn(reply)?.code === 'VALIDATION_ERROR'
 }
 
 /** Where a new mail is requested; `#home` means by signing in. */
@@ -88,6 +89,8 @@ export function Failure(props: {
   const { reply, again, token, locked } = props
   if (!reply || reply.ok) return null
   const code = reply.body?.code
+  // The user has chosen not to reauthenticate.
+  if (code === 'REAUTHENTICATION_REQUIRED') return null
   if (code !== 'TOKEN_INVALID')
     return (
       <Notice tone="bad" alert>

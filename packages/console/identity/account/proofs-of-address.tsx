@@ -1,3 +1,4 @@
+import type { PendingEmailChange, PendingVerification } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { registeredHere } from '../../shared/account/registered-here.ts'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
@@ -8,13 +9,11 @@ import { Confirm, Done, Failure, Heading } from './parts.tsx'
 import { dateIn, filled, texts, timeIn } from './texts/texts.ts'
 
 /** Shows which account it is and since when: someone else may have entered the reader's address. */
-type Pending = { username: string; email: string; createdAt: string }
-
 export function Verify({ token }: { token: string }) {
   const deny = useAction(() => post('/api/auth/not-me', { token }))
   const isOwner = useSignal(false)
-  const pending = useLoad<Pending>(async () => {
-    const reply = await post('/api/auth/verify-email/pending', { token })
+  const pending = useLoad(async () => {
+    const reply = await post<PendingVerification>('/api/auth/verify-email/pending', { token })
     isOwner.value = reply.ok && (await registeredHere(reply.body.email))
     return reply
   }, [token])
@@ -51,7 +50,10 @@ export function Verify({ token }: { token: string }) {
 }
 
 export function NewAddress({ token }: { token: string }) {
-  const pending = useLoad<Pending>(() => post('/api/users/me/email/pending', { token }), [token])
+  const pending = useLoad<PendingEmailChange>(
+    () => post('/api/users/me/email/pending', { token }),
+    [token],
+  )
   if (pending.loading) return <Skeleton label={texts.loading} />
   if (!pending.body)
     return (

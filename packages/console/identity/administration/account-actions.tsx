@@ -1,3 +1,4 @@
+import type { SecondFactorOfUser } from '@plinth/client'
 import { blockedBy } from '../../shared/account/administration/user-access.tsx'
 import { type MoreActions, shortened } from '../../shared/account/administration/user-card.tsx'
 import { useLoad } from '../../shared/api/use-reply.ts'
@@ -109,7 +110,7 @@ function Verification({ session, user, act }: Props) {
 /** For a user who has lost the authenticator and the recovery codes. */
 function SecondFactor({ session, user, act }: Props) {
   const path = `/api/users/${user.id}/totp`
-  const factor = useLoad<{ secondFactor: boolean; removesAt: string | null }>(
+  const factor = useLoad<SecondFactorOfUser>(
     () => session.api.get(path, { silent: true }),
     [path, user],
   )

@@ -1,3 +1,4 @@
+import type { User } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import type { Session } from '../../shared/account/session/session.ts'
 import { useAction } from '../../shared/api/use-reply.ts'
@@ -12,7 +13,7 @@ export function CreateUser({ session, created }: { session: Session; created(): 
   const open = useSignal(false)
   const create = useAction(
     ({ role, ...values }: Values) =>
-      session.api.post('/api/users', {
+      session.api.post<User>('/api/users', {
         ...values,
         roles: role === ADMIN_ROLE ? [ADMIN_ROLE, USER_ROLE] : [USER_ROLE],
       }),

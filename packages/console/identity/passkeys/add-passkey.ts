@@ -1,3 +1,4 @@
+import type { PasskeyCreationOptions } from '@plinth/client'
 import { firstSteps, session } from '../session.ts'
 import { originWords, readAuthenticatorData, readClientData } from './authenticator-data.ts'
 import { askBrowser, beginCeremony, failStep, fetchCsrfHeader, finishStep } from './ceremony.ts'
@@ -20,10 +21,8 @@ export async function addPasskey(label: string): Promise<void> {
   firstSteps.passkeyAdded.value = true
 }
 
-async function fetchOptions(
-  csrf: Record<string, string>,
-): Promise<PublicKeyCredentialCreationOptionsJSON> {
-  const reply = await session.api.post<PublicKeyCredentialCreationOptionsJSON>(
+async function fetchOptions(csrf: Record<string, string>): Promise<PasskeyCreationOptions> {
+  const reply = await session.api.post<PasskeyCreationOptions>(
     '/webauthn/register/options',
     undefined,
     { headers: csrf },
@@ -35,7 +34,7 @@ async function fetchOptions(
     Account: user.name,
     Challenge: `${challenge.slice(0, 16)}…, valid once`,
     Algorithms: pubKeyCredParams.map(({ alg }) => ALGORITHMS[alg] ?? alg).join(', '),
-    'Passkeys this account already has': String(excludeCredentials?.length ?? 0),
+    'Passkeys this account already has': String(excludeCredentials.length),
   })
   return reply.body
 }

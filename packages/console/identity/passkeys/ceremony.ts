@@ -1,3 +1,4 @@
+import type { IdentityApi } from '@plinth/client'
 import { signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
 import type { StepState } from '../../shared/components/steps.tsx'
@@ -44,7 +45,7 @@ function updateStep(index: number, change: Partial<CeremonyStep>): void {
 }
 
 export async function fetchCsrfHeader(): Promise<Record<string, string>> {
-  const reply = await session.api.get<{ headerName: string; token: string }>('/webauthn/csrf', {
+  const reply = await session.api.get<IdentityApi.CsrfToken>('/webauthn/csrf', {
     open: true,
   })
   if (!reply.ok) failStep(0, { refusal: reply })

@@ -1,4 +1,4 @@
-import type { Passkey } from '@plinth/client'
+import type { IdentityApi, Passkey } from '@plinth/client'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { ConfirmButton } from '../../shared/components/button.tsx'
 import { Card, Notice } from '../../shared/components/page.tsx'
@@ -50,7 +50,7 @@ export function PasskeyList({ version }: { version: number }) {
 }
 
 async function removePasskey(id: string) {
-  const csrf = await session.api.get<{ headerName: string; token: string }>('/webauthn/csrf', {
+  const csrf = await session.api.get<IdentityApi.CsrfToken>('/webauthn/csrf', {
     open: true,
   })
   if (!csrf.ok) return csrf

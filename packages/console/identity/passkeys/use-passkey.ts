@@ -1,3 +1,4 @@
+import type { PasskeyRequestOptions, TokenPair } from '@plinth/client'
 import { bytesOf } from '../../shared/account/session/tokens/decoded-token.ts'
 import { firstSteps, session } from '../session.ts'
 import { originWords, readAuthenticatorData, readClientData } from './authenticator-data.ts'
@@ -15,26 +16,27 @@ export async function signInWithPasskey(): Promise<void> {
   )
   showReply(credential)
   const reply = session.received(
-    await session.api.post('/login/webauthn', credential.toJSON(), { headers: csrf, open: true }),
+    await session.api.post<TokenPair>('/login/webauthn', credential.toJSON(), {
+      headers: csrf,
+      open: true,
+    }),
   )
   if (!reply.ok) failStep(4, { refusal: reply })
   finishStep(4, { Result: `signed in as ${session.claims.value?.username}` })
   firstSteps.passkeyUsed.value = true
 }
 
-async function fetchOptions(
-  csrf: Record<string, string>,
-): Promise<PublicKeyCredentialRequestOptionsJSON> {
-  const reply = await session.api.post<PublicKeyCredentialRequestOptionsJSON>(
+async function fetchOptions(csrf: Record<string, string>): Promise<PasskeyRequestOptions> {
+  const reply = await session.api.post<PasskeyRequestOptions>(
     '/webauthn/authenticate/options',
     undefined,
     { headers: csrf, open: true },
   )
   if (!reply.ok) failStep(1, { refusal: reply })
   finishStep(1, {
-    Domain: reply.body.rpId ?? location.hostname,
+    Domain: reply.body.rpId,
     Challenge: `${reply.body.challenge.slice(0, 16)}…, valid once`,
-    Verification: reply.body.userVerification ?? 'preferred',
+    Verification: reply.body.userVerification,
   })
   return reply.body
 }

@@ -1,4 +1,4 @@
-import type { Customer } from '@plinth/client'
+import type { Customer, PaymentsApi } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
@@ -12,7 +12,7 @@ import { type Column, List } from '../../shared/components/table.tsx'
 import { useKept } from '../../shared/shell/route.ts'
 import { api } from '../api.ts'
 
-export type CustomerPage = { customers: Customer[]; next: string | null }
+export type CustomerPage = PaymentsApi.PageOfCustomers
 
 export function CustomersPage() {
   const sought = useKept('sought', '')
@@ -76,13 +76,9 @@ export function CustomersPage() {
 async function findCustomers(sought: string, after = ''): Promise<Reply<CustomerPage>> {
   if (sought !== '' && !sought.includes('@')) {
     const reply = await api.get<Customer>(`/api/customers/${encodeURIComponent(sought)}`)
+    if (!reply.ok && reply.status !== 404) return reply
     const customers = reply.ok ? [reply.body] : []
-    const isFound = reply.ok || reply.status === 404
-    return {
-      ...reply,
-      ok: isFound,
-      body: isFound ? { customers, next: null } : (reply.body as never),
-    }
+    return { ...reply, ok: true, body: { customers, next: null } }
   }
   const query = new URLSearchParams({ ...(sought && { email: sought }), ...(after && { after }) })
   return api.get<CustomerPage>(`/api/customers${query.size > 0 ? `?${query}` : ''}`)

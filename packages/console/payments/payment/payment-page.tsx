@@ -50,7 +50,8 @@ function usePolling(path: string, known: string | undefined, reload: () => void)
         api.get<Payment>(path, silent),
         api.get<Timeline>(`${path}/timeline`, silent),
       ])
-      if (payment.ok && versionOf(payment.body, timeline.body) !== known) reload()
+      const history = timeline.ok ? timeline.body : undefined
+      if (payment.ok && versionOf(payment.body, history) !== known) reload()
     }, 2000)
     return () => clearInterval(timer)
   })

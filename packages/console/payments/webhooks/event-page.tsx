@@ -1,4 +1,4 @@
-import type { ProviderEvent, ReceivedProviderEvent } from '@plinth/client'
+import type { PaymentsApi, ProviderEvent, ReceivedProviderEvent } from '@plinth/client'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Code, CopyButton, Id } from '../../shared/components/code.tsx'
@@ -24,7 +24,10 @@ export function EventBadge({ status }: Pick<ProviderEvent, 'status'>) {
 export function EventPage({ id }: { id: string }) {
   const path = `/api/webhook-events/${encodeURIComponent(id)}`
   const event = useLoad<ReceivedProviderEvent>(() => api.get(path), [id])
-  const retry = useAction(() => api.post(`${path}/retry`), event.reload)
+  const retry = useAction(
+    () => api.post<PaymentsApi.Acknowledgement>(`${path}/retry`),
+    event.reload,
+  )
   return (
     <Page title={event.body?.type ?? 'Event'} back={{ href: '#/webhooks', title: 'Webhook inbox' }}>
       <Loaded of={event}>

@@ -137,7 +137,7 @@ const COLUMNS: Column<Fault>[] = [
 ]
 
 function HeldCallsCard() {
-  const release = useAction(() => api.post(`${CONTROLS}/faults/release`))
+  const release = useAction(() => api.post<{ released: number }>(`${CONTROLS}/faults/release`))
   return (
     <Card
       title="Held calls"

@@ -29,14 +29,16 @@ const CARDS = [
   { value: '4000000000005126', label: '4000 … 5126, refunds fail later' },
 ]
 
+type Outcome = { outcome?: { state: string } } | undefined
+
 export function SessionsPage() {
   const sessions = useCurrent<Session[]>('sessions')
   const card = useSignal('4242424242424242')
   const act = useAction(({ id }: Session, action: string) => {
     const body = action === 'pay' ? { card: card.value } : undefined
-    return api.post(`${CONTROLS}/sessions/${id}/${action}`, body)
+    return api.post<Outcome>(`${CONTROLS}/sessions/${id}/${action}`, body)
   }, sessions.reload)
-  const words = act.reply?.ok && WORDS[act.reply.body?.outcome?.state]
+  const words = act.reply?.ok && WORDS[act.reply.body?.outcome?.state ?? '']
   return (
     <Page
       title="Checkout sessions"

@@ -186,6 +186,6 @@ function changeOf(values: Values, eventSecond: number | null): Change {
 async function eventSecondOf(chosen: string | undefined, switches: Switches) {
   if (chosen !== 'on') return null
   if (switches.eventSecond !== null) return switches.eventSecond
-  const { body } = await api.get<Clock>(`${CONTROLS}/clock`, { silent: true })
-  return Math.floor(Date.parse(body.now) / 1000)
+  const reply = await api.get<Clock>(`${CONTROLS}/clock`, { silent: true })
+  return reply.ok ? Math.floor(Date.parse(reply.body.now) / 1000) : null
 }

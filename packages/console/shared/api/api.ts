@@ -1,3 +1,4 @@
+import type { IdentityApi, PaymentsApi, StorageApi } from '@plinth/client'
 import { concealBody, concealHeaders } from './concealment.ts'
 import { FORM, recordOutcome, recordRequest } from './exchange-log.ts'
 import { type Received, transmit } from './transport.ts'
@@ -20,16 +21,18 @@ export type Call = {
   onProgress?(share: number): void
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a reply is whatever the service answers.
-type AnyBody = any
-
-export type Reply<Body = AnyBody> = {
+/** A success has the body that the API document describes; anything else has a problem, or no body that we know. */
+export type Reply<Body = unknown> = {
   status: number
-  ok: boolean
   headers: Record<string, string>
-  body: Body
   content: Blob
-}
+} & ({ ok: true; body: Body } | { ok: false; body: Refusal | undefined })
+
+/** Any problem of any service: which members it has depends on its code. */
+export type Refusal = Partial<IdentityApi.Problem> &
+  IdentityApi.ProblemDetails &
+  StorageApi.ProblemDetails &
+  PaymentsApi.ProblemDetails & { message?: string }
 
 export type Api = ReturnType<typeof createApi>
 
@@ -42,7 +45,7 @@ type Credentials = {
 }
 
 export function createApi(credentials: Credentials) {
-  async function send<Body = AnyBody>(call: Call): Promise<Reply<Body>> {
+  async function send<Body = unknown>(call: Call): Promise<Reply<Body>> {
     const reply = await renewing<Body>(call)
     if (!asksForProof(reply) || !(await credentials.prove?.())) return reply
     return exchange<Body>(call, credentials, send)
@@ -56,24 +59,29 @@ export function createApi(credentials: Credentials) {
   }
   const shorthand =
     (method: string) =>
-    <Body = AnyBody>(path: string, json?: unknown, rest: Partial<Call> = {}) =>
+    <Body = unknown>(path: string, json?: unknown, rest: Partial<Call> = {}) =>
       send<Body>({ method, path, json, ...rest })
 
   return {
     send,
     credentials: () => credentials.headers(),
-    get: <Body = AnyBody>(path: string, rest: Partial<Call> = {}) =>
+    get: <Body = unknown>(path: string, rest: Partial<Call> = {}) =>
       send<Body>({ method: 'GET', path, ...rest }),
     post: shorthand('POST'),
     put: shorthand('PUT'),
     patch: shorthand('PATCH'),
-    delete: <Body = AnyBody>(path: string, rest: Partial<Call> = {}) =>
+    delete: <Body = unknown>(path: string, rest: Partial<Call> = {}) =>
       send<Body>({ method: 'DELETE', path, ...rest }),
   }
 }
 
-export function asksForProof({ status, body }: Reply): boolean {
-  return status === 403 && body?.code === 'REAUTHENTICATION_REQUIRED'
+/** The problem that a call was refused with. */
+export function problemIn(reply: Reply | undefined): Refusal | undefined {
+  return reply?.ok ? undefined : reply?.body
+}
+
+export function asksForProof(reply: Reply): boolean {
+  return reply.status === 403 && problemIn(reply)?.code === 'REAUTHENTICATION_REQUIRED'
 }
 
 async function exchange<Body>(
@@ -98,13 +106,8 @@ async function exchange<Body>(
       },
       call.signal?.aborted,
     )
-  return {
-    status: received.status,
-    ok: received.status >= 200 && received.status < 300 && !isForeign(received),
-    headers: received.headers,
-    content: received.content,
-    body: parsed(text) as Body,
-  }
+  const ok = received.status >= 200 && received.status < 300 && !isForeign(received)
+  return { ...received, ok, body: parsed(text) } as Reply<Body>
 }
 
 function requestHeaders(call: Call, credentials: Credentials): Record<string, string> {

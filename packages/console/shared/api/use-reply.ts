@@ -8,15 +8,15 @@ import type { Reply } from './api.ts'
  * Runs one call at a time on demand and keeps its last reply. `after` runs before the reply is
  * shown: it reloads what the call has changed.
  */
-export function useAction<Arguments extends unknown[]>(
-  call: (...values: Arguments) => Promise<Reply | undefined>,
-  after?: (reply: Reply | undefined) => unknown,
+export function useAction<Arguments extends unknown[], Body>(
+  call: (...values: Arguments) => Promise<Reply<Body> | undefined>,
+  after?: (reply: Reply<Body> | undefined) => unknown,
 ) {
   const busy = useSignal(false)
-  const reply = useSignal<Reply | undefined>(undefined)
+  const reply = useSignal<Reply<Body> | undefined>(undefined)
   const successes = useSignal(0)
 
-  async function run(...values: Arguments): Promise<Reply | undefined> {
+  async function run(...values: Arguments): Promise<Reply<Body> | undefined> {
     if (busy.value) return undefined
     busy.value = true
     try {
@@ -69,7 +69,7 @@ export function useLoad<Body>(call: () => Promise<Reply<Body>>, inputs: unknown[
     reload,
     loading: reply.value === undefined,
     body: reply.value?.ok ? reply.value.body : undefined,
-    refusal: reply.value && !reply.value.ok ? (reply.value as Reply) : undefined,
+    refusal: reply.value?.ok ? undefined : reply.value,
   }
 }
 

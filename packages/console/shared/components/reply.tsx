@@ -1,21 +1,12 @@
 import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { asksForProof, type Reply } from '../api/api.ts'
+import { asksForProof, type Refusal as Problem, problemIn, type Reply } from '../api/api.ts'
 import { CopyButton } from './code.tsx'
 import { Notice, Skeleton } from './page.tsx'
 
 /** While the top of the page reports that the service does not answer, its parts do not repeat it. */
 export const outageShownAbove = signal(false)
-
-type ProblemBody = {
-  title?: string
-  detail?: string
-  message?: string
-  code?: string
-  errors?: string[]
-  requestId?: string
-}
 
 /**
  * A failed reply in the words of the service; the inspector has its status and code. The children say
@@ -49,14 +40,14 @@ export function Refusal(props: { reply?: Reply; fields?: string[]; children?: Co
   )
 }
 
-function problemOf(reply: Reply): ProblemBody {
+function problemOf(reply: Reply): Problem {
   if (reply.status === 0) return { detail: 'The server did not answer.' }
   // The error page of a proxy.
   if (/^text\/html/.test(reply.headers['content-type'] ?? ''))
     return { detail: 'The service could not be reached: something in front of it answered.' }
-  if (typeof reply.body === 'string')
-    return { detail: reply.body.slice(0, 200) || 'The call failed.' }
-  return reply.body ?? {}
+  const body: unknown = reply.body
+  if (typeof body === 'string') return { detail: body.slice(0, 200) || 'The call failed.' }
+  return problemIn(reply) ?? {}
 }
 
 function adviceFor(reply: Reply): string | undefined {

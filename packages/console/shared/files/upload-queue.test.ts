@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Call } from '../api/api.ts'
+import type { Call, Reply } from '../api/api.ts'
 import { createUploadQueue } from './upload-queue.ts'
 
 function startQueue() {
   const sent: Call[] = []
-  const send = async (call: Call) => {
+  const send = async (call: Call): Promise<Reply<string>> => {
     sent.push(call)
     return { status: 201, ok: true, headers: {}, body: 'a.pdf', content: new Blob() }
   }

@@ -14,9 +14,9 @@ export type Upload = {
   reply?: Reply
 }
 
-type QueueOptions = {
-  send(call: Call): Promise<Reply>
-  onStored(reply: Reply): void
+type QueueOptions<Stored> = {
+  send(call: Call): Promise<Reply<Stored>>
+  onStored(stored: Stored): void
 }
 
 export type UploadQueue = ReturnType<typeof createUploadQueue>
@@ -24,7 +24,7 @@ export type UploadQueue = ReturnType<typeof createUploadQueue>
 const AT_ONCE = 3
 
 /** Sends dropped files, three at a time. Files that the server would refuse are sent only on request. */
-export function createUploadQueue({ send, onStored }: QueueOptions) {
+export function createUploadQueue<Stored>({ send, onStored }: QueueOptions<Stored>) {
   const { uploads, put, change, find, clear } = createUploads()
   const aborts = new Map<number, AbortController>()
   let timesForgotten = 0
@@ -68,7 +68,7 @@ export function createUploadQueue({ send, onStored }: QueueOptions) {
     aborts.delete(id)
     if (abort.signal.aborted) change(id, { state: 'cancelled' })
     else change(id, { state: reply.ok ? 'stored' : 'refused', share: 1, reply })
-    if (reply.ok && find(id)) onStored(reply)
+    if (reply.ok && find(id)) onStored(reply.body)
     sendNext()
   }
 

@@ -61,9 +61,9 @@ async function change(verb: Verb, file: StoredFile): Promise<void> {
   if (notices.value.get(id)?.busy) return
   const begun = show({ file, verb, busy: true })
   const path = `/file/${id}`
-  const reply: Reply = await (verb === 'Restore'
-    ? session.api.post(`${path}/restore`)
-    : session.api.delete(verb === 'Delete' ? `${path}?restorable=true` : path))
+  const reply = await (verb === 'Restore'
+    ? session.api.post<StoredFile>(`${path}/restore`)
+    : session.api.delete<StoredFile>(verb === 'Delete' ? `${path}?restorable=true` : path))
   // The user has signed out meanwhile.
   if (notices.value.get(id) !== begun) return
   if (reply.ok) focusHeadingInsteadOf('td [aria-busy=true]')

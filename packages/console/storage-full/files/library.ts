@@ -1,4 +1,4 @@
-import type { Page, RestorableFile, StorageUsage, StoredFile } from '@plinth/client'
+import type { Page, RestorableFile, StoredFile, Usage } from '@plinth/client'
 import { computed, signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
 import { createUploadQueue } from '../../shared/files/upload-queue.ts'
@@ -10,7 +10,7 @@ const PAGE_SIZE = 48
 export const files = signal<StoredFile[] | undefined>(undefined)
 export const totalFiles = signal(0)
 /** How much the caller has stored, and may store. */
-export const usage = signal<StorageUsage | undefined>(undefined)
+export const usage = signal<Usage | undefined>(undefined)
 /** Deleted files that can be restored, here or in another tab. */
 export const restorable = signal<RestorableFile[]>([])
 /** How many there are; the list has the last hundred. */
@@ -41,7 +41,7 @@ async function listPages(pages: number): Promise<void> {
 
 async function readUsage(): Promise<void> {
   const asker = who.value
-  const reply = await session.api.get<StorageUsage>('/file/usage', { silent: true })
+  const reply = await session.api.get<Usage>('/file/usage', { silent: true })
   if (asker !== who.value) return
   usage.value = reply.ok ? reply.body : undefined
 }
@@ -72,8 +72,8 @@ export async function listMoreFiles(): Promise<void> {
 }
 
 export const queue = createUploadQueue({
-  send: session.api.send,
-  onStored: ({ body }) => addFile(body),
+  send: session.api.send<StoredFile>,
+  onStored: addFile,
 })
 who.subscribe(queue.forget)
 

@@ -1,4 +1,4 @@
-import type { OwnerUsage, StoredFile } from '@plinth/client'
+import type { StoredFile, UsageOfOwner } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { AdminOnly } from '../../shared/account/session/sign-in.tsx'
@@ -28,7 +28,7 @@ export function OwnersPage() {
   )
 }
 
-type Row = OwnerUsage & { id: string | number }
+type Row = UsageOfOwner & { id: string | number }
 
 const COLUMNS: Column<Row>[] = [
   {
@@ -57,7 +57,7 @@ function Quota({ owner, files, bytes, maxFiles, maxBytes }: Row) {
 }
 
 function OwnerList() {
-  const usage = usePages<OwnerUsage>(
+  const usage = usePages<UsageOfOwner>(
     (page) => session.api.get(`/api/storage/usage?page=${page}&size=20`),
     [session.claims.value?.sub],
   )

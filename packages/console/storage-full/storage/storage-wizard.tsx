@@ -46,7 +46,7 @@ function ProviderSteps({
   onChange,
 }: WizardProps & { provider: ProviderName }) {
   const folder = FOLDERS[provider]
-  const test = useAction(() => session.api.post(`/api/storage/test/${folder}`))
+  const test = useAction(() => session.api.post<StorageTest>(`/api/storage/test/${folder}`))
   const save = useAction(
     (settings: object) => session.api.put(`/api/storage/config/${folder}`, settings),
     () => {
@@ -104,9 +104,9 @@ function stateOf(passed: boolean | undefined, busy: boolean): StepState {
 }
 
 /** The steps of the server's test up to the first failure, which says what to change. */
-function ProbeSteps({ reply }: { reply?: Reply }) {
+function ProbeSteps({ reply }: { reply?: Reply<StorageTest> }) {
   if (!reply) return null
-  const steps: StorageTest['steps'] = Array.isArray(reply.body?.steps) ? reply.body.steps : []
+  const steps = reply.body?.steps ?? []
   return (
     <>
       <Announced>

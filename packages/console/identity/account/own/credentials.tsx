@@ -6,7 +6,7 @@ import { brand, post } from '../account.ts'
 import { CodeForm } from '../by-code.tsx'
 import { Ask, Failure, Section } from '../parts.tsx'
 import { filled, texts } from '../texts/texts.ts'
-import { session, useOwnAction } from './session.ts'
+import { session } from './session.ts'
 
 type Values = Record<string, string>
 
@@ -14,7 +14,7 @@ type Props = { email: string; verified: boolean; changed(): unknown }
 
 export function Address({ email, verified, changed }: Props) {
   const sentTo = useSignal('')
-  const change = useOwnAction(async (values: Values) => {
+  const change = useAction(async (values: Values) => {
     const reply = await session.api.post('/api/users/me/email', values)
     if (reply.ok) sentTo.value = values.newEmail ?? ''
     return reply
@@ -73,9 +73,7 @@ function Unconfirmed({ email, confirmed }: { email: string; confirmed(): unknown
 }
 
 export function Password() {
-  const change = useOwnAction((values: Values) =>
-    session.api.post('/api/users/me/password', values),
-  )
+  const change = useAction((values: Values) => session.api.post('/api/users/me/password', values))
   const count = brand.value?.passwordMinLength ?? 12
   return (
     <Section title={texts.password}>

@@ -1,14 +1,15 @@
-import type { OwnSession } from '@plinth/client'
-import { useLoad } from '../../../shared/api/use-reply.ts'
+import type { UserSession } from '@plinth/client'
+import { browserIn } from '../../../shared/account/browser-name.ts'
+import { useAction, useLoad } from '../../../shared/api/use-reply.ts'
 import { ConfirmButton } from '../../../shared/components/button.tsx'
 import { Badge, Skeleton } from '../../../shared/components/page.tsx'
 import { Failure, Section } from '../parts.tsx'
 import { filled, texts, timeIn } from '../texts/texts.ts'
-import { session, useOwnAction } from './session.ts'
+import { session } from './session.ts'
 
 export function Devices() {
-  const sessions = useLoad<OwnSession[]>(() => session.api.get('/api/users/me/sessions'))
-  const end = useOwnAction(
+  const sessions = useLoad<UserSession[]>(() => session.api.get('/api/users/me/sessions'))
+  const end = useAction(
     (id: number) => session.api.delete(`/api/users/me/sessions/${id}`),
     sessions.reload,
   )
@@ -20,7 +21,7 @@ export function Devices() {
         {sessions.body?.map(({ id, address, userAgent, lastUsedAt, current }) => (
           <li key={id} class="row apart">
             <span>
-              {browserIn(userAgent)} · {address}
+              {nameOf(userAgent)} · {address}
               <br />
               <span class="soft small">{filled(texts.lastUsed, { date: timeIn(lastUsedAt) })}</span>
             </span>
@@ -30,7 +31,7 @@ export function Devices() {
               <ConfirmButton
                 small
                 kind="danger"
-                subject={browserIn(userAgent)}
+                subject={nameOf(userAgent)}
                 question={texts.deviceEndAsk}
                 yes={texts.signOut}
                 no={texts.cancel}
@@ -52,15 +53,6 @@ function endedElsewhere<R extends { status: number }>(reply: R | undefined): R |
   return reply?.status === 404 ? undefined : reply
 }
 
-const BROWSERS: [name: string, mark: RegExp][] = [
-  ['Edge', /Edg/],
-  ['Opera', /OPR/],
-  ['Firefox', /Firefox|FxiOS/],
-  ['Chrome', /Chrome|CriOS/],
-  ['Safari', /Safari/],
-]
-
-function browserIn(userAgent: string | null): string {
-  const known = BROWSERS.find(([, mark]) => mark.test(userAgent ?? ''))
-  return known?.[0] ?? (userAgent?.split('/')[0] || texts.unknownBrowser)
+function nameOf(userAgent: string | null): string {
+  return browserIn(userAgent).name ?? (userAgent?.split('/')[0] || texts.unknownBrowser)
 }

@@ -4,6 +4,8 @@ import { useEffect } from 'preact/hooks'
 import { useLoad } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { Notice, Skeleton } from '../../../shared/components/page.tsx'
+import { useSecurity } from '../../factor-actions.ts'
+import { proving } from '../../proving.ts'
 import { hasNewPassword } from '../account.ts'
 import { Done, Failure, Heading } from '../parts.tsx'
 import { dateIn, filled, texts } from '../texts/texts.ts'
@@ -12,7 +14,7 @@ import { Devices } from './devices.tsx'
 import { OwnData } from './own-data.tsx'
 import { Passkeys } from './passkeys.tsx'
 import { SecondFactor } from './second-factor.tsx'
-import { proving, session } from './session.ts'
+import { session } from './session.ts'
 import { Prove, SignIn } from './sign-in.tsx'
 
 /** When the account will be erased; set once its owner has requested it on this page. */
@@ -31,11 +33,9 @@ export function OwnAccount() {
   return <SignIn />
 }
 
-type Security = { emailVerified: boolean; secondFactor: boolean; enrolledAt: string | null }
-
 function Overview() {
   const profile = useLoad<Profile>(() => session.api.get('/api/users/me'))
-  const security = useLoad<Security>(() => session.api.get('/api/users/me/security'))
+  const security = useSecurity(session.api)
   // A change that waits for a proof is given up when the page is left.
   useEffect(() => () => proving.peek()?.(false), [])
   if (profile.loading || security.loading) return <Skeleton label={texts.loading} />

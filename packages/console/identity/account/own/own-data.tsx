@@ -1,16 +1,18 @@
+import type { ScheduledDeletion } from '@plinth/client'
+import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button, ConfirmButton } from '../../../shared/components/button.tsx'
 import { saveFile } from '../../../shared/files/save-file.ts'
 import { Failure, Section } from '../parts.tsx'
 import { texts } from '../texts/texts.ts'
-import { session, useOwnAction } from './session.ts'
+import { session } from './session.ts'
 
 export function OwnData({ erased }: { erased(at: string): void }) {
-  const take = useOwnAction(
+  const take = useAction(
     () => session.api.post('/api/users/me/export/file'),
     (reply) => reply?.ok && saveFile(reply.content, 'my-data.json'),
   )
-  const erase = useOwnAction(
-    () => session.api.delete('/api/users/me'),
+  const erase = useAction(
+    () => session.api.delete<ScheduledDeletion>('/api/users/me'),
     (reply) => reply?.ok && erased(reply.body.deletesAt),
   )
   return (

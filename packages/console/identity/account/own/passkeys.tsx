@@ -1,14 +1,14 @@
 import type { Passkey } from '@plinth/client'
-import { useLoad } from '../../../shared/api/use-reply.ts'
+import { useAction, useLoad } from '../../../shared/api/use-reply.ts'
 import { ConfirmButton } from '../../../shared/components/button.tsx'
 import { Failure, Section } from '../parts.tsx'
 import { dateIn, filled, texts } from '../texts/texts.ts'
-import { csrfHeader, session, useOwnAction } from './session.ts'
+import { csrfHeader, session } from './session.ts'
 
 /** Lets owners remove a passkey that is not theirs. */
 export function Passkeys() {
   const passkeys = useLoad<Passkey[]>(() => session.api.get('/api/users/me/passkeys'))
-  const remove = useOwnAction(async (id: string) => {
+  const remove = useAction(async (id: string) => {
     const headers = await csrfHeader()
     return session.api.delete(`/webauthn/register/${encodeURIComponent(id)}`, { headers })
   }, passkeys.reload)

@@ -1,15 +1,12 @@
 import { useSignal } from '@preact/signals'
 import { RecoveryCodes } from '../../../shared/account/recovery-codes.tsx'
-import { useLoad } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { CopyButton, QrCode } from '../../../shared/components/code.tsx'
 import { Notice } from '../../../shared/components/page.tsx'
+import { FEW_CODES, useActiveFactor, useEnrolment, useTypeBack } from '../../factor-actions.ts'
 import { Ask, Failure, Section } from '../parts.tsx'
 import { dateIn, filled, texts } from '../texts/texts.ts'
-import { session, useOwnAction } from './session.ts'
-
-type Values = Record<string, string>
-type Enrolment = { secret: string; uri: string }
+import { session } from './session.ts'
 
 const CODE = {
   label: texts.factor,
@@ -42,12 +39,7 @@ export function SecondFactor({ on, since, changed }: Props) {
 }
 
 function Enrol({ onCodes }: { onCodes(codes: string[]): void }) {
-  const enrol = useOwnAction(() => session.api.post<Enrolment>('/api/users/me/totp'))
-  const confirm = useOwnAction(
-    (values: Values) => session.api.post('/api/users/me/totp/confirm', values),
-    (reply) => reply?.ok && onCodes(reply.body.recoveryCodes),
-  )
-  const begun = enrol.reply?.ok ? (enrol.reply.body as Enrolment) : undefined
+  const { enrol, confirm, begun } = useEnrolment(session.api, { onCodes })
   if (!begun)
     return (
       <>
@@ -95,12 +87,8 @@ function KeepCodes({ codes, onKept }: { codes: string[]; onKept(): void }) {
   )
 }
 
-/** Users who did not save the codes are locked out by the first lost phone, so they must type one back. */
 function TypeBack({ onKept }: { onKept(): void }) {
-  const check = useOwnAction(
-    (values: Values) => session.api.post('/api/users/me/recovery-codes/check', values),
-    (reply) => reply?.ok && onKept(),
-  )
+  const check = useTypeBack(session.api, onKept)
   return (
     <Ask
       label={texts.typeBack}
@@ -112,26 +100,10 @@ function TypeBack({ onKept }: { onKept(): void }) {
   )
 }
 
-const FEW_CODES = 3
-
 type TurnedOnProps = { since: string | null; onCodes(codes: string[]): void; onRemoved(): void }
 
 function TurnedOn({ since, ...props }: TurnedOnProps) {
-  const { api } = session
-  const left = useLoad<{ remaining: number; kept: boolean }>(() =>
-    api.get('/api/users/me/recovery-codes'),
-  )
-  const renew = useOwnAction(
-    (values: Values) => api.post('/api/users/me/recovery-codes', values),
-    (reply) => reply?.ok && props.onCodes(reply.body.recoveryCodes),
-  )
-  const remove = useOwnAction(
-    ({ code = '' }: Values) => {
-      const json = /[a-z]/i.test(code) ? { recoveryCode: code } : { code }
-      return api.delete('/api/users/me/totp', { json })
-    },
-    (reply) => reply?.ok && props.onRemoved(),
-  )
+  const { left, renew, remove } = useActiveFactor(session.api, props)
   const remaining = left.body?.remaining ?? FEW_CODES + 1
   return (
     <>

@@ -1,13 +1,16 @@
+import type { TokenPair } from '@plinth/client'
 import { useEffect, useState } from 'preact/hooks'
+import { problemIn, type Refusal } from '../../../shared/api/api.ts'
 import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { faultOf } from '../../../shared/components/form.tsx'
 import { PASSKEY } from '../../../shared/components/icon.tsx'
 import { SUPPORTED } from '../../passkeys/support.ts'
+import { proving } from '../../proving.ts'
 import { brand } from '../account.ts'
 import { Ask, Failure, Heading } from '../parts.tsx'
 import { filled, texts } from '../texts/texts.ts'
-import { askPasskey, proving, session } from './session.ts'
+import { askPasskey, session } from './session.ts'
 
 const PASSWORD = {
   label: texts.password,
@@ -26,18 +29,18 @@ const FACTOR = {
 export function SignIn() {
   const signIn = useAction(
     (values: Record<string, string>) => session.signIn(values),
-    (reply) => followToken(reply?.body),
+    (reply) => followToken(problemIn(reply)),
   )
   const byPasskey = useAction(
     async () => {
       const asked = await askPasskey()
       if (!asked) return undefined
       const { headers, passkey } = asked
-      const call = session.api.post('/login/webauthn', passkey, { headers, open: true })
+      const call = session.api.post<TokenPair>('/login/webauthn', passkey, { headers, open: true })
       const reply = session.received(await call)
       return session.secondStep.value ? undefined : reply
     },
-    (reply) => followToken(reply?.body),
+    (reply) => followToken(problemIn(reply)),
   )
   if (session.secondStep.value) return <SecondStep />
   return (
@@ -61,15 +64,15 @@ export function SignIn() {
 }
 
 /** The password or passkey was right, but another step comes first: its page continues with the token. */
-function followToken(body: { code?: string; token?: string } | undefined): void {
-  if (body?.code === 'PASSWORD_CHANGE_REQUIRED') location.hash = `reset=${body.token}`
-  if (body?.code === 'DELETION_PENDING') location.hash = `keep=${body.token}`
+function followToken(problem: Refusal | undefined): void {
+  if (problem?.code === 'PASSWORD_CHANGE_REQUIRED') location.hash = `reset=${problem.token}`
+  if (problem?.code === 'DELETION_PENDING') location.hash = `keep=${problem.token}`
 }
 
 function SecondStep() {
   const complete = useAction(session.completeSignIn, (reply) => {
-    if (reply?.body?.token) session.secondStep.value = false
-    followToken(reply?.body)
+    if (problemIn(reply)?.token) session.secondStep.value = false
+    followToken(problemIn(reply))
   })
   return (
     <>

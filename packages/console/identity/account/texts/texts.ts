@@ -1,3 +1,4 @@
+import type { LinkState } from '@plinth/client'
 import { de } from './de.ts'
 import { en, type Texts } from './en.ts'
 import { es } from './es.ts'
@@ -28,12 +29,12 @@ const FAILURES: Record<string, string> = {
   TOO_MANY_ATTEMPTS: texts.tooManyAttempts,
 }
 
-export type LinkState = { state: string; at: string | null }
-
 /** Explains why a link no longer works. */
-export function endedText({ state, at }: LinkState = { state: '', at: null }): string {
+export function endedText({ state, at }: LinkState = { state: 'unknown', at: null }): string {
   const { used, replaced, expired, invalid } = texts
-  return filled({ used, replaced, expired }[state] ?? invalid, { time: at ? timeIn(at) : '' })
+  return filled({ used, replaced, expired, unknown: invalid }[state], {
+    time: at ? timeIn(at) : '',
+  })
 }
 
 /** A refusal in the language of the reader. */

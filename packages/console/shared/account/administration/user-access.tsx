@@ -1,4 +1,4 @@
-import type { OwnSession, UserDetails } from '@plinth/client'
+import type { UserDetails, UserSession } from '@plinth/client'
 import { useAction, useLoad } from '../../api/use-reply.ts'
 import { ConfirmButton } from '../../components/button.tsx'
 import { Notice } from '../../components/page.tsx'
@@ -14,7 +14,7 @@ export const blockedBy = (reason: string) => reason === '' && 'Give a reason fir
 export function SessionsOfUser({ session, user, version, reason }: Props & { version: string }) {
   const { api } = session
   const path = `/api/users/${user.id}/sessions`
-  const sessions = useLoad<OwnSession[]>(() => api.get(path), [path, version])
+  const sessions = useLoad<UserSession[]>(() => api.get(path), [path, version])
   const end = useAction(async (id: number | 'all') => {
     const json = { reason }
     const reply = await api.delete(id === 'all' ? path : `${path}/${id}`, { json })

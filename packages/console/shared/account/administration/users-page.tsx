@@ -1,4 +1,4 @@
-import type { UserPage, UserSummary } from '@plinth/client'
+import type { PageOfUsers, User } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { usePages } from '../../api/use-reply.ts'
@@ -116,11 +116,11 @@ type TableProps = {
 function UserTable({ session, query, version, actions, lists }: TableProps) {
   const chosen = useSignal<number | undefined>(undefined)
   const cursors = useKept<string[]>(`cursors ${query}`, [''])
-  const users = usePages<UserSummary>(
+  const users = usePages<User>(
     async (page) => {
       if (query === '') return session.api.get(`/api/users?page=${page}&size=${PAGE}&sort=id,asc`)
       const after = encodeURIComponent(cursors.value[page] ?? '')
-      const reply = await session.api.get<UserPage>(
+      const reply = await session.api.get<PageOfUsers>(
         `/api/users?${query}&size=${PAGE}&after=${after}`,
       )
       if (reply.ok && reply.body.next)
@@ -160,7 +160,7 @@ function UserTable({ session, query, version, actions, lists }: TableProps) {
   )
 }
 
-const COLUMNS: Column<UserSummary>[] = [
+const COLUMNS: Column<User>[] = [
   { title: 'Id', of: ({ id }) => id, number: true },
   {
     title: 'Username',
@@ -191,7 +191,7 @@ const COLUMNS: Column<UserSummary>[] = [
 function manageColumn(
   chosen: number | undefined,
   choose: (id: number | undefined) => void,
-): Column<UserSummary> {
+): Column<User> {
   return {
     title: 'Action',
     of: ({ id, username }) => (

@@ -1,13 +1,14 @@
-import type { OwnSession } from '@plinth/client'
+import type { UserSession } from '@plinth/client'
 import { useAction, useLoad } from '../../api/use-reply.ts'
 import { ConfirmButton } from '../../components/button.tsx'
 import { Badge, Card } from '../../components/page.tsx'
 import { List } from '../../components/table.tsx'
 import { dateText } from '../../wording.ts'
+import { browserIn } from '../browser-name.ts'
 import type { Session } from '../session/session.ts'
 
 export function OwnSessionsCard({ session }: { session: Session }) {
-  const sessions = useLoad<OwnSession[]>(() => session.api.get('/api/users/me/sessions'))
+  const sessions = useLoad<UserSession[]>(() => session.api.get('/api/users/me/sessions'))
   const end = useAction(async (id: number) => {
     const reply = await session.api.delete(`/api/users/me/sessions/${id}`)
     // The session has already ended by itself: treat it as ended.
@@ -33,7 +34,7 @@ export function OwnSessionsCard({ session }: { session: Session }) {
   )
 }
 
-function EndButton({ row, end }: { row: OwnSession; end(id: number): void }) {
+function EndButton({ row, end }: { row: UserSession; end(id: number): void }) {
   if (row.current) return <Badge tone="good">this one</Badge>
   return (
     <ConfirmButton small kind="danger" question="End it?" onClick={() => end(row.id)}>
@@ -43,16 +44,6 @@ function EndButton({ row, end }: { row: OwnSession; end(id: number): void }) {
 }
 
 function placeOf(address: string, userAgent: string | null): string {
-  const found = BROWSERS.map(([name, mark]) => [name, mark.exec(userAgent ?? '')?.[1]] as const)
-  const [name, version] = found.find(([, known]) => known !== undefined) ?? []
-  return [address, name && `${name} ${version}`].filter(Boolean).join(' · ')
+  const { name, version } = browserIn(userAgent)
+  return [address, name && `${name} ${version ?? ''}`.trim()].filter(Boolean).join(' · ')
 }
-
-// Browsers also name those that they resemble, so the ones that others name come last.
-const BROWSERS: [name: string, mark: RegExp][] = [
-  ['Edge', /Edg\w*\/(\d+)/],
-  ['Firefox', /(?:Firefox|FxiOS)\/(\d+)/],
-  ['Chrome', /(?:Chrome|CriOS)\/(\d+)/],
-  ['Safari', /Version\/(\d+).* Safari\//],
-  ['curl', /curl\/(\d+)/],
-]

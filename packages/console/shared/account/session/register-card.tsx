@@ -1,3 +1,4 @@
+import type { IdentityApi } from '@plinth/client'
 import { useAction } from '../../api/use-reply.ts'
 import { Form, type Values } from '../../components/form.tsx'
 import { Card } from '../../components/page.tsx'
@@ -6,10 +7,12 @@ import { facts } from '../../shell/facts.ts'
 import { markRegistered } from '../registered-here.ts'
 import type { Session } from './session.ts'
 
+type Registered = IdentityApi.Replies['POST /api/auth/register']
+
 export function RegisterCard({ session }: { session: Session }) {
   const { api, signIn } = session
   const register = useAction(async (values: Values) => {
-    const reply = await api.post('/api/auth/register', values, { open: true })
+    const reply = await api.post<Registered>('/api/auth/register', values, { open: true })
     if (reply.ok) {
       await markRegistered(values.email ?? '')
       if (reply.status === 201) await signIn(values)
@@ -42,10 +45,13 @@ export function RegisterCard({ session }: { session: Session }) {
         action={register}
         send="Create account"
       />
-      {register.reply?.status === 201 && (
-        <Success>Account {register.reply.body.username} created.</Success>
+      {register.reply?.ok && (
+        <Success>
+          {'username' in register.reply.body
+            ? `Account ${register.reply.body.username} created.`
+            : register.reply.body.message}
+        </Success>
       )}
-      {register.reply?.status === 202 && <Success>{register.reply.body.message}</Success>}
     </Card>
   )
 }

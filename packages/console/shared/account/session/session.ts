@@ -1,6 +1,6 @@
 import type { TokenPair } from '@plinth/client'
 import { computed, signal } from '@preact/signals'
-import { type Api, createApi, type Reply } from '../../api/api.ts'
+import { type Api, createApi, problemIn, type Reply } from '../../api/api.ts'
 import { publicValues } from '../../api/concealment.ts'
 import { copyText } from '../../components/code.tsx'
 import { ADMIN_ROLE } from '../../wording.ts'
@@ -70,7 +70,7 @@ export function createSession({ renewsItself, prove }: Options) {
     ...{ api, decoded, claims, expiry, automatic, rotations, hasSpentToken },
     ...{ received, signIn, secondStep, stepRefusal, renew },
     completeSignIn: async ({ code = '' }: { code?: string }) =>
-      received(await api.post('/api/auth/mfa', stepWith(code), { open: true })),
+      received(await api.post<TokenPair>('/api/auth/mfa', stepWith(code), { open: true })),
     refresh: vault.refresh,
     logOut: () => vault.end(postLogout),
     isAdmin: computed(() => claims.value?.roles.includes(ADMIN_ROLE) ?? false),
@@ -102,13 +102,13 @@ function createSecondStep() {
   }
 
   function keepStep(reply: Reply): Reply {
-    const { triesLeft } = reply.body ?? {}
+    const problem = problemIn(reply)
     stepRefusal.value = undefined
-    if (triesLeft === 0) endStep(reply)
-    if (!reply.body?.mfaToken) return reply
-    mfaToken = reply.body.mfaToken
+    if (problem?.triesLeft === 0) endStep(reply)
+    if (!problem?.mfaToken) return reply
+    mfaToken = problem.mfaToken
     secondStep.value = true
-    return { ...reply, body: { ...reply.body, mfaToken: undefined }, content: new Blob() }
+    return { ...reply, body: { ...problem, mfaToken: undefined }, content: new Blob() }
   }
 
   /** An authenticator code has digits only; a recovery code has letters. */

@@ -1,5 +1,5 @@
 import { type ComponentChildren, Fragment } from 'preact'
-import type { Reply } from '../../api/api.ts'
+import { problemIn, type Reply } from '../../api/api.ts'
 import { baseUrl } from '../../api/base-url.ts'
 import { useAction } from '../../api/use-reply.ts'
 import { Button, ButtonLink } from '../../components/button.tsx'
@@ -68,13 +68,13 @@ export function SecondStepCard({ session }: { session: Session }) {
 }
 
 function CodeAdvice({ reply }: { reply: Reply }) {
-  if (reply.body?.token) return <Advice reply={reply} />
+  if (problemIn(reply)?.token) return <Advice reply={reply} />
   return <p>Wait for the next code, then try again.</p>
 }
 
 /** If the service sends a token, the password was right: the account page continues with that token. */
 function Advice({ reply }: { reply: Reply }) {
-  const { code, token } = reply.body ?? {}
+  const { code, token } = problemIn(reply) ?? {}
   if (code === 'PASSWORD_CHANGE_REQUIRED')
     return <a href={`${baseUrl}/account/#reset=${token}`}>Choose a new password</a>
   if (code === 'DELETION_PENDING')

@@ -1,5 +1,5 @@
-import type { WebhookEndpoint } from '@plinth/client'
-import type { Api } from '../../../api/api.ts'
+import type { IdentityApi, WebhookEndpoint } from '@plinth/client'
+import type { Api, Reply } from '../../../api/api.ts'
 import { useAction, useLoad } from '../../../api/use-reply.ts'
 import { Button, ConfirmButton } from '../../../components/button.tsx'
 import { Code, CopyButton } from '../../../components/code.tsx'
@@ -16,15 +16,18 @@ type Verb = 'test' | 'pause' | 'resume' | 'secret' | 'rotate' | 'delete'
 
 type Props = { api: Api; by?: unknown }
 
+/** What the calls of this card answer with, as far as it is shown. */
+type Made = Partial<IdentityApi.WebhookSecret & IdentityApi.SentTest>
+
 /** The endpoints that events are sent to: their state, and every action on them. */
 export function Endpoints({ api, by }: Props) {
   const endpoints = useLoad<WebhookEndpoint[]>(() => api.get(PATH), [by])
   const make = useAction(
     ({ url = '', description, types = '' }: Values) =>
-      api.post(PATH, { url, description, types: types.split(/[\s,]+/).filter(Boolean) }),
+      api.post<Made>(PATH, { url, description, types: types.split(/[\s,]+/).filter(Boolean) }),
     endpoints.reload,
   )
-  const change = useAction(({ id }: WebhookEndpoint, verb: Verb) => {
+  const change = useAction(({ id }: WebhookEndpoint, verb: Verb): Promise<Reply<Made>> => {
     const at = `${PATH}/${id}`
     if (verb === 'test') return api.post(`${at}/test`)
     if (verb === 'secret') return api.get(`${at}/secret`)
@@ -41,7 +44,7 @@ export function Endpoints({ api, by }: Props) {
         columns={[...COLUMNS, changeColumn(change.run)]}
         empty={<p class="soft">There are no endpoints yet.</p>}
       />
-      <Outcome body={change.reply?.body} />
+      <Outcome body={change.reply?.ok ? change.reply.body : undefined} />
       {endpoints.body && (
         <Form
           label="Add an endpoint"
@@ -67,13 +70,13 @@ export function Endpoints({ api, by }: Props) {
           icon="link"
         />
       )}
-      <Outcome body={make.reply?.body} />
+      <Outcome body={make.reply?.ok ? make.reply.body : undefined} />
     </Card>
   )
 }
 
 /** A secret to copy, with the code that needs it, or the test event that was sent. */
-function Outcome({ body }: { body: { secret?: string; eventId?: string } | undefined }) {
+function Outcome({ body }: { body: Made | undefined }) {
   if (body?.eventId)
     return (
       <Success>

@@ -1,4 +1,4 @@
-import type { Delivery, EventForward, WebhookEvent } from '@plinth/client'
+import type { Delivery, EventForward, IdentityApi } from '@plinth/client'
 import type { Api } from '../../../api/api.ts'
 import { useAction, useLoad } from '../../../api/use-reply.ts'
 import { Button } from '../../../components/button.tsx'
@@ -9,14 +9,12 @@ import { type Column, Table } from '../../../components/table.tsx'
 import type { Tone } from '../../../components/tone.ts'
 import { dateText } from '../../../wording.ts'
 
-type Detail = { event: WebhookEvent; deliveries: Delivery[]; forwards: EventForward[] }
-
 type Props = { api: Api; id: string }
 
 /** An event as it is sent, and its deliveries to each endpoint. */
 export function EventDetail({ api, id }: Props) {
   const path = `/api/events/${encodeURIComponent(id)}`
-  const detail = useLoad<Detail>(() => api.get(path), [id])
+  const detail = useLoad<IdentityApi.EventDetail>(() => api.get(path), [id])
   const replay = useAction(
     (endpointId?: string) => api.post(`${path}/replay`, endpointId ? { endpointId } : {}),
     detail.reload,

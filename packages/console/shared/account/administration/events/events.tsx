@@ -1,4 +1,4 @@
-import type { WebhookEvent } from '@plinth/client'
+import type { EventPage, WebhookEvent } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import type { Api } from '../../../api/api.ts'
 import { useLoad } from '../../../api/use-reply.ts'
@@ -31,8 +31,6 @@ export function Events({ api, by }: Props) {
     </>
   )
 }
-
-type EventPage = { items: WebhookEvent[]; next: string | null }
 
 const PAGE_SIZE = 25
 

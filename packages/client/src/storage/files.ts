@@ -1,0 +1,213 @@
+import type {
+  Link,
+  PageOfRestorableFiles,
+  PageOfUsage,
+  Queries,
+  Replies,
+  RestorableFile,
+  StoredFile,
+  TemporaryLink,
+  Usage,
+  UsageOfOwner,
+} from '../generated/storage-full.ts'
+import type { CallOptions, Calls } from '../http/calls.ts'
+import { DOWNLOAD, download } from '../http/download.ts'
+import { type Listing, pages } from '../http/listing.ts'
+import { type UploadOptions, uploadOf } from '../http/upload.ts'
+
+/** Deleting a file answers in two ways, of which each method knows its own. */
+export type FileReplies = Omit<Replies, 'DELETE /file/{id}'> & {
+  'DELETE /file/{id}': RestorableFile
+}
+export type FileQuery = Queries['GET /file/list']
+export type DeletedFileQuery = Queries['GET /file/deleted']
+export type UsageQuery = Queries['GET /api/storage/usage']
+
+const UPLOAD_LASTS_MS = 300_000
+
+export class Files {
+  readonly #calls: Calls<FileReplies>
+
+  constructor(calls: Calls<FileReplies>) {
+    this.#calls = calls
+  }
+
+  /**
+   * @example
+   * const stored = await storage.files.upload(file, 'hello.txt', { onProgress: ({ loaded }) => console.log(loaded) })
+   */
+  upload(file: Blob, filename: string, options?: UploadOptions): Promise<StoredFile> {
+    const call = { ...uploadOf(file, filename, options), lastsMs: UPLOAD_LASTS_MS }
+    return this.#calls.json('POST /file', call)
+  }
+
+  /**
+   * `ownerId` is for administrators: the files of one owner.
+   * @example
+   * const files = await storage.files.list({ page: 0, size: 50 })
+   */
+  list(query?: FileQuery, options?: CallOptions): Promise<StoredFile[]> {
+    return this.#calls.json('GET /file/list', { query }, options)
+  }
+
+  /**
+   * @example
+   * const { size, checksumSha256 } = await storage.files.get(7)
+   */
+  get(id: number, options?: CallOptions): Promise<StoredFile> {
+    return this.#calls.json('GET /file/info/{id}', { path: { id } }, options)
+  }
+
+  /**
+   * The response, so that its body can be streamed. It resumes when the connection breaks.
+   * @example
+   * const bytes = await (await storage.files.download(7)).arrayBuffer()
+   */
+  download(id: number, options?: CallOptions): Promise<Response> {
+    return this.#resuming('GET /file/download/{id}', id, options)
+  }
+
+  /**
+   * Like `download`, for display in a page.
+   * @example
+   * const { body } = await storage.files.stream(7, { headers: { range: 'bytes=0-1023' } })
+   */
+  stream(id: number, options?: CallOptions): Promise<Response> {
+    return this.#resuming('GET /file/stream/{id}', id, options)
+  }
+
+  /**
+   * @example
+   * const picture = await (await storage.files.thumbnail(7)).blob()
+   */
+  thumbnail(id: number, options?: CallOptions): Promise<Response> {
+    return this.#calls.response('GET /file/thumbnail/{id}', { path: { id } }, options)
+  }
+
+  /**
+   * Deletes the file for good.
+   * @example
+   * await storage.files.delete(7)
+   */
+  delete(id: number, options?: CallOptions): Promise<void> {
+    return this.#calls.nothing('DELETE /file/{id}', { path: { id } }, options)
+  }
+
+  /**
+   * Deletes the file for everyone, but keeps its bytes for a while.
+   * @example
+   * const { restorableUntil } = await storage.files.deleteRestorably(7)
+   */
+  deleteRestorably(id: number, options?: CallOptions): Promise<RestorableFile> {
+    const call = { path: { id }, query: { restorable: true } }
+    return this.#calls.json('DELETE /file/{id}', call, options)
+  }
+
+  /**
+   * The files that can still be restored, last deleted first.
+   * @example
+   * for await (const { id, restorableUntil } of storage.files.deleted()) console.log(id, restorableUntil)
+   */
+  deleted(
+    query?: DeletedFileQuery,
+    options?: CallOptions,
+  ): Listing<PageOfRestorableFiles, RestorableFile> {
+    return pages((next) =>
+      this.#calls.json('GET /file/deleted', { query: { ...query, ...next } }, options),
+    )
+  }
+
+  /**
+   * @example
+   * const file = await storage.files.restore(7)
+   */
+  restore(id: number, options?: CallOptions): Promise<StoredFile> {
+    return this.#calls.json('POST /file/{id}/restore', { path: { id } }, options)
+  }
+
+  #resuming(
+    operation: 'GET /file/download/{id}' | 'GET /file/stream/{id}',
+    id: number,
+    options?: CallOptions,
+  ): Promise<Response> {
+    return download((headers) =>
+      this.#calls.response(operation, { ...DOWNLOAD, path: { id }, headers }, options),
+    )
+  }
+}
+
+/** Temporary links, with which anyone can download a file. */
+export class Links {
+  readonly #open: Calls<FileReplies>
+  readonly #calls: Calls<FileReplies>
+
+  constructor({ open, calls }: { open: Calls<FileReplies>; calls: Calls<FileReplies> }) {
+    this.#open = open
+    this.#calls = calls
+  }
+
+  /**
+   * @example
+   * const { url } = await storage.links.create(7, 3600)
+   */
+  create(fileId: number, expiresInSeconds: number, options?: CallOptions): Promise<TemporaryLink> {
+    const json = { id: fileId, expiresInSeconds }
+    return this.#calls.json('POST /file/generate-pre-signed-url', { json }, options)
+  }
+
+  /**
+   * The links to a file, without their tokens.
+   * @example
+   * const links = await storage.links.list(7)
+   */
+  list(fileId: number, options?: CallOptions): Promise<Link[]> {
+    return this.#calls.json('GET /file/{id}/links', { path: { id: fileId } }, options)
+  }
+
+  /**
+   * @example
+   * await storage.links.revoke(7, 3)
+   */
+  revoke(fileId: number, linkId: number, options?: CallOptions): Promise<void> {
+    const call = { path: { id: fileId, linkId } }
+    return this.#calls.nothing('DELETE /file/{id}/links/{linkId}', call, options)
+  }
+
+  /**
+   * Downloads the file of a link; needs no session.
+   * @example
+   * const response = await storage.links.open(token)
+   */
+  open(token: string, options?: CallOptions): Promise<Response> {
+    const call = { path: { token }, stream: true }
+    return this.#open.response('GET /file/presigned/{token}', call, options)
+  }
+}
+
+/** What owners have stored, and their limits; null where there is no limit. */
+export class UsageOfStorage {
+  readonly #calls: Calls<FileReplies>
+
+  constructor(calls: Calls<FileReplies>) {
+    this.#calls = calls
+  }
+
+  /**
+   * @example
+   * const { bytes, maxBytes } = await storage.usage.get()
+   */
+  get(options?: CallOptions): Promise<Usage> {
+    return this.#calls.json('GET /file/usage', {}, options)
+  }
+
+  /**
+   * For administrators.
+   * @example
+   * for await (const { owner, bytes } of storage.usage.ofOwners()) console.log(owner, bytes)
+   */
+  ofOwners(query?: UsageQuery, options?: CallOptions): Listing<PageOfUsage, UsageOfOwner> {
+    return pages((next) =>
+      this.#calls.json('GET /api/storage/usage', { query: { ...query, ...next } }, options),
+    )
+  }
+}
