@@ -70,7 +70,7 @@ async function runBatch(batch: Batch, also: Record<string, string>): Promise<Out
     ...(batch.tags && { testTagFilters: [batch.tags] }),
     execArgv: [
       '--disable-warning=ExperimentalWarning',
-      ...['--import', join(import.meta.dirname, 'file-deadline.ts')],
+      ...['--import', join(import.meta.dirname, 'test-process.ts')],
       ...['--import', also.TEST_PRELOAD ?? ''],
     ],
   })
