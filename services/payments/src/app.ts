@@ -1,43 +1,27 @@
 import { consoleFolder } from '@plinth/console'
-import {
-  type Dispatcher,
-  describeEvents,
-  EVENT_SCOPES,
-  eventGuards,
-  insertKeyEvent,
-  insertSample,
-  mountEvents,
-} from '@plinth/events'
+import { type Dispatcher, describeEvents, insertSample, mountEvents } from '@plinth/events'
 import { openDatabase } from '@plinth/kit/database'
 import {
   type ApiDescription,
-  type Authenticate,
   actuatorRoutes,
-  anyone,
-  callerGuard,
   consoleRoutes,
   createServer,
-  type Guard,
   indexRoute,
   openApiRoutes,
   type Server,
 } from '@plinth/kit/http'
 import { createLogger } from '@plinth/kit/logging'
-import { issuerUnavailable } from '@plinth/kit/problems'
-import { type Clock, isLoopback, systemClock } from '@plinth/kit/runtime'
-import {
-  type KeyEvent,
-  type KeyGuard,
-  openServiceKeys,
-  serviceKeyGuard,
-  serviceKeyRoutes,
-  startKeyNotices,
-} from '@plinth/service-keys'
+import { type Clock, systemClock } from '@plinth/kit/runtime'
+import { serviceKeyGuard, serviceKeyRoutes, startKeyNotices } from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
+import { endpointGuards, paymentGuards } from './access/guards.ts'
+import { issuerCallers } from './access/issuer.ts'
+import { paymentKeys } from './access/keys.ts'
 import { checkoutRoutes } from './checkout/checkout.routes.ts'
 import { customerOperationRoutes, customerRoutes } from './checkout/customers.routes.ts'
 import type { PaymentsConfig } from './config.ts'
-import { createSingleFlight, type PaymentGuard, type Payments } from './payment/context.ts'
+import { countPayments, measurePayments } from './measure.ts'
+import { createSingleFlight, type Payments } from './payment/context.ts'
 import { migrations } from './payment/database/migrations/index.ts'
 import { insertAuditEvent } from './payment/database/observations.repository.ts'
 import type { PaymentTables } from './payment/database/tables.ts'
@@ -51,15 +35,13 @@ import {
 import { createStripeProvider } from './provider/stripe.ts'
 import { measureProvider } from './provider/stripe-client.ts'
 import { checkRoutes } from './recovery/checks.routes.ts'
-import { issuerCallers } from './recovery/issuer.ts'
 import { type Jobs, startJobs, wakerOf } from './recovery/jobs.ts'
-import { countPayments, measurePayments } from './recovery/measure.ts'
 import { recoverAtStart } from './recovery/recover.ts'
 import { refundRoutes } from './refunds/refunds.routes.ts'
 import { eventOperationRoutes, webhookRoutes } from './webhooks/webhooks.routes.ts'
 
+export { paymentsData } from './backup.ts'
 export { loadConfig, type PaymentsConfig } from './config.ts'
-export { paymentsData } from './recovery/recover.ts'
 
 const NAME = 'payments'
 const VERSION = manifest.apiVersion
@@ -134,7 +116,7 @@ export async function openPayments(
     source: SOURCE,
     settings: config.events,
     catalogue: PAYMENT_EVENTS,
-    guards: isOpen(config) ? OPEN_EVENTS : eventGuards(keyGuard, guard.admin),
+    guards: endpointGuards(config, keyGuard, guard.admin),
     record: (to, { origin, ...event }) =>
       insertAuditEvent(to, { at: clock().toISOString(), ...event, ...origin }),
   })
@@ -157,18 +139,6 @@ function paymentConsoleRoutes(server: Server, config: PaymentsConfig): void {
   consoleRoutes(server, consoleFolder('payments'))
 }
 
-const SCOPES = ['payments:read', 'payments:write', 'refunds:write', ...EVENT_SCOPES, 'keys:write']
-
-/** The service keys in this service's database; each change is audited and published as an event. */
-function paymentKeys(db: Payments['db'], { production }: PaymentsConfig, clock: Clock) {
-  const record = async (to: Payments['db'], keyEvent: KeyEvent) => {
-    const { origin, keyId: _, ...event } = keyEvent
-    await insertAuditEvent(to, { at: clock().toISOString(), ...event, ...origin })
-    await insertKeyEvent(to, keyEvent, clock())
-  }
-  return openServiceKeys(db, { clock, production, scopes: SCOPES, record })
-}
-
 /** For the command line: opens the service's database, whether or not the service is running. */
 export async function openForOperator(config: PaymentsConfig) {
   const { databaseUrl, database } = config
@@ -176,59 +146,4 @@ export async function openForOperator(config: PaymentsConfig) {
   const publishSample = (type: string) =>
     insertSample(db, PAYMENT_EVENTS, { source: SOURCE, type, at: systemClock() })
   return { keys: paymentKeys(db, config, systemClock), publishSample, close }
-}
-
-type Guards = PaymentGuard & { keys: Guard; admin?: Guard }
-
-/**
- * What each kind of call requires under `PAYMENTS_ACCESS`. Without an issuer, service keys are managed
- * with a service key; an operator creates the first one on the command line.
- */
-function paymentGuards(
-  { access, issuer, production }: PaymentsConfig,
-  keyGuard: KeyGuard,
-  users: Authenticate | undefined,
-): Guards {
-  if (issuer && users) return issuerGuards(issuer.role, keyGuard, users)
-  const { scope } = keyGuard
-  const byKey: Guards = {
-    keys: scope('keys:write'),
-    read: scope('payments:read'),
-    write: scope('payments:write'),
-    refund: scope('refunds:write'),
-    operate: scope('payments:read'),
-    retry: scope('payments:write'),
-  }
-  if (access === 'keys') return byKey
-  const open = { ...byKey, read: anyone, write: anyone, refund: anyone }
-  // The operator routes show the data of all customers: in production they are never open.
-  return production ? open : { ...open, operate: anyone, retry: anyone }
-}
-
-const OPEN_EVENTS = { read: anyone, write: anyone, admin: anyone, seesReplies: () => true }
-
-/**
- * Whether anyone may manage event endpoints and see their replies. Only on loopback: what an endpoint on
- * this machine replies must not be readable from other machines.
- */
-function isOpen({ access, production, host }: PaymentsConfig): boolean {
-  return access === 'open' && !production && isLoopback(host)
-}
-
-const ADMIN_ROLE = 'ROLE_ADMIN'
-
-/** Allows service keys and the issuer's users with `role`. Users must be administrators to refund or retry. */
-function issuerGuards(role: string, keys: KeyGuard, authenticate: Authenticate): Guards {
-  const users = callerGuard(authenticate, [issuerUnavailable])
-  const admin = users.role(ADMIN_ROLE)
-  const user = users.role(role)
-  return {
-    admin,
-    keys: keys.or('keys:write', admin),
-    read: keys.or('payments:read', user),
-    write: keys.or('payments:write', user),
-    refund: keys.or('refunds:write', admin),
-    operate: keys.or('payments:read', user),
-    retry: keys.or('payments:write', admin),
-  }
 }

@@ -13,7 +13,8 @@ import {
   insertPayment,
   type NewPayment,
 } from '../payment/database/payments.repository.ts'
-import { type Attempted, lockPayment, saveRecord } from '../payment/record.ts'
+import { type Attempted, lockPayment } from '../payment/record.ts'
+import { saveRecord } from '../payment/save.ts'
 import type { NewSession } from '../provider/provider.ts'
 import { idempotencyKey } from '../provider/reserved-calls.ts'
 import type { CheckoutRequest } from './plan.ts'

@@ -22,13 +22,9 @@ import {
 } from './database/refunds.repository.ts'
 import type { Db } from './database/tables.ts'
 import { InconsistentObservation } from './problems.ts'
-import {
-  intentsOf,
-  lockRecord,
-  type PaymentRecord,
-  publishRefundChange,
-  saveRecord,
-} from './record.ts'
+import { publishRefundChange } from './publish.ts'
+import { intentsOf, lockRecord, type PaymentRecord } from './record.ts'
+import { saveRecord } from './save.ts'
 import { joinAttemptState, joinRefundStatus, latestOf, type SessionState } from './state.ts'
 
 type SeenSession = { paymentId: string; session: CheckoutSession; state: SessionState }

@@ -1,34 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
-import { openDatabase } from '@plinth/kit/database'
 import type { Server } from '@plinth/kit/http'
 import { databaseUnavailable } from '@plinth/kit/problems'
-import { systemClock } from '@plinth/kit/runtime'
-import type { PaymentsConfig } from '../config.ts'
 import type { Payments } from '../payment/context.ts'
-import { migrations } from '../payment/database/migrations/index.ts'
 import {
   listPaymentsToCheck,
   updateUnresolvedToCheck,
 } from '../payment/database/payments.repository.ts'
-import type { PaymentTables } from '../payment/database/tables.ts'
-import { deleteRestored, insertRestored, isRestored } from '../webhooks/poll.ts'
+import { deleteRestored, isRestored } from '../webhooks/poll.ts'
 import type { Jobs } from './jobs.ts'
-
-/** What a backup of this service must contain. */
-export function paymentsData({ databaseUrl: url, masterKey }: PaymentsConfig) {
-  const database = { url, setting: 'PAYMENTS_DATABASE_URL', migrations, afterRestore: markRestored }
-  const keys: Record<string, Buffer> = masterKey ? { PAYMENTS_MASTER_KEY: masterKey } : {}
-  return { name: 'payments', database, keys }
-}
-
-async function markRestored(url: string): Promise<void> {
-  const { db, close } = await openDatabase<PaymentTables>(url, migrations, { restoring: true })
-  try {
-    await insertRestored(db, systemClock())
-  } finally {
-    await close()
-  }
-}
 
 const RETRY_MS = 1_000
 /** Of 50 payments each. The jobs reconcile whatever is left. */

@@ -23,13 +23,8 @@ import {
   paymentMissing,
   refundBeyondBalance,
 } from '../payment/problems.ts'
-import {
-  lockRecord,
-  type PaymentRecord,
-  readRecord,
-  requirePayment,
-  saveRecord,
-} from '../payment/record.ts'
+import { lockRecord, type PaymentRecord, readRecord, requirePayment } from '../payment/record.ts'
+import { saveRecord } from '../payment/save.ts'
 import { refundableAmount } from '../payment/state.ts'
 import { certaintyOf } from '../provider/failures.ts'
 import { asOneOperation } from '../provider/operation-time.ts'
