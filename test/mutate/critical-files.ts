@@ -122,12 +122,18 @@ export const CRITICAL: CriticalFile[] = [
     'lost-sessions',
   ),
   payments(
-    'payment/observe.ts',
+    'payment/observe-refund.ts',
+    'scenarios-events',
+    'small-provider',
+    'refunds',
+    'scenarios-recovery',
+  ),
+  payments(
+    'payment/observe-session.ts',
     'scenarios-events',
     'small-provider',
     'edges',
     'payments',
-    'refunds',
     'scenarios-recovery',
   ),
   payments(
@@ -174,6 +180,7 @@ export const CRITICAL: CriticalFile[] = [
     'scenarios-recovery',
   ),
   payments('recovery/reconcile.ts', 'reconcile', 'scenarios-recovery', 'lost-sessions'),
+  payments('refunds/attempts.ts', 'refunds', 'small-provider', 'lost-leases', 'scenarios-recovery'),
   payments('refunds/plan.ts', 'refunds', 'small-provider', 'scenarios-recovery'),
   payments(
     'refunds/refunds.ts',

@@ -35,7 +35,7 @@ import {
 import { createStripeProvider } from './provider/stripe.ts'
 import { measureProvider } from './provider/stripe-client.ts'
 import { checkRoutes } from './recovery/checks.routes.ts'
-import { type Jobs, startJobs, wakerOf } from './recovery/jobs.ts'
+import { type Jobs, startJobs } from './recovery/jobs.ts'
 import { recoverAtStart } from './recovery/recover.ts'
 import { refundRoutes } from './refunds/refunds.routes.ts'
 import { eventOperationRoutes, webhookRoutes } from './webhooks/webhooks.routes.ts'
@@ -81,16 +81,14 @@ export async function openPayments(
   const server = createServer({ ...config, log, clock })
   server.onClose(close)
   measure(server.metrics)
-  const failed = (err: unknown) =>
-    log.outages.failed({ state: 'reconciling', message: 'reconciling payments failed', err })
-  const wake = wakerOf(() => jobs.reconcile, failed)
   const { secretKey } = config
   const stripe = secretKey ? createStripeProvider({ ...config, secretKey }) : undefined
   const provider = stripe && measureProvider(stripe, server.metrics)
   const own = { singleFlight: createSingleFlight(), countStatus: countPayments(server.metrics) }
-  const payments: Payments = { ...config, ...own, db, clock, log, provider, wake }
+  const payments: Payments = { ...config, ...own, db, clock, log, provider }
   const jobs = startJobs(payments, config, server.metrics)
   server.onClose(jobs.stop)
+  const inbox = { ...payments, wake: jobs.wake }
   const onceCaughtUp = await recoverAtStart(server, payments, jobs)
 
   measurePayments(server, payments, config.dataFolder)
@@ -103,10 +101,10 @@ export async function openPayments(
   checkoutRoutes(server, payments, guard)
   paymentRoutes(server, payments, guard)
   refundRoutes(server, payments, guard)
-  webhookRoutes(server, payments, config.webhookSecrets)
+  webhookRoutes(server, inbox, config.webhookSecrets)
   if (config.operations) {
     paymentOperationRoutes(server, payments, guard)
-    eventOperationRoutes(server, payments, guard)
+    eventOperationRoutes(server, inbox, guard)
     customerOperationRoutes(server, payments, guard)
     checkRoutes(server, payments, guard)
   }

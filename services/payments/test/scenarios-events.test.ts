@@ -214,14 +214,15 @@ for (const engine of engines)
     })
 
     test('24 an event that can neither be processed nor stored reports the first failure', async (t) => {
-      const { payments, paid, sandbox } = await start(t)
+      const { payments, jobs, paid, sandbox } = await start(t)
       await paid()
       const [latest] = await sandbox.events()
       const { schema } = payments.db
       await schema.alterTable('attempts').renameTo('attempts_away').execute()
       await schema.alterTable('webhook_events').renameTo('events_away').execute()
 
-      const received = receiveEvent(payments, {
+      const inbox = { ...payments, wake: jobs.wake }
+      const received = receiveEvent(inbox, {
         event: readEvent(latest),
         body: JSON.stringify(latest),
         source: 'webhook',

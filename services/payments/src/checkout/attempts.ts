@@ -3,11 +3,10 @@ import { failPoint } from '@plinth/kit/runtime'
 import type { Payments, Recording } from '../payment/context.ts'
 import {
   deleteReservedAttempt,
-  findCheckoutGeneration,
   insertAttempt,
   type ReservedAttempt,
-  raiseCheckoutGeneration,
 } from '../payment/database/attempts.repository.ts'
+import { findGeneration, raiseGeneration } from '../payment/database/generations.repository.ts'
 import {
   deletePayment,
   insertPayment,
@@ -56,7 +55,7 @@ export async function reserveAttempt(
 ): Promise<ReservedAttempt> {
   const { db, clock } = payments
   const reference = request.attemptReference
-  const generation = await findCheckoutGeneration(db, payment.id)
+  const generation = await findGeneration(db, payment.id)
   const at = clock()
   const attempt: ReservedAttempt = {
     paymentId: payment.id,
@@ -112,7 +111,7 @@ export async function withdrawAttempt(
     if (!locked || !(await deleteReservedAttempt(transaction, attempt))) return
     const attempts = locked.attempts.filter(({ sequence }) => sequence !== attempt.sequence)
     if (attempts.length === 0) return deletePayment(transaction, paymentId)
-    if (key === 'spent') await raiseCheckoutGeneration(transaction, paymentId)
+    if (key === 'spent') await raiseGeneration(transaction, paymentId)
     const source = { source: 'reply', kind: 'checkout refused', at: clock() } as const
     const note = `Attempt ${reference}`
     // The status of the previous attempt is shown again: it was counted when the payment reached it.

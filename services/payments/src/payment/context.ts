@@ -43,8 +43,6 @@ export type Payments = {
   singleFlight: SingleFlight
   /** Counts a payment that has reached a status. */
   countStatus: (status: PaymentStatus) => void
-  /** Runs the reconciliation now instead of at its next interval. */
-  wake: () => void
 }
 
 /** What recording an observation needs; `db` is the open transaction. */

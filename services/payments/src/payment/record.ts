@@ -65,10 +65,16 @@ export async function requirePayment(db: Db, id: string): Promise<Payment> {
   return payment
 }
 
-export function intentsOf(attempts: readonly Attempt[]): Set<string> {
+function intentsOf(attempts: readonly Attempt[]): Set<string> {
   const intents = new Set<string>()
   for (const { paymentIntentId } of attempts) if (paymentIntentId) intents.add(paymentIntentId)
   return intents
+}
+
+/** The refunds of the intents of `attempts`. */
+export function countedOf(refunds: CountedRefund[], attempts: Attempt[]): CountedRefund[] {
+  const intents = intentsOf(attempts)
+  return refunds.filter(({ paymentIntentId }) => intents.has(paymentIntentId ?? ''))
 }
 
 /** Of the intents of `attempts`; refunds that the caller knows are not read again. */

@@ -28,7 +28,7 @@ export async function recoverAtStart(
   jobs: Jobs,
 ): Promise<(check: Check) => Check> {
   await updateUnresolvedToCheck(payments.db, payments.clock())
-  payments.wake()
+  jobs.wake()
   const catchingUp = await catchUpAfterRestore(server, payments, jobs)
   return (check) => async () => !catchingUp.isWaiting && (await check())
 }

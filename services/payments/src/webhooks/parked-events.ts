@@ -6,7 +6,7 @@ import {
 } from '../payment/database/observations.repository.ts'
 import { findPaymentByReference, type NewPayment } from '../payment/database/payments.repository.ts'
 import type { Db } from '../payment/database/tables.ts'
-import { observeSession } from '../payment/observe.ts'
+import { lockSession, observeSession } from '../payment/observe-session.ts'
 import { InconsistentObservation } from '../payment/problems.ts'
 import { sessionStateOf } from '../payment/state.ts'
 import { metadataOf, readEvent, readSession } from '../provider/objects.ts'
@@ -63,7 +63,9 @@ async function link(
   try {
     const session = readSession(event.object)
     const state = sessionStateOf(session, event.type)
-    await observeSession(recording, { paymentId: parked.paymentId, session, state }, source)
+    const seen = { paymentId: parked.paymentId, session, state }
+    const locked = await lockSession(db, seen)
+    if (locked) await observeSession(recording, locked, seen, source)
     await updateEvent(db, parked)
   } catch (error) {
     if (!(error instanceof InconsistentObservation)) throw error

@@ -8,7 +8,7 @@ import { POLLED_EVENTS } from './event-target.ts'
 import { listKnownEventIds } from './events.repository.ts'
 import { recordUnreadableEvent } from './failed-events.ts'
 import { type EventPoll, findEventPoll, isRestored, upsertEventPoll } from './poll.repository.ts'
-import { receiveEvent } from './receive.ts'
+import { type Inbox, receiveEvent } from './receive.ts'
 
 export { deleteRestored, insertRestored, isRestored } from './poll.repository.ts'
 
@@ -25,16 +25,16 @@ const CUT_SHORT = "the provider's list has more events, but no id to continue fr
  * Reads the provider's list of events, to make up for lost webhooks. Every page moves the cursor, so
  * a long list is read to its end however often the reading is interrupted.
  */
-export async function pollEvents(payments: Payments, signal: AbortSignal): Promise<void> {
-  const { provider, db, clock } = payments
+export async function pollEvents(inbox: Inbox, signal: AbortSignal): Promise<void> {
+  const { provider, db, clock, log } = inbox
   if (!provider) return
   const restored = await isRestored(db)
   const until = restored ? clock() : secondsAfter(clock(), -GRACE_SECONDS)
   let poll = windowOf(await findEventPoll(db), until)
   while (poll.window && !signal.aborted) {
-    const { events, next, cutShort } = await readPage(payments, provider, poll)
-    if (!(await takeNew(payments, events, signal))) return
-    if (cutShort) payments.log.warn({ ...poll.window }, CUT_SHORT)
+    const { events, next, cutShort } = await readPage(inbox, provider, poll)
+    if (!(await takeNew(inbox, events, signal))) return
+    if (cutShort) log.warn({ ...poll.window }, CUT_SHORT)
     poll = next === null ? finished(poll) : { ...poll, window: { ...poll.window, after: next } }
     await upsertEventPoll(db, poll)
     // A window that was open when the backup was made may have ended long ago.
@@ -71,33 +71,29 @@ async function readPage(
   }
 }
 
-async function takeNew(
-  payments: Payments,
-  events: ListedEvent[],
-  signal: AbortSignal,
-): Promise<boolean> {
+async function takeNew(inbox: Inbox, events: ListedEvent[], signal: AbortSignal): Promise<boolean> {
   const known = await listKnownEventIds(
-    payments.db,
+    inbox.db,
     events.map(({ id }) => id),
   )
   for (const listed of events.filter(({ id }) => !known.has(id))) {
     if (signal.aborted) return false
-    await take(payments, listed)
+    await take(inbox, listed)
   }
   return true
 }
 
-async function take(payments: Payments, listed: ListedEvent): Promise<void> {
+async function take(inbox: Inbox, listed: ListedEvent): Promise<void> {
   const { event, body, id: eventId } = listed
   try {
     if (!event) throw eventMalformed()
-    await receiveEvent(payments, { event, body, source: 'poll' })
-    payments.log.info({ eventId }, 'an event arrived by poll and not by webhook')
+    await receiveEvent(inbox, { event, body, source: 'poll' })
+    inbox.log.info({ eventId }, 'an event arrived by poll and not by webhook')
   } catch (error) {
     // Only a Problem means that the event is stored or can be: on any other error the cursor must not move on.
     if (!(error instanceof Problem)) throw error
-    payments.log.warn({ err: error, eventId }, 'a polled event failed')
-    if (eventMalformed.is(error)) await recordUnreadableEvent(payments, listed)
+    inbox.log.warn({ err: error, eventId }, 'a polled event failed')
+    if (eventMalformed.is(error)) await recordUnreadableEvent(inbox, listed)
   }
 }
 

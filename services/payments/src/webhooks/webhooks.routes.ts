@@ -15,7 +15,7 @@ import {
   timestamp,
 } from '@plinth/kit/http'
 import { verifyPayload } from '@plinth/kit/tokens'
-import type { PaymentGuard, Payments } from '../payment/context.ts'
+import type { PaymentGuard } from '../payment/context.ts'
 import {
   deliveryIncompatible,
   eventFailed,
@@ -27,7 +27,7 @@ import {
 import { parseEvent } from '../provider/objects.ts'
 import { eventMalformed } from '../provider/problems.ts'
 import { EVENT_SORTS, pageOfEvents, readInboxEvent, retryEvent } from './events.ts'
-import { receiveEvent } from './receive.ts'
+import { type Inbox, receiveEvent } from './receive.ts'
 
 const MAX_BYTES = 1024 * 1024
 
@@ -116,7 +116,7 @@ each event id takes effect once.`,
 }
 
 /** Uses a scope whose parser keeps the body's exact bytes, because the signature covers them. */
-export function webhookRoutes(server: Server, payments: Payments, secrets: string[]): void {
+export function webhookRoutes(server: Server, inbox: Inbox, secrets: string[]): void {
   server.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     // The framework caches only parsers of an explicit type.
@@ -128,15 +128,15 @@ export function webhookRoutes(server: Server, payments: Payments, secrets: strin
       onRequest: [forgetUnreadableType, async (request) => checkHeaders(request, secrets)],
       schema: webhook,
       handler: async (request) => {
-        const bytes = verifiedBody(request, secrets, payments.clock())
-        return receiveEvent(payments, { ...parseEvent(bytes), source: 'webhook' })
+        const bytes = verifiedBody(request, secrets, inbox.clock())
+        return receiveEvent(inbox, { ...parseEvent(bytes), source: 'webhook' })
       },
     })
   })
 }
 
 /** The inbox, for operators; outside the sandbox only with `PAYMENTS_OPERATIONS`. */
-export function eventOperationRoutes(server: Server, payments: Payments, guard: PaymentGuard) {
+export function eventOperationRoutes(server: Server, inbox: Inbox, guard: PaymentGuard) {
   server.get('/api/webhook-events', {
     schema: {
       operationId: 'webhookEvents',
@@ -148,7 +148,7 @@ export function eventOperationRoutes(server: Server, payments: Payments, guard: 
     onRequest: guard.operate,
     handler: ({ query }) =>
       pageOfEvents(
-        payments,
+        inbox,
         { status: textIn(query, 'status'), type: textIn(query, 'type') },
         pageRequest(query, EVENT_SORTS),
       ),
@@ -164,7 +164,7 @@ export function eventOperationRoutes(server: Server, payments: Payments, guard: 
       problems: [eventMissing],
     },
     onRequest: guard.operate,
-    handler: ({ params }) => readInboxEvent(payments, params.id),
+    handler: ({ params }) => readInboxEvent(inbox, params.id),
   })
 
   server.post('/api/webhook-events/:id/retry', {
@@ -177,7 +177,7 @@ export function eventOperationRoutes(server: Server, payments: Payments, guard: 
       problems: [eventMissing, eventMalformed, eventFailed],
     },
     onRequest: guard.retry,
-    handler: ({ params }) => retryEvent(payments, params.id),
+    handler: ({ params }) => retryEvent(inbox, params.id),
   })
 }
 

@@ -14,7 +14,7 @@ export type PaymentTables = IssuerTables &
   EventTables & {
     payments: PaymentRow
     attempts: AttemptRow
-    checkout_generations: CheckoutGenerationRow
+    checkout_generations: GenerationRow
     refund_intents: RefundAttemptRow
     refunds: RefundRow
     webhook_events: WebhookEventRow
@@ -68,8 +68,8 @@ export type AttemptRow = {
   first_sent_at: string
 }
 
-/** Counts the checkout keys that were spent without creating a session; the next key has to differ. */
-type CheckoutGenerationRow = { payment_id: string; generation: number }
+/** Counts the keys that were spent without creating a session or refund; the next key has to differ. */
+type GenerationRow = { payment_id: string; generation: number }
 
 export type RefundAttemptRow = {
   payment_id: string
@@ -80,7 +80,7 @@ export type RefundAttemptRow = {
   reason: string | null
   metadata: string
   state: 'reserved' | 'linked' | 'refused'
-  /** Counts the idempotency keys of this reference; it grows only when the last one created nothing. */
+  /** The generation of its idempotency key. */
   generation: number
   idempotency_key: string
   first_sent_at: string

@@ -8,6 +8,7 @@ import { sparseIndexesMigration } from './0003-sparse-indexes.ts'
 import { checkoutGenerationsMigration } from './0004-checkout-generations.ts'
 import { auditMigration } from './0005-audit.ts'
 import { auditActorsMigration } from './0006-audit-actors.ts'
+import { refundGenerationsMigration } from './0007-refund-generations.ts'
 
 export const migrations: Migration[] = [
   ...kitMigrations,
@@ -20,4 +21,5 @@ export const migrations: Migration[] = [
   ...eventMigrations,
   ...issuerMigrations,
   auditActorsMigration,
+  refundGenerationsMigration,
 ]
