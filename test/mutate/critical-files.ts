@@ -172,6 +172,31 @@ export const CRITICAL: CriticalFile[] = [
   },
   payments('provider/failures.ts', 'provider-failures', 'provider-connection', 'small-provider'),
   payments(
+    'provider/stripe/deliveries.ts',
+    'webhook-signature',
+    'provider-contract',
+    '../../../test/documents/openapi',
+  ),
+  payments(
+    'provider/stripe/events.ts',
+    'scenarios-events',
+    'provider-contract',
+    'event-poll',
+    'small-provider',
+  ),
+  payments(
+    'provider/stripe/failures.ts',
+    'provider-failures',
+    'provider-connection',
+    'small-provider',
+  ),
+  payments(
+    'provider/stripe/objects.ts',
+    './provider/stripe/objects',
+    'provider-contract',
+    'small-provider',
+  ),
+  payments(
     'provider/reserved-calls.ts',
     'lost-sessions',
     'second-attempts',

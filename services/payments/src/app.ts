@@ -32,8 +32,9 @@ import {
   paymentRoutes,
   recordDenials,
 } from './payment/reads/payments.routes.ts'
-import { createStripeProvider } from './provider/stripe.ts'
-import { measureProvider } from './provider/stripe-client.ts'
+import { openProvider } from './provider/chosen.ts'
+import { measureProvider } from './provider/measure.ts'
+import type { PaymentProvider } from './provider/provider.ts'
 import { checkRoutes } from './recovery/checks.routes.ts'
 import { type Jobs, startJobs } from './recovery/jobs.ts'
 import { recoverAtStart } from './recovery/recover.ts'
@@ -69,10 +70,12 @@ export async function createPayments(config: PaymentsConfig): Promise<Server> {
   return (await openPayments(config)).server
 }
 
+type Surroundings = { clock?: Clock; open?: (config: PaymentsConfig) => PaymentProvider }
+
 /** Wires up the service and all its routes. Returns the jobs so that tests can run them. */
 export async function openPayments(
   config: PaymentsConfig,
-  { clock = systemClock }: { clock?: Clock } = {},
+  { clock = systemClock, open = openProvider }: Surroundings = {},
 ): Promise<{ server: Server; jobs: Jobs; payments: Payments; dispatcher: Dispatcher }> {
   const log = createLogger(NAME, config.logLevel)
   const { databaseUrl, database: options } = config
@@ -81,9 +84,7 @@ export async function openPayments(
   const server = createServer({ ...config, log, clock })
   server.onClose(close)
   measure(server.metrics)
-  const { secretKey } = config
-  const stripe = secretKey ? createStripeProvider({ ...config, secretKey }) : undefined
-  const provider = stripe && measureProvider(stripe, server.metrics)
+  const provider = measureProvider(open(config), server.metrics)
   const own = { singleFlight: createSingleFlight(), countStatus: countPayments(server.metrics) }
   const payments: Payments = { ...config, ...own, db, clock, log, provider }
   const jobs = startJobs(payments, config, server.metrics)
@@ -101,7 +102,7 @@ export async function openPayments(
   checkoutRoutes(server, payments, guard)
   paymentRoutes(server, payments, guard)
   refundRoutes(server, payments, guard)
-  webhookRoutes(server, inbox, config.webhookSecrets)
+  webhookRoutes(server, inbox)
   if (config.operations) {
     paymentOperationRoutes(server, payments, guard)
     eventOperationRoutes(server, inbox, guard)

@@ -5,8 +5,7 @@ import { type Db, inTransaction } from '@plinth/kit/database'
 import { sql } from 'kysely'
 import { insertPayment } from '../src/payment/database/payments.repository.ts'
 import type { PaymentTables } from '../src/payment/database/tables.ts'
-import { readEvent } from '../src/provider/objects.ts'
-import { findEventTarget, readEventObject } from '../src/webhooks/event-target.ts'
+import { findEventTarget } from '../src/webhooks/event-target.ts'
 import { claimEvent, newInboxEvent } from '../src/webhooks/events.repository.ts'
 
 import { linkParkedEvents } from '../src/webhooks/parked-events.ts'
@@ -121,13 +120,14 @@ for (const engine of engines)
 
     test('makes the payment wait while it is being parked', async (t) => {
       const { payments, checkOut, statusOf } = await start(t)
-      const event = readEvent(paidEvent('b'))
-      const delivery = { event, body: JSON.stringify(paidEvent('b')), source: 'webhook' } as const
+      const body = JSON.stringify(paidEvent('b'))
+      const event = payments.provider.readStored(body)
+      const delivery = { event, body, source: 'webhook' } as const
 
       const reply = await whileOpen(
         payments.db,
         async (db) => {
-          const target = await findEventTarget(db, event, readEventObject(event))
+          const target = await findEventTarget(db, event)
           await claimEvent(db, { ...newInboxEvent(delivery, payments.clock()), ...target })
         },
         () => checkOut({ businessReference: 'b' }),

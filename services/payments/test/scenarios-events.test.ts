@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { armFailPoint } from '@plinth/kit/runtime'
-import { readEvent } from '../src/provider/objects.ts'
 import { receiveEvent } from '../src/webhooks/receive.ts'
 import { shared } from './shared.ts'
 import { startLoop } from './start-loop.ts'
@@ -223,7 +222,7 @@ for (const engine of engines)
 
       const inbox = { ...payments, wake: jobs.wake }
       const received = receiveEvent(inbox, {
-        event: readEvent(latest),
+        event: payments.provider.readStored(JSON.stringify(latest)),
         body: JSON.stringify(latest),
         source: 'webhook',
       })

@@ -1,6 +1,6 @@
 import { afterCommit, inTransaction } from '@plinth/kit/database'
 import { failPoint } from '@plinth/kit/runtime'
-import type { Payments, Recording } from '../payment/context.ts'
+import type { Payments } from '../payment/context.ts'
 import {
   deleteReservedAttempt,
   insertAttempt,
@@ -19,7 +19,7 @@ import { idempotencyKey } from '../provider/reserved-calls.ts'
 import type { CheckoutRequest } from './plan.ts'
 
 /** Applies events that arrived before the payment existed, inside the same transaction. */
-type LinkEarlierEvents = (recording: Recording, payment: NewPayment, at: Date) => Promise<void>
+type LinkEarlierEvents = (payments: Payments, payment: NewPayment, at: Date) => Promise<void>
 
 /**
  * Inserts the payment together with its first attempt: a payment without an attempt would never be

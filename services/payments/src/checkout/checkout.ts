@@ -18,7 +18,6 @@ import {
 } from '../payment/problems.ts'
 import { type Attempted, lockPayment } from '../payment/record.ts'
 import { recordReply } from '../payment/record-reply.ts'
-import { sessionStateOf } from '../payment/state.ts'
 import { certaintyOf } from '../provider/failures.ts'
 import { asOneOperation } from '../provider/operation-time.ts'
 import {
@@ -274,7 +273,7 @@ async function recordSession(
         paymentId,
         `Session ${id} already belongs to another attempt.`,
       )
-    const seen = { paymentId, session, state: sessionStateOf(reply) }
+    const seen = { paymentId, session }
     const locked = await lockSession(recording.db, seen)
     return locked && observeSession(recording, locked, seen, source)
   })

@@ -13,9 +13,9 @@ import type { Db } from './database/tables.ts'
 import { InconsistentObservation } from './problems.ts'
 import { countedOf, lockRecord, type PaymentRecord } from './record.ts'
 import { saveRecord } from './save.ts'
-import { joinAttemptState, latestOf, type SessionState } from './state.ts'
+import { joinAttemptState, latestOf } from './state.ts'
 
-export type SeenSession = { paymentId: string; session: CheckoutSession; state: SessionState }
+export type SeenSession = { paymentId: string; session: CheckoutSession }
 
 /** Takes the locks and reads the rows needed to join a session, in one round trip. */
 export async function lockSession(
@@ -65,17 +65,18 @@ function requireMatchingSession(payment: Payment, { id, amount, currency }: Chec
  */
 function joinSession(
   attempts: readonly Attempt[],
-  { paymentId, session, state }: SeenSession,
+  { paymentId, session }: SeenSession,
 ): SessionAttempt | undefined {
   const known =
     attempts.find(({ sessionId }) => sessionId === session.id) ??
     (session.metadata.paymentId === paymentId
       ? attempts.find((attempt) => attempt.state === 'reserved')
       : undefined)
-  if (!known) return state === 'paid' ? unexpectedAttempt(paymentId, attempts, session) : undefined
+  if (!known)
+    return session.state === 'paid' ? unexpectedAttempt(paymentId, attempts, session) : undefined
   return {
     ...known,
-    state: joinAttemptState(known.state, state),
+    state: joinAttemptState(known.state, session.state),
     sessionId: session.id,
     paymentIntentId: known.paymentIntentId ?? session.paymentIntentId,
     url: session.url ?? known.url,

@@ -43,7 +43,7 @@ async function catchUpAfterRestore(
   jobs: Jobs,
 ): Promise<CatchingUp> {
   const stopping = new AbortController()
-  const isWaiting = payments.provider !== undefined && (await isRestored(payments.db))
+  const isWaiting = payments.provider.calls !== undefined && (await isRestored(payments.db))
   const state: CatchingUp = { isWaiting }
   if (!isWaiting) return state
   refuseWhile(server, state)

@@ -2,7 +2,7 @@ import type { PageRequest } from '@plinth/kit/database'
 import { pageOf } from '@plinth/kit/http'
 import type { Payments } from '../payment/context.ts'
 import { eventMissing } from '../payment/problems.ts'
-import { isName, isObject, readEvent } from '../provider/objects.ts'
+import { isName, isObject } from '../provider/values.ts'
 import { findEvent, type InboxEvent, listEvents, listEventsToRetry } from './events.repository.ts'
 import { type Acknowledgement, acknowledge, type Inbox, receiveEvent } from './receive.ts'
 
@@ -68,5 +68,5 @@ export async function retryEvent(inbox: Inbox, id: string): Promise<Acknowledgem
 }
 
 async function redeliver(inbox: Inbox, { body, source }: InboxEvent) {
-  return receiveEvent(inbox, { event: readEvent(JSON.parse(body)), body, source })
+  return receiveEvent(inbox, { event: inbox.provider.readStored(body), body, source })
 }

@@ -3,8 +3,7 @@ import { secondsAfter } from '@plinth/kit/runtime'
 import type { Payments } from '../payment/context.ts'
 import { certaintyOf } from '../provider/failures.ts'
 import { eventMalformed } from '../provider/problems.ts'
-import type { EventPage, ListedEvent, PaymentProvider } from '../provider/provider.ts'
-import { POLLED_EVENTS } from './event-target.ts'
+import type { EventPage, ListedEvent, ProviderCalls } from '../provider/provider.ts'
 import { listKnownEventIds } from './events.repository.ts'
 import { recordUnreadableEvent } from './failed-events.ts'
 import { type EventPoll, findEventPoll, isRestored, upsertEventPoll } from './poll.repository.ts'
@@ -27,12 +26,13 @@ const CUT_SHORT = "the provider's list has more events, but no id to continue fr
  */
 export async function pollEvents(inbox: Inbox, signal: AbortSignal): Promise<void> {
   const { provider, db, clock, log } = inbox
-  if (!provider) return
+  const { calls } = provider
+  if (!calls) return
   const restored = await isRestored(db)
   const until = restored ? clock() : secondsAfter(clock(), -GRACE_SECONDS)
   let poll = windowOf(await findEventPoll(db), until)
   while (poll.window && !signal.aborted) {
-    const { events, next, cutShort } = await readPage(inbox, provider, poll)
+    const { events, next, cutShort } = await readPage(inbox, calls, poll)
     if (!(await takeNew(inbox, events, signal))) return
     if (cutShort) log.warn({ ...poll.window }, CUT_SHORT)
     poll = next === null ? finished(poll) : { ...poll, window: { ...poll.window, after: next } }
@@ -55,14 +55,14 @@ function finished({ polledUntil, window }: EventPoll): EventPoll {
 
 async function readPage(
   { db, clock }: Payments,
-  provider: PaymentProvider,
+  calls: ProviderCalls,
   poll: EventPoll,
 ): Promise<EventPage> {
   const { to, after } = poll.window ?? { to: clock(), after: null }
   const overlapping = secondsAfter(poll.polledUntil, -OVERLAP_SECONDS)
   const from = latest(overlapping, secondsAfter(to, -OLDEST_SECONDS))
   try {
-    return await provider.listEvents({ types: POLLED_EVENTS, from, to, after })
+    return await calls.listEvents({ from, to, after })
   } catch (error) {
     // The provider has forgotten the event we stopped at: the next round starts the window over.
     if (after !== null && certaintyOf(error).isFinal)

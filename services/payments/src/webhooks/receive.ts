@@ -11,15 +11,8 @@ import { type LockedRefund, lockRefund, observeRefund } from '../payment/observe
 import { lockSession, observeSession, type SeenSession } from '../payment/observe-session.ts'
 import { eventFailed, InconsistentObservation } from '../payment/problems.ts'
 import type { PaymentRecord } from '../payment/record.ts'
-import { sessionStateOf } from '../payment/state.ts'
-import type { CheckoutSession, ProviderEvent, Refund } from '../provider/provider.ts'
-import {
-  type EventObject,
-  type EventTarget,
-  findEventTarget,
-  findOwner,
-  readEventObject,
-} from './event-target.ts'
+import type { CheckoutSession, EventObject, ProviderEvent, Refund } from '../provider/provider.ts'
+import { type EventTarget, findEventTarget, findOwner } from './event-target.ts'
 import {
   type ArrivedEvent,
   claimEvent,
@@ -53,21 +46,21 @@ export type Acknowledgement = {
  */
 export async function receiveEvent(inbox: Inbox, delivery: Delivery) {
   const { wake, ...payments } = inbox
-  const object = readEventObject(delivery.event, payments.provider?.liveMode)
+  const { about } = delivery.event
   const at = payments.clock()
   try {
     // Outside the transaction PostgreSQL answers several events at once; SQLite would only read twice as much.
     const owner =
-      engineOf(payments.db) === 'postgres' ? await findOwner(payments.db, object) : undefined
+      engineOf(payments.db) === 'postgres' ? await findOwner(payments.db, about) : undefined
     const work = async (db: Db) => {
-      const target = owner ?? (await findEventTarget(db, delivery.event, object))
-      return claimAndApply({ ...payments, db }, delivery, { object, target, at })
+      const target = owner ?? (await findEventTarget(db, delivery.event))
+      return claimAndApply({ ...payments, db }, delivery, { target, at })
     }
     const groupKey = owner?.paymentId ?? undefined
     const acknowledged = await inTransaction(payments.db, work, { groupKey })
     failPoint('webhook:committed')
     // Without a credential the job would do nothing, and meanwhile keep another node from running it.
-    if (object.kind === 'hint' && payments.provider) wake()
+    if (about.kind === 'hint' && payments.provider.calls) wake()
     return acknowledged
   } catch (error) {
     await recordFailedEvent(payments, delivery, error).catch((second) => {
@@ -79,24 +72,24 @@ export async function receiveEvent(inbox: Inbox, delivery: Delivery) {
   }
 }
 
-type Effect = { object: EventObject; target: EventTarget; at: Date }
+type Effect = { target: EventTarget; at: Date }
 
 async function claimAndApply(
   recording: Recording,
   delivery: Delivery,
-  { object, target, at }: Effect,
+  { target, at }: Effect,
 ): Promise<Acknowledgement> {
   const { db } = recording
   const { event, source } = delivery
   const { paymentId, parkedFor } = target
-  const isIgnored = object.kind === 'other' || object.kind === 'wrong-mode'
+  const isIgnored = event.about.kind === 'other' || event.about.kind === 'wrong-mode'
   const status = isIgnored ? ('IGNORED' as const) : ('PROCESSED' as const)
   const claim = { ...newInboxEvent(delivery, at), paymentId, parkedFor, status }
   const from = { source, kind: event.type, eventId: event.id, at }
   // The locks share the claim's round trip; an event that was claimed before does not use them.
   const [claimed, locked] = await Promise.all([
     claimEvent(db, claim),
-    lockTarget(db, object, target, event.type),
+    lockTarget(db, event.about, target),
   ])
   failPoint('webhook:claimed')
   const known = claimed ? claim : ((await findEventForUpdate(db, event.id)) ?? claim)
@@ -127,13 +120,12 @@ async function lockTarget(
   db: Db,
   object: EventObject,
   { paymentId, owned }: EventTarget,
-  eventType: string,
 ): Promise<LockedObject> {
   switch (object.kind) {
     case 'session': {
       const { session } = object
       if (!paymentId) return { kind: 'foreign', session }
-      const seen = { paymentId, session, state: sessionStateOf(session, eventType) }
+      const seen = { paymentId, session }
       return { kind: 'session', seen, record: await lockSession(db, seen) }
     }
     case 'refund': {

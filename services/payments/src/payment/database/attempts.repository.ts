@@ -1,5 +1,5 @@
 import { type FromRow, fromRow, prepared, toRow } from '@plinth/kit/database'
-import type { SessionState } from '../state.ts'
+import type { SessionState } from '../../provider/provider.ts'
 import type { AttemptRow, Db } from './tables.ts'
 
 type Columns = FromRow<AttemptRow>
