@@ -2,8 +2,8 @@ import { openDatabase } from '@plinth/kit/database'
 import { systemClock } from '@plinth/kit/runtime'
 import type { PaymentsConfig } from './config.ts'
 import { migrations } from './payment/database/migrations/index.ts'
+import { insertRestore } from './payment/database/restores.repository.ts'
 import type { PaymentTables } from './payment/database/tables.ts'
-import { insertRestored } from './webhooks/poll.ts'
 
 /** What a backup of this service must contain. */
 export function paymentsData({ databaseUrl: url, masterKey }: PaymentsConfig) {
@@ -16,7 +16,7 @@ export function paymentsData({ databaseUrl: url, masterKey }: PaymentsConfig) {
 async function markRestored(url: string): Promise<void> {
   const { db, close } = await openDatabase<PaymentTables>(url, migrations, { restoring: true })
   try {
-    await insertRestored(db, systemClock())
+    await insertRestore(db, systemClock())
   } finally {
     await close()
   }

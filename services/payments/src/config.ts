@@ -40,7 +40,7 @@ export function loadConfig(env: Env = process.env) {
       events: eventSettings(settings),
       masterKey: masterKey(settings, service),
       lockWaitMilliseconds: 10 * SECOND,
-      reconcileEverySeconds: settings.integer('PAYMENTS_LOOK_EVERY_SECONDS', 5, {
+      lookEverySeconds: settings.integer('PAYMENTS_LOOK_EVERY_SECONDS', 5, {
         min: 1,
         max: DAY_SECONDS,
       }),

@@ -4,12 +4,9 @@ import { secondsAfter } from '@plinth/kit/runtime'
 import type { CheckoutSession, NewSession } from '../provider/provider.ts'
 import type { Recording } from './context.ts'
 import type { Attempt } from './database/attempts.repository.ts'
+import { updateFailedToRetry } from './database/failed-events.repository.ts'
 import { insertObservation, type ObservationSource } from './database/observations.repository.ts'
-import {
-  type Payment,
-  updateFailedToRetry,
-  updateProjection,
-} from './database/payments.repository.ts'
+import { type Payment, updateProjection } from './database/payments.repository.ts'
 import type { Db } from './database/tables.ts'
 import { publishPaymentChange } from './publish.ts'
 import {

@@ -8,7 +8,7 @@ import { pollEvents } from '../webhooks/poll.ts'
 import { reconcileDue } from './reconcile.ts'
 import { deleteOldObservations, updateOldEvents } from './retention.repository.ts'
 
-type JobIntervals = { reconcileEverySeconds: number; pollEverySeconds: number }
+type JobIntervals = { lookEverySeconds: number; pollEverySeconds: number }
 
 const CLEAR_EVERY_SECONDS = 3_600
 
@@ -25,20 +25,16 @@ export type Jobs = {
 /** Starts the background jobs. Each runs on one node at a time. */
 export function startJobs(payments: Payments, intervals: JobIntervals, metrics: Metrics): Jobs {
   const { db, log, leaseSeconds } = payments
-  const { reconcileEverySeconds, pollEverySeconds } = intervals
+  const { lookEverySeconds, pollEverySeconds } = intervals
   const start = (name: string, everySeconds: number, run: (signal: AbortSignal) => Promise<void>) =>
     startJob({ db, name: `job:${name}`, everySeconds, leaseSeconds, log, metrics, run })
 
-  const reconcile = start('reconcile', reconcileEverySeconds, (signal) =>
-    reconcileDue(payments, signal),
-  )
+  const reconcile = start('reconcile', lookEverySeconds, (signal) => reconcileDue(payments, signal))
   const wake = wakerOf(reconcile, (err) =>
     log.outages.failed({ state: 'reconciling', message: 'reconciling payments failed', err }),
   )
   const inbox = { ...payments, wake }
-  const retry = start('event-retry', reconcileEverySeconds, (signal) =>
-    retryDueEvents(inbox, signal),
-  )
+  const retry = start('event-retry', lookEverySeconds, (signal) => retryDueEvents(inbox, signal))
   const poll = start('event-poll', pollEverySeconds, (signal) => pollEvents(inbox, signal))
   const retention = start('event-retention', CLEAR_EVERY_SECONDS, (signal) =>
     clearOldEvents(payments, signal),

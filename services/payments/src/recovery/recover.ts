@@ -2,12 +2,10 @@ import { setTimeout } from 'node:timers/promises'
 import type { Server } from '@plinth/kit/http'
 import { databaseUnavailable } from '@plinth/kit/problems'
 import type { Payments } from '../payment/context.ts'
-import {
-  listPaymentsToCheck,
-  updateUnresolvedToCheck,
-} from '../payment/database/payments.repository.ts'
-import { deleteRestored, isRestored } from '../webhooks/poll.ts'
+import { listPaymentsToCheck } from '../payment/database/payments.repository.ts'
+import { deleteRestores, isRestored } from '../payment/database/restores.repository.ts'
 import type { Jobs } from './jobs.ts'
+import { updateUnresolvedToCheck } from './recover.repository.ts'
 
 const RETRY_MS = 1_000
 /** Of 50 payments each. The jobs reconcile whatever is left. */
@@ -75,7 +73,7 @@ async function catchUp(payments: Payments, jobs: Jobs): Promise<boolean> {
     const due = await listPaymentsToCheck(payments.db, payments.clock(), 1)
     if (due.length === 0) break
   }
-  await deleteRestored(payments.db)
+  await deleteRestores(payments.db)
   return true
 }
 

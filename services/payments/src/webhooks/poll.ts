@@ -1,15 +1,14 @@
 import { Problem } from '@plinth/kit/problems'
 import { secondsAfter } from '@plinth/kit/runtime'
 import type { Payments } from '../payment/context.ts'
+import { isRestored } from '../payment/database/restores.repository.ts'
 import { certaintyOf } from '../provider/failures.ts'
 import { eventMalformed } from '../provider/problems.ts'
 import type { EventPage, ListedEvent, ProviderCalls } from '../provider/provider.ts'
 import { listKnownEventIds } from './events.repository.ts'
 import { recordUnreadableEvent } from './failed-events.ts'
-import { type EventPoll, findEventPoll, isRestored, upsertEventPoll } from './poll.repository.ts'
+import { type EventPoll, findEventPoll, upsertEventPoll } from './poll.repository.ts'
 import { type Inbox, receiveEvent } from './receive.ts'
-
-export { deleteRestored, insertRestored, isRestored } from './poll.repository.ts'
 
 /** Webhooks get this long to arrive by themselves, except after a restore. */
 const GRACE_SECONDS = 300

@@ -20,6 +20,8 @@ export type PaymentTables = IssuerTables &
     webhook_events: WebhookEventRow
     observations: ObservationRow
     event_polls: EventPollRow
+    restores: RestoreRow
+    clearings: ClearingRow
     audit_events: AuditEventRow
   }
 
@@ -30,6 +32,12 @@ type EventPollRow = {
   window_to: string | null
   window_after: string | null
 }
+
+/** A row means that the database was restored, and that the provider has to be asked first. */
+type RestoreRow = { at: string }
+
+/** How far the old rows of a table have been cleared: the time and the key of the last one looked at. */
+type ClearingRow = { name: string; at: string; key: string }
 
 /** The exposed columns cache what `derivePayment` computes from the attempts and refunds. */
 export type PaymentRow = {

@@ -9,6 +9,7 @@ import { checkoutGenerationsMigration } from './0004-checkout-generations.ts'
 import { auditMigration } from './0005-audit.ts'
 import { auditActorsMigration } from './0006-audit-actors.ts'
 import { refundGenerationsMigration } from './0007-refund-generations.ts'
+import { marksMigration } from './0008-marks.ts'
 
 export const migrations: Migration[] = [
   ...kitMigrations,
@@ -22,4 +23,5 @@ export const migrations: Migration[] = [
   ...issuerMigrations,
   auditActorsMigration,
   refundGenerationsMigration,
+  marksMigration,
 ]
