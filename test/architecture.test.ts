@@ -47,13 +47,13 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
   'a repository imports only tables, other repositories and types': [
     [
       'services/payments/src/payment/database/refunds.repository.ts',
-      "import { refundStatusOf } from '../../provider/objects.ts'",
+      "import { refundStatusOf } from '../../provider/values.ts'",
       "import type { RefundStatus } from '../../provider/provider.ts'",
     ],
   ],
   'a room imports only rooms below it': [
     [
-      'services/payments/src/provider/objects.ts',
+      'services/payments/src/provider/values.ts',
       "import type { Payment } from '../payment/state.ts'",
       "import { readObject } from './provider.ts'",
     ],
@@ -85,7 +85,7 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
   'a room is imported only through its public files': [
     [
       'services/payments/src/checkout/checkout.ts',
-      "import { createStripe } from '../provider/stripe.ts'",
+      "import { openStripe } from '../provider/stripe/stripe.ts'",
       "import type { PaymentProvider } from '../provider/provider.ts'",
     ],
   ],

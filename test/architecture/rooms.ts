@@ -108,13 +108,16 @@ export const LAYERS: Record<string, string[]> = {
   ],
   'storage-key': [],
   payments: [
-    'config',
     'provider',
+    'config',
     'payment',
     'webhooks',
     'refunds',
     'checkout',
     'recovery',
+    'access',
+    'measure',
+    'backup',
     'doctor',
     'app',
     'main',
@@ -166,7 +169,7 @@ const INDEPENDENT: Record<string, [string, string][]> = {
  */
 const PUBLIC_FILES: Record<string, Record<string, RegExp>> = {
   payments: {
-    provider: /^(provider|objects|failures|problems|operation-time|reserved-calls)\.ts$/,
+    provider: /^(chosen|provider|values|failures|problems|operation-time|reserved-calls)\.ts$/,
     webhooks: /^(receive|events|poll|parked-events)\.ts$/,
     refunds: /^refunds\.ts$/,
     checkout: /^(checkout|customers)\.ts$/,

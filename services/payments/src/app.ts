@@ -1,45 +1,34 @@
 import { consoleFolder } from '@plinth/console'
-import {
-  type Dispatcher,
-  describeEvents,
-  EVENT_SCOPES,
-  eventGuards,
-  insertKeyEvent,
-  insertSample,
-  mountEvents,
-} from '@plinth/events'
+import { type Dispatcher, describeEvents, insertSample, mountEvents } from '@plinth/events'
 import { openDatabase } from '@plinth/kit/database'
 import {
   type ApiDescription,
-  type Authenticate,
   actuatorRoutes,
-  anyone,
-  callerGuard,
   consoleRoutes,
   createServer,
-  type Guard,
   indexRoute,
   openApiRoutes,
   type Server,
 } from '@plinth/kit/http'
 import { createLogger } from '@plinth/kit/logging'
-import { issuerUnavailable } from '@plinth/kit/problems'
-import { type Clock, isLoopback, systemClock } from '@plinth/kit/runtime'
+import { type Clock, systemClock } from '@plinth/kit/runtime'
 import {
   expiryFindings,
-  type KeyEvent,
-  type KeyGuard,
-  openServiceKeys,
   serviceKeyGuard,
   serviceKeyRoutes,
   startKeyNotices,
 } from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
+import { endpointGuards, paymentGuards } from './access/guards.ts'
+import { issuerCallers } from './access/issuer.ts'
+import { paymentKeys } from './access/keys.ts'
+import { paymentsData } from './backup.ts'
 import { checkoutRoutes } from './checkout/checkout.routes.ts'
 import { customerOperationRoutes, customerRoutes } from './checkout/customers.routes.ts'
 import { loadConfig, type PaymentsConfig } from './config.ts'
 import { arrivalFindings, providerFindings, webhookFindings } from './doctor/checks.ts'
-import { createSingleFlight, type PaymentGuard, type Payments } from './payment/context.ts'
+import { countPayments, measurePayments } from './measure.ts'
+import { createSingleFlight, type Payments } from './payment/context.ts'
 import { migrations } from './payment/database/migrations/index.ts'
 import { insertAuditEvent } from './payment/database/observations.repository.ts'
 import type { PaymentTables } from './payment/database/tables.ts'
@@ -50,18 +39,16 @@ import {
   paymentRoutes,
   recordDenials,
 } from './payment/reads/payments.routes.ts'
-import { createStripeProvider } from './provider/stripe.ts'
-import { measureProvider } from './provider/stripe-client.ts'
+import { openProvider } from './provider/chosen.ts'
+import { measureProvider } from './provider/measure.ts'
+import type { PaymentProvider } from './provider/provider.ts'
 import { checkRoutes } from './recovery/checks.routes.ts'
-import { issuerCallers } from './recovery/issuer.ts'
-import { type Jobs, startJobs, wakerOf } from './recovery/jobs.ts'
-import { countPayments, measurePayments } from './recovery/measure.ts'
-import { paymentsData, recoverAtStart } from './recovery/recover.ts'
+import { type Jobs, startJobs } from './recovery/jobs.ts'
+import { recoverAtStart } from './recovery/recover.ts'
 import { refundRoutes } from './refunds/refunds.routes.ts'
 import { eventOperationRoutes, webhookRoutes } from './webhooks/webhooks.routes.ts'
 
 export { loadConfig, type PaymentsConfig } from './config.ts'
-export { paymentsData } from './recovery/recover.ts'
 
 const NAME = 'payments'
 const VERSION = manifest.apiVersion
@@ -89,10 +76,12 @@ export async function createPayments(config: PaymentsConfig): Promise<Server> {
   return (await openPayments(config)).server
 }
 
+type Surroundings = { clock?: Clock; open?: (config: PaymentsConfig) => PaymentProvider }
+
 /** Wires up the service and all its routes. Returns the jobs so that tests can run them. */
 export async function openPayments(
   config: PaymentsConfig,
-  { clock = systemClock }: { clock?: Clock } = {},
+  { clock = systemClock, open = openProvider }: Surroundings = {},
 ): Promise<{ server: Server; jobs: Jobs; payments: Payments; dispatcher: Dispatcher }> {
   const log = createLogger(NAME, config.logLevel)
   const { databaseUrl, database: options } = config
@@ -101,16 +90,12 @@ export async function openPayments(
   const server = createServer({ ...config, log, clock })
   server.onClose(close)
   measure(server.metrics)
-  const failed = (err: unknown) =>
-    log.outages.failed({ state: 'reconciling', message: 'reconciling payments failed', err })
-  const wake = wakerOf(() => jobs.reconcile, failed)
-  const { secretKey } = config
-  const stripe = secretKey ? createStripeProvider({ ...config, secretKey }) : undefined
-  const provider = stripe && measureProvider(stripe, server.metrics)
+  const provider = measureProvider(open(config), server.metrics)
   const own = { singleFlight: createSingleFlight(), countStatus: countPayments(server.metrics) }
-  const payments: Payments = { ...config, ...own, db, clock, log, provider, wake }
+  const payments: Payments = { ...config, ...own, db, clock, log, provider }
   const jobs = startJobs(payments, config, server.metrics)
   server.onClose(jobs.stop)
+  const inbox = { ...payments, wake: jobs.wake }
   const onceCaughtUp = await recoverAtStart(server, payments, jobs)
 
   measurePayments(server, payments, config.dataFolder)
@@ -123,10 +108,10 @@ export async function openPayments(
   checkoutRoutes(server, payments, guard)
   paymentRoutes(server, payments, guard)
   refundRoutes(server, payments, guard)
-  webhookRoutes(server, payments, config.webhookSecrets)
+  webhookRoutes(server, inbox)
   if (config.operations) {
     paymentOperationRoutes(server, payments, guard)
-    eventOperationRoutes(server, payments, guard)
+    eventOperationRoutes(server, inbox, guard)
     customerOperationRoutes(server, payments, guard)
     checkRoutes(server, payments, guard)
   }
@@ -136,7 +121,7 @@ export async function openPayments(
     source: SOURCE,
     settings: config.events,
     catalogue: PAYMENT_EVENTS,
-    guards: isOpen(config) ? OPEN_EVENTS : eventGuards(keyGuard, guard.admin),
+    guards: endpointGuards(config, keyGuard, guard.admin),
     record: (to, { origin, ...event }) =>
       insertAuditEvent(to, { at: clock().toISOString(), ...event, ...origin }),
   })
@@ -159,18 +144,6 @@ function paymentConsoleRoutes(server: Server, config: PaymentsConfig): void {
   consoleRoutes(server, consoleFolder('payments'))
 }
 
-const SCOPES = ['payments:read', 'payments:write', 'refunds:write', ...EVENT_SCOPES, 'keys:write']
-
-/** The service keys in this service's database; each change is audited and published as an event. */
-function paymentKeys(db: Payments['db'], { production }: PaymentsConfig, clock: Clock) {
-  const record = async (to: Payments['db'], keyEvent: KeyEvent) => {
-    const { origin, keyId: _, ...event } = keyEvent
-    await insertAuditEvent(to, { at: clock().toISOString(), ...event, ...origin })
-    await insertKeyEvent(to, keyEvent, clock())
-  }
-  return openServiceKeys(db, { clock, production, scopes: SCOPES, record })
-}
-
 /** For the command line: opens the service's database, whether or not the service is running. */
 export async function openForOperator(config: PaymentsConfig) {
   const { databaseUrl, database } = config
@@ -178,61 +151,6 @@ export async function openForOperator(config: PaymentsConfig) {
   const publishSample = (type: string) =>
     insertSample(db, PAYMENT_EVENTS, { source: SOURCE, type, at: systemClock() })
   return { keys: paymentKeys(db, config, systemClock), publishSample, close }
-}
-
-type Guards = PaymentGuard & { keys: Guard; admin?: Guard }
-
-/**
- * What each kind of call requires under `PAYMENTS_ACCESS`. Without an issuer, service keys are managed
- * with a service key; an operator creates the first one on the command line.
- */
-function paymentGuards(
-  { access, issuer, production }: PaymentsConfig,
-  keyGuard: KeyGuard,
-  users: Authenticate | undefined,
-): Guards {
-  if (issuer && users) return issuerGuards(issuer.role, keyGuard, users)
-  const { scope } = keyGuard
-  const byKey: Guards = {
-    keys: scope('keys:write'),
-    read: scope('payments:read'),
-    write: scope('payments:write'),
-    refund: scope('refunds:write'),
-    operate: scope('payments:read'),
-    retry: scope('payments:write'),
-  }
-  if (access === 'keys') return byKey
-  const open = { ...byKey, read: anyone, write: anyone, refund: anyone }
-  // The operator routes show the data of all customers: in production they are never open.
-  return production ? open : { ...open, operate: anyone, retry: anyone }
-}
-
-const OPEN_EVENTS = { read: anyone, write: anyone, admin: anyone, seesReplies: () => true }
-
-/**
- * Whether anyone may manage event endpoints and see their replies. Only on loopback: what an endpoint on
- * this machine replies must not be readable from other machines.
- */
-function isOpen({ access, production, host }: PaymentsConfig): boolean {
-  return access === 'open' && !production && isLoopback(host)
-}
-
-const ADMIN_ROLE = 'ROLE_ADMIN'
-
-/** Allows service keys and the issuer's users with `role`. Users must be administrators to refund or retry. */
-function issuerGuards(role: string, keys: KeyGuard, authenticate: Authenticate): Guards {
-  const users = callerGuard(authenticate, [issuerUnavailable])
-  const admin = users.role(ADMIN_ROLE)
-  const user = users.role(role)
-  return {
-    admin,
-    keys: keys.or('keys:write', admin),
-    read: keys.or('payments:read', user),
-    write: keys.or('payments:write', user),
-    refund: keys.or('refunds:write', admin),
-    operate: keys.or('payments:read', user),
-    retry: keys.or('payments:write', admin),
-  }
 }
 
 /** For the launcher and the command line: what they do with any service, as this one does it. */

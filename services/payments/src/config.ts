@@ -11,6 +11,7 @@ import {
   type Settings,
   serviceSettings,
 } from '@plinth/kit/runtime'
+import { providerSettings } from './provider/chosen.ts'
 
 export type PaymentsConfig = ReturnType<typeof loadConfig>
 
@@ -20,11 +21,10 @@ const DAY_SECONDS = 86_400
 export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
     const service = serviceSettings(settings, 'PAYMENTS_', { port: 8084 })
-    const provider = providerSettings(settings)
+    const { movesRealMoney, ...provider } = providerSettings(settings)
     const access = accessSettings(settings, service)
     const pages = returnPages(settings, service.publicUrl)
-    if (isLive(provider.secretKey))
-      requireSafeLiveSettings(settings, { ...provider, ...access, ...pages })
+    if (movesRealMoney) requireSafeLiveSettings(settings, { ...access, ...pages })
     return {
       ...service,
       ...provider,
@@ -40,7 +40,7 @@ export function loadConfig(env: Env = process.env) {
       events: eventSettings(settings),
       masterKey: masterKey(settings, service),
       lockWaitMilliseconds: 10 * SECOND,
-      reconcileEverySeconds: settings.integer('PAYMENTS_LOOK_EVERY_SECONDS', 5, {
+      lookEverySeconds: settings.integer('PAYMENTS_LOOK_EVERY_SECONDS', 5, {
         min: 1,
         max: DAY_SECONDS,
       }),
@@ -65,37 +65,6 @@ function masterKey(
   const name = 'PAYMENTS_MASTER_KEY'
   if (settings.production && settings.optional(name) === undefined) return undefined
   return settings.key(name, join(service.dataFolder, 'payments-master.key'), service)
-}
-
-function providerSettings(settings: Settings) {
-  const named = settings.optional('PROVIDER_API_BASE')
-  const apiBase = named && settings.trustedUrl('PROVIDER_API_BASE', 'https://api.stripe.com')
-  const secretKey = settings.optional('PROVIDER_SECRET_KEY')
-  const secrets = ['PROVIDER_WEBHOOK_SECRET', 'PROVIDER_WEBHOOK_SECRET_PREVIOUS'].map((name) =>
-    settings.secret(name, { fewest: 16 }),
-  )
-  return {
-    secretKey,
-    apiBase,
-    // Without a current secret the webhook is off, even if a previous one is set.
-    webhookSecrets: secrets[0] ? secrets.flatMap((secret) => secret ?? []) : [],
-    sandboxUrl: apiBase && sandboxUrl(settings, apiBase, secretKey),
-    providerMilliseconds: settings.integer('PROVIDER_TIMEOUT_MILLISECONDS', 10 * SECOND, {
-      min: 1,
-      max: 600 * SECOND,
-    }),
-    providerRetries: 2,
-  }
-}
-
-/** Where a browser finds the sandbox; undefined when the service uses the real provider. */
-function sandboxUrl(settings: Settings, apiBase: string, secretKey = ''): string | undefined {
-  const isReal = isLive(secretKey) || /(^|\.)stripe\.com$/.test(new URL(apiBase).hostname)
-  return isReal ? undefined : settings.url('SANDBOX_PUBLIC_URL', apiBase)
-}
-
-function isLive(secretKey = ''): boolean {
-  return /_live_/.test(secretKey)
 }
 
 function returnPages(settings: Settings, publicUrl: string) {
@@ -157,25 +126,18 @@ function issuerSettings(settings: Settings) {
   return { issuer: settings.trustedUrl(name, 'http://localhost:8081'), ...rules }
 }
 
-type Live = { access: Access; apiBase: string | undefined; successUrl: string; cancelUrl: string }
+type Live = { access: Access; successUrl: string; cancelUrl: string }
 
 /** A live key moves real money, so the settings around it must be safe. */
 function requireSafeLiveSettings(
   settings: Settings,
-  { access, apiBase = 'https:', successUrl, cancelUrl }: Live,
+  { access, successUrl, cancelUrl }: Live,
 ): void {
   if (access === 'open')
     settings.fault(
       'PAYMENTS_ACCESS',
       'Expected keys or issuer: with a live provider key anyone could start payments and refunds.',
       'keys',
-    )
-  const isFaulty = settings.faults.some(({ name }) => name === 'PROVIDER_API_BASE')
-  if (apiBase.startsWith('http:') && !isOnThisMachine(apiBase) && !isFaulty)
-    settings.fault(
-      'PROVIDER_API_BASE',
-      'Expected https: a live provider key is sent there.',
-      'https://api.stripe.com',
     )
   const pages = { PROVIDER_SUCCESS_URL: successUrl, PROVIDER_CANCEL_URL: cancelUrl }
   for (const [name, url] of Object.entries(pages))

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '@plinth/kit/runtime'
 import { type Api, type ApiReply, spawnService, testClock } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
 import { checkoutBody, providerEnv, startSandbox } from './start-loop.ts'
 import { delivererTo, engines, startPayments, WEBHOOK_SECRET } from './start-payments.ts'
 
@@ -52,19 +52,18 @@ for (const engine of engines)
   describe(`a checkout killed on ${engine.name}`, { ...engine.options, concurrency: 4 }, () => {
     for (const point of ['reserved', 'after-provider-call', 'recorded'])
       test(
-        `9 at checkout:${point} leads to one session, also for a caller who retries`,
+        `at checkout:${point} leads to one session, also for a caller who retries`,
         point === 'after-provider-call' ? {} : ONLY_IN_ALL,
         async (t) => {
           const { sandbox, killedBy } = await start(t, engine, `checkout:${point}`)
           const request = checkoutBody()
 
           const api = await killedBy((dying) => dying.post('/api/checkout/sessions', request))
-          const recovered = await until(async () => {
-            const { body } = await api.get(
-              `/api/payments?businessReference=${request.businessReference}`,
-            )
-            return body.content[0]?.checkoutStatus === 'OPEN' && body.content[0]
-          })
+          const path = `/api/payments?businessReference=${request.businessReference}`
+          const recovered = await until(
+            async () => (await api.get(path)).body.content[0],
+            (payment) => payment?.checkoutStatus === 'OPEN',
+          )
           const reply = await api.post('/api/checkout/sessions', request)
 
           assert.equal(reply.status, 201)
@@ -77,7 +76,7 @@ for (const engine of engines)
         },
       )
 
-    test('9 at checkout:withdrawn leaves the reference free', ONLY_IN_ALL, async (t) => {
+    test('at checkout:withdrawn leaves the reference free', ONLY_IN_ALL, async (t) => {
       const { sandbox, killedBy } = await start(t, engine, 'checkout:withdrawn')
       const request = checkoutBody()
       await sandbox.switch({ amountLimits: true })
@@ -99,17 +98,17 @@ for (const engine of engines)
     concurrency: 4,
   }, () => {
     for (const point of ['reserved', 'after-provider-call', 'recorded'])
-      test(`10 at refund:${point} gives exactly one refund`, async (t) => {
+      test(`at refund:${point} gives exactly one refund`, async (t) => {
         const { sandbox, killedBy, paid, api: first } = await start(t, engine, `refund:${point}`)
         const { paymentId } = await paid(first)
         const path = `/api/payments/${paymentId}/refund`
         const request = { reference: 'r', amount: 400 }
 
         const api = await killedBy((dying) => dying.post(path, request))
-        await until(async () => {
-          const { body } = await api.get(`/api/payments/${paymentId}`)
-          return body.refundedAmount === 400
-        })
+        await until(
+          async () => (await api.get(`/api/payments/${paymentId}`)).body,
+          ({ refundedAmount }) => refundedAmount === 400,
+        )
         const reply = await api.post(path, request)
 
         const refunds = await sandbox.refunds()
@@ -121,7 +120,7 @@ for (const engine of engines)
         assert.equal((await sandbox.books()).totals.eur.refunded, 400)
       })
 
-    test('10 at refund:withdrawn keeps no money reserved', async (t) => {
+    test('at refund:withdrawn keeps no money reserved', async (t) => {
       const { sandbox, killedBy, paid, api: first } = await start(t, engine, 'refund:withdrawn')
       const { paymentId } = await paid(first)
       const path = `/api/payments/${paymentId}/refund`
@@ -142,7 +141,7 @@ for (const engine of engines)
     concurrency: 4,
   }, () => {
     for (const point of ['claimed', 'applied', 'committed'])
-      test(`25 at webhook:${point} takes effect once when it is delivered again`, async (t) => {
+      test(`at webhook:${point} takes effect once when it is delivered again`, async (t) => {
         const { sandbox, killedBy, api: first } = await start(t, engine, `webhook:${point}`)
         const { body } = await first.post('/api/checkout/sessions', checkoutBody())
         await sandbox.pay(body.checkoutSessionId)
@@ -161,11 +160,3 @@ for (const engine of engines)
         assert.equal(seen.length, 1)
       })
   })
-
-async function until<T>(look: () => Promise<T | false | undefined>): Promise<T> {
-  while (true) {
-    const found = await look()
-    if (found) return found
-    await setTimeout(50)
-  }
-}

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { startReceiver } from '@plinth/events/testing'
 import { openDatabase } from '@plinth/kit/database'
 import { systemClock } from '@plinth/kit/runtime'
 import { spawnService, type TestEngine, testClock } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
 import { loadConfig } from '../src/config.ts'
 import { migrations } from '../src/payment/database/migrations/index.ts'
 import type { PaymentTables } from '../src/payment/database/tables.ts'
@@ -45,7 +45,10 @@ for (const engine of engines)
           types: ['payment.paid'],
         })
         const { body } = await first.api.post('/api/checkout/sessions', checkoutBody())
-        await until(() => receiver.all.length === 1)
+        await until(
+          () => receiver.all.length,
+          (count) => count === 1,
+        )
         await first.server.close()
         await sandbox.pay(body.checkoutSessionId)
         const [completed] = (await sandbox.events()).filter(
@@ -57,7 +60,10 @@ for (const engine of engines)
         await dying.ended
         await endLeases(databaseUrl)
         await run()
-        await until(() => receiver.delivered.length > 0)
+        await until(
+          () => receiver.delivered.length,
+          (count) => count > 0,
+        )
 
         const ids = new Set(receiver.delivered.map(({ id }) => id))
         assert.equal(ids.size, 1)
@@ -72,8 +78,4 @@ async function endLeases(url: string): Promise<void> {
   const { db, close } = await openDatabase<PaymentTables>(url, migrations)
   await db.updateTable('event_deliveries').set({ lease_until: null }).execute()
   await close()
-}
-
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await setTimeout(20)
 }

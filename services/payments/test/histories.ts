@@ -1,5 +1,5 @@
-import type { PaymentStatus, SessionState } from '../src/payment/state.ts'
-import type { RefundStatus } from '../src/provider/provider.ts'
+import type { PaymentStatus } from '../src/payment/state.ts'
+import type { RefundStatus, SessionState } from '../src/provider/provider.ts'
 
 /** One event of the provider: about an attempt, or about a refund of an attempt's intent. */
 export type Step =

@@ -62,11 +62,11 @@ async function checkProvider(story: Story): Promise<void> {
   const refunds = await refundsOf(story)
   const references = refunds.flatMap(({ metadata }) => metadata.refundReference ?? [])
   assert.equal(new Set(references).size, references.length, `refunded twice: ${references}`)
-  await checkIntents(story)
+  await checkAttempts(story)
 }
 
 /** I8: everything the provider did was reserved here first, or done in its dashboard. */
-async function checkIntents(story: Story): Promise<void> {
+async function checkAttempts(story: Story): Promise<void> {
   const db = story.world.database()
   const sessions = Map.groupBy(await sessionsOf(story), ({ metadata }) => metadata.paymentId ?? '')
   for (const [paymentId, made] of sessions) {
@@ -78,8 +78,8 @@ async function checkIntents(story: Story): Promise<void> {
     const { refundReference } = metadata
     if (!refundReference) others += 1
     else {
-      const intent = await findRefundAttempt(db, story.paymentId ?? '', refundReference)
-      assert.equal(intent?.amount, amount, `a refund without an intent: ${refundReference}`)
+      const attempt = await findRefundAttempt(db, story.paymentId ?? '', refundReference)
+      assert.equal(attempt?.amount, amount, `a refund without an attempt: ${refundReference}`)
     }
   }
   assert.ok(others <= story.dashboardRefunds, 'a refund that no one made')

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { type Db, inTransaction } from '@plinth/kit/database'
 import { sql } from 'kysely'
+import { until } from '../../../test/until.ts'
 import { insertPayment } from '../src/payment/database/payments.repository.ts'
 import type { PaymentTables } from '../src/payment/database/tables.ts'
-import { readEvent } from '../src/provider/objects.ts'
-import { findEventTarget, readEventObject } from '../src/webhooks/event-target.ts'
+import { findEventTarget } from '../src/webhooks/event-target.ts'
 import { claimEvent, newInboxEvent } from '../src/webhooks/events.repository.ts'
-
 import { linkParkedEvents } from '../src/webhooks/parked-events.ts'
 import { startLoop } from './start-loop.ts'
 import { engines } from './start-payments.ts'
@@ -121,13 +119,14 @@ for (const engine of engines)
 
     test('makes the payment wait while it is being parked', async (t) => {
       const { payments, checkOut, statusOf } = await start(t)
-      const event = readEvent(paidEvent('b'))
-      const delivery = { event, body: JSON.stringify(paidEvent('b')), source: 'webhook' } as const
+      const body = JSON.stringify(paidEvent('b'))
+      const event = payments.provider.readStored(body)
+      const delivery = { event, body, source: 'webhook' } as const
 
       const reply = await whileOpen(
         payments.db,
         async (db) => {
-          const target = await findEventTarget(db, event, readEventObject(event))
+          const target = await findEventTarget(db, event)
           await claimEvent(db, { ...newInboxEvent(delivery, payments.clock()), ...target })
         },
         () => checkOut({ businessReference: 'b' }),
@@ -187,5 +186,9 @@ async function untilOneWaits(db: Db<PaymentTables>): Promise<void> {
   const waiting = sql<{ pid: number }>`
     select pid from pg_locks join pg_database on pg_database.oid = pg_locks.database
     where datname = current_database() and locktype = 'advisory' and not granted`
-  while ((await waiting.execute(db)).rows.length === 0) await setTimeout(5)
+  await until(
+    async () => (await waiting.execute(db)).rows,
+    (rows) => rows.length > 0,
+    5,
+  )
 }

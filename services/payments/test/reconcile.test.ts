@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { inTransaction, openDatabase } from '@plinth/kit/database'
 import { until } from '../../../test/until.ts'
 import { migrations } from '../src/payment/database/migrations/index.ts'
 import { findPaymentForUpdate } from '../src/payment/database/payments.repository.ts'
+import { insertRestore } from '../src/payment/database/restores.repository.ts'
 import type { PaymentTables } from '../src/payment/database/tables.ts'
 import { upsertEventPoll } from '../src/webhooks/poll.repository.ts'
-import { insertRestored } from '../src/webhooks/poll.ts'
 import { type Reply, startSmallProvider } from './small-provider.ts'
 import { checkoutBody, providerEnv } from './start-loop.ts'
 import { engines, startPayments } from './start-payments.ts'
@@ -211,7 +210,7 @@ for (const engine of engines)
     test('runs before anything is served from a restored database', async (t) => {
       const { databaseUrl, provider, answerLookUps, clock } = await start(t, 1, 10_000)
       const { db, close } = await openDatabase<PaymentTables>(databaseUrl, migrations)
-      await insertRestored(db, clock())
+      await insertRestore(db, clock())
       await close()
       answerLookUps(async () => ({ body: PAID }))
       const asked = Promise.withResolvers<Reply>()
@@ -243,7 +242,7 @@ for (const engine of engines)
         polledUntil: at(-90_000),
         window: { to: at(-86_400), after: null },
       })
-      await insertRestored(db, clock())
+      await insertRestore(db, clock())
       await close()
       answerLookUps(async () => ({ body: PAID }))
       const windows: number[] = []
@@ -275,8 +274,7 @@ for (const engine of engines)
       const round = await inTransaction(other.db, async (db) => {
         await findPaymentForUpdate(db, id)
         const running = jobs.reconcile.runNow()
-        for (let wait = 0; wait < 400 && lookedUp().length === 0; wait++) await setTimeout(25)
-        assert.equal(lookedUp().length, 1)
+        await until(lookedUp, (asked) => asked.length === 1)
         return { running }
       })
       await round.running

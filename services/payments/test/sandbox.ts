@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { setTimeout } from 'node:timers/promises'
 import type { Api, ApiReply } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
 
 export type Sandbox = ReturnType<typeof sandboxAt>
 
@@ -35,9 +35,12 @@ export function sandboxAt(api: Api, baseUrl: string) {
     fault: (fault: Fault) => act('/faults', fault),
     faults: async (): Promise<object[]> => (await read('/faults')).faults,
     /** Waits until every fault that was set has struck. */
-    struck: async () => {
-      while ((await read('/faults')).faults.length > 0) await setTimeout(5)
-    },
+    struck: () =>
+      until(
+        async (): Promise<object[]> => (await read('/faults')).faults,
+        (faults) => faults.length === 0,
+        5,
+      ),
     release: () => act('/faults/release'),
     clearFaults: () => api.delete('/sandbox/api/faults'),
     switch: async (switches: object) => ok(await api.patch('/sandbox/api/switches', switches)),

@@ -37,7 +37,7 @@ for (const engine of bothEngines)
       return { nodes, sandbox, atOnce, paid }
     }
 
-    test('14 twenty creates at once give one payment and one session', async (t) => {
+    test('twenty creates at once give one payment and one session', async (t) => {
       const { sandbox, atOnce } = await start(t)
       const request = checkoutBody()
 
@@ -48,7 +48,7 @@ for (const engine of bothEngines)
       assert.equal((await sandbox.sessions()).length, 1)
     })
 
-    test('15 with two different amounts one wins and the others are 409', async (t) => {
+    test('with two different amounts one wins and the others are 409', async (t) => {
       const { sandbox, atOnce } = await start(t)
       const request = checkoutBody()
 
@@ -63,7 +63,7 @@ for (const engine of bothEngines)
       assert.equal((await sandbox.sessions()).length, 1)
     })
 
-    test('16 with different attempt references there is still one session', async (t) => {
+    test('with different attempt references there is still one session', async (t) => {
       const { sandbox, atOnce } = await start(t)
       const request = checkoutBody()
 
@@ -76,7 +76,7 @@ for (const engine of bothEngines)
       assert.equal((await sandbox.sessions()).length, 1)
     })
 
-    test('17 refunds of 600 and 600 of 1000 at once give one refund', async (t) => {
+    test('refunds of 600 and 600 of 1000 at once give one refund', async (t) => {
       const { sandbox, atOnce, paid } = await start(t)
       const { paymentId } = await paid()
 
@@ -91,7 +91,7 @@ for (const engine of bothEngines)
       assert.equal(posts.filter(({ method }: { method: string }) => method === 'POST').length, 1)
     })
 
-    test('18 the same refund reference at once gives every caller the same refund', async (t) => {
+    test('the same refund reference at once gives every caller the same refund', async (t) => {
       const { sandbox, atOnce, paid } = await start(t)
       const { paymentId } = await paid()
 
@@ -104,7 +104,7 @@ for (const engine of bothEngines)
       assert.equal((await sandbox.refunds()).length, 1)
     })
 
-    test('18 a node that lost its lease does not withdraw the refund of another', async (t) => {
+    test('a node that lost its lease does not withdraw the refund of another', async (t) => {
       const { provider, posts, one, two, paymentId } = await startApart(t, await engine.freshUrl(t))
       const request = { reference: 'r', amount: 400 }
       const path = `/api/payments/${paymentId}`
@@ -126,7 +126,7 @@ for (const engine of bothEngines)
       assert.equal(provider.asked.filter((asked) => asked === 'POST /v1/refunds').length, 3)
     })
 
-    test('1 fifty deliveries at once on two nodes have one effect', async (t) => {
+    test('fifty deliveries at once on two nodes have one effect', async (t) => {
       const { nodes, sandbox, atOnce } = await start(t)
       const { body } = await nodes[0].api.post('/api/checkout/sessions', checkoutBody())
       await sandbox.pay(body.checkoutSessionId)
@@ -145,7 +145,7 @@ for (const engine of bothEngines)
       assert.equal(seen.length, 1)
     })
 
-    test('33 nodes whose clocks differ by hours still give one session', async (t) => {
+    test('nodes whose clocks differ by hours still give one session', async (t) => {
       const { sandbox, atOnce } = await start(t, 5 * 3600)
       const request = checkoutBody()
 

@@ -18,7 +18,7 @@ for (const engine of engines)
         env: { PROVIDER_TIMEOUT_MILLISECONDS: '1000' },
       })
 
-    test('11 a refund whose key the provider has forgotten is looked up and never resent', async (t) => {
+    test('a refund whose key the provider has forgotten is looked up and never resent', async (t) => {
       const { paid, refund, sandbox, clock, jobs, payment } = await start(t)
       const { paymentId } = await paid()
       await sandbox.switch({ drop: ['*'] })
@@ -38,7 +38,7 @@ for (const engine of engines)
       assert.equal((await sandbox.refunds()).length, 1)
     })
 
-    test('11 a refund that never happened is withdrawn when its key has been forgotten', async (t) => {
+    test('a refund that never happened is withdrawn when its key has been forgotten', async (t) => {
       const { paid, refund, sandbox, clock, jobs, payment } = await start(t)
       const { paymentId } = await paid()
       await sandbox.fault({ kind: 'outage', route: REFUNDS })
@@ -56,7 +56,7 @@ for (const engine of engines)
       assert.equal((await sandbox.refunds()).length, 1)
     })
 
-    test('11 a checkout whose key the provider has forgotten is found among the sessions', async (t) => {
+    test('a checkout whose key the provider has forgotten is found among the sessions', async (t) => {
       const { checkOut, sandbox, clock, jobs, api } = await start(t, false)
       await sandbox.fault({ kind: 'reset-after', route: SESSIONS, times: 9 })
       const lost = await checkOut({ businessReference: 'b' })
@@ -74,7 +74,7 @@ for (const engine of engines)
       assert.equal((await sandbox.sessions()).length, 1)
     })
 
-    test('48 a refund made after the backup that was restored is not made again', async (t) => {
+    test('a refund made after the backup that was restored is not made again', async (t) => {
       const { refund, paid, payments, sandbox, clock } = await start(t)
       const { paymentId } = await paid()
       const first = await refund(paymentId, { amount: 400, reference: 'r1', metadata: { a: 'b' } })
@@ -91,7 +91,7 @@ for (const engine of engines)
       assert.equal((await sandbox.refunds()).length, 1)
     })
 
-    test('12 a refund that was made and answered with 500 is found', async (t) => {
+    test('a refund that was made and answered with 500 is found', async (t) => {
       const { paid, refund, sandbox, payment } = await start(t)
       const { paymentId } = await paid()
       await sandbox.switch({ drop: ['*'] })
@@ -108,7 +108,7 @@ for (const engine of engines)
       assert.equal((await payment(paymentId)).refundedAmount, 400)
     })
 
-    test('12 a session that was made and answered with 500 is found', async (t) => {
+    test('a session that was made and answered with 500 is found', async (t) => {
       const { checkOut, sandbox } = await start(t)
       await sandbox.fault({ kind: 'error-after', route: SESSIONS })
 
@@ -120,7 +120,7 @@ for (const engine of engines)
       assert.equal((await sandbox.sessions()).length, 1)
     })
 
-    test('13 a refund that timed out and is requested again is made once', async (t) => {
+    test('a refund that timed out and is requested again is made once', async (t) => {
       const { paid, refund, sandbox, payment } = await start(t)
       const { paymentId } = await paid()
       await sandbox.fault({ kind: 'hang', route: REFUNDS })
@@ -135,7 +135,7 @@ for (const engine of engines)
       assert.equal((await payment(paymentId)).refundedAmount, 400)
     })
 
-    test('19 a session that expired unnoticed is replaced, and its late event changes nothing', async (t) => {
+    test('a session that expired unnoticed is replaced, and its late event changes nothing', async (t) => {
       const { checkOut, sandbox, deliver, payment } = await start(t)
       const { body: first } = await checkOut({ businessReference: 'b', attemptReference: 'one' })
       await sandbox.switch({ drop: ['*'] })
@@ -153,7 +153,7 @@ for (const engine of engines)
       assert.equal(shown.providerCheckoutSessionId, second.body.checkoutSessionId)
     })
 
-    test('20 a payment made while an overdue session is being replaced counts', async (t) => {
+    test('a payment made while an overdue session is being replaced counts', async (t) => {
       const sandbox = await startSandbox(t)
       const clock = testClock()
       const env = providerEnv(sandbox)
@@ -174,7 +174,7 @@ for (const engine of engines)
       assert.equal((await sandbox.sessions()).length, 1)
     })
 
-    test('20 an overdue session is made unpayable before another one is created', async (t) => {
+    test('an overdue session is made unpayable before another one is created', async (t) => {
       const sandbox = await startSandbox(t)
       const clock = testClock()
       const env = providerEnv(sandbox)
@@ -191,7 +191,7 @@ for (const engine of engines)
       assert.deepEqual({ open, expired }, { open: 1, expired: 1 })
     })
 
-    test('22 a lost async_payment_failed is noticed by the next create', async (t) => {
+    test('a lost async_payment_failed is noticed by the next create', async (t) => {
       const { checkOut, sandbox, payment } = await start(t, false)
       const { body } = await checkOut({ businessReference: 'b', attemptReference: 'one' })
       await sandbox.debit(body.checkoutSessionId)
@@ -205,7 +205,7 @@ for (const engine of engines)
       assert.equal((await payment(body.paymentId)).checkoutStatus, 'OPEN')
     })
 
-    test('23 a completed webhook that never comes is made up for by reconciling the payment', async (t) => {
+    test('a completed webhook that never comes is made up for by reconciling the payment', async (t) => {
       const { checkOut, sandbox, payment, clock, jobs } = await start(t, false)
       const { body } = await checkOut()
       await sandbox.pay(body.checkoutSessionId)
@@ -216,7 +216,7 @@ for (const engine of engines)
       assert.equal((await payment(body.paymentId)).status, 'PAID')
     })
 
-    test('23 an open payment is reconciled less and less often, a new attempt starts over', async (t) => {
+    test('an open payment is reconciled less and less often, a new attempt starts over', async (t) => {
       const { checkOut, sandbox, deliver, timeline, clock, jobs } = await startLoop(t, {
         webhooks: false,
         databaseUrl: await engine.freshUrl(t),
@@ -246,7 +246,7 @@ for (const engine of engines)
       assert.deepEqual(second, [1, 5, 15])
     })
 
-    test('23 any webhook that never comes is made up for by the list of events', async (t) => {
+    test('any webhook that never comes is made up for by the list of events', async (t) => {
       const { checkOut, sandbox, payment, clock, jobs, api } = await start(t, false)
       await jobs.poll.runNow()
       const { body } = await checkOut()
@@ -263,7 +263,7 @@ for (const engine of engines)
       assert.ok(content.every((event: { source: string }) => event.source === 'poll'))
     })
 
-    test('31 a session that is missing at the provider is 502 and never created again', async (t) => {
+    test('a session that is missing at the provider is 502 and never created again', async (t) => {
       const databaseUrl = await engine.freshUrl(t)
       const first = await startSandbox(t)
       const before = await startPayments(t, { env: providerEnv(first), databaseUrl })
@@ -279,7 +279,7 @@ for (const engine of engines)
       assert.equal((await wiped.sessions()).length, 0)
     })
 
-    test('32 a first create that is refused for good leaves the reference free', async (t) => {
+    test('a first create that is refused for good leaves the reference free', async (t) => {
       const { checkOut, sandbox, api } = await start(t)
       await sandbox.switch({ amountLimits: true })
 

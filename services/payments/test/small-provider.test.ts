@@ -367,6 +367,29 @@ for (const engine of engines)
       assert.equal(body.code, 'PROVIDER_REJECTED_REQUEST')
     })
 
+    test('gets the same key after it limited the rate of refunds, and another after a refusal', async (t) => {
+      const { provider, paid, refund } = await start(t)
+      const id = await paid()
+      const keys: string[] = []
+      const answers = [
+        { status: 429, body: {} },
+        { status: 400, body: REFUSED },
+        { body: { id: 're_1', status: 'succeeded' } },
+      ]
+      provider.replies['POST /v1/refunds'] = (_query, key) => {
+        keys.push(key)
+        return answers[keys.length - 1] ?? { status: 500, body: {} }
+      }
+
+      const statuses: number[] = []
+      for (const _ of answers)
+        statuses.push((await refund(id, { reference: 'r-1', amount: 400 })).status)
+
+      assert.deepEqual(statuses, [429, 400, 201])
+      assert.equal(keys[1], keys[0])
+      assert.notEqual(keys[2], keys[1])
+    })
+
     test('is not asked again about a refund that it has refused', async (t) => {
       const { api, provider, paid, refund } = await start(t)
       const id = await paid()

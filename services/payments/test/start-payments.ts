@@ -10,6 +10,7 @@ import { signPayload } from '@plinth/kit/tokens'
 import { openPayments } from '../src/app.ts'
 import { loadConfig, type PaymentsConfig } from '../src/config.ts'
 import { migrations } from '../src/payment/database/migrations/index.ts'
+import type { PaymentProvider } from '../src/provider/provider.ts'
 
 export const engines = enginesWith(migrations)
 export const bothEngines = enginesWith(migrations, eitherEngine)
@@ -31,6 +32,8 @@ type Options = {
   clock?: ReturnType<typeof testClock>
   databaseUrl?: string
   overrides?: Partial<PaymentsConfig>
+  /** Another provider than the configured one. */
+  open?: () => PaymentProvider
 }
 
 /** A payment service on real HTTP and its own database; closed when the test ends. */
@@ -48,7 +51,7 @@ export async function startPayments(t: TestScope, options: Options = {}) {
   const events = { ...config.events, delivers: false }
   const { server, jobs, payments, dispatcher } = await openPayments(
     { ...config, events, ...options.overrides },
-    { clock },
+    { clock, open: options.open },
   )
   const { api, baseUrl } = await listenForTest(t, server)
   const deliver = delivererTo(api, clock)

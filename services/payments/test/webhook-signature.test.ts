@@ -48,45 +48,45 @@ const signedTimes = (count: number) =>
 
 /** Each is refused with 400 unless it has another `status`, and leaves no trace. */
 const REFUSED: Record<string, Sent> = {
-  '1 no header': {},
-  '2 an empty header': { header: '' },
-  '3 t only': { header: `t=${NOW}` },
-  '4 v1 only': { header: `v1=${v1(BODY)}` },
-  '5 the wrong secret': { header: signed(BODY, NOW, 'whsec_other') },
-  '6 one flipped hex digit': { header: `t=${NOW},v1=${flip(v1(BODY))}` },
-  '7 a v1 of 63 characters': { header: `t=${NOW},v1=${v1(BODY).slice(1)}` },
-  '8 a v1 of 65 characters': { header: `t=${NOW},v1=${v1(BODY)}0` },
-  '9 upper-case hex': { header: `t=${NOW},v1=${v1(BODY).toUpperCase()}` },
-  '10 base64 instead of hex': {
+  'no header': {},
+  'an empty header': { header: '' },
+  't only': { header: `t=${NOW}` },
+  'v1 only': { header: `v1=${v1(BODY)}` },
+  'the wrong secret': { header: signed(BODY, NOW, 'whsec_other') },
+  'one flipped hex digit': { header: `t=${NOW},v1=${flip(v1(BODY))}` },
+  'a v1 of 63 characters': { header: `t=${NOW},v1=${v1(BODY).slice(1)}` },
+  'a v1 of 65 characters': { header: `t=${NOW},v1=${v1(BODY)}0` },
+  'upper-case hex': { header: `t=${NOW},v1=${v1(BODY).toUpperCase()}` },
+  'base64 instead of hex': {
     header: `t=${NOW},v1=${hmac(`${NOW}.${BODY}`).digest('base64')}`,
   },
-  '11 only v0 correct': { header: `t=${NOW},v0=${v1(BODY)}` },
-  '12 an empty v1': { header: `t=${NOW},v1=` },
-  '13 t=abc, signed as such': { header: signed(BODY, 'abc') },
-  '14 t=-1': { header: signed(BODY, -1) },
-  '15 t with letters after it': { header: signed(BODY, `${NOW}abc`) },
-  '16 t in milliseconds': { header: signed(BODY, NOW * 1000) },
-  '17 301 seconds old': { header: signed(BODY, NOW - 301) },
-  '18 301 seconds ahead': { header: signed(BODY, NOW + 301) },
-  '19 t changed after signing': { header: `t=${NOW + 1},v1=${v1(BODY)}` },
-  '20 two different t': { header: `t=${NOW},t=${NOW + 1},v1=${v1(BODY)}` },
-  '21 a body with one extra space': { body: `${BODY} `, header: signed(BODY) },
-  '22 a trailing newline added': { body: `${BODY}\n`, header: signed(BODY) },
-  '23 a re-serialised body': {
+  'only v0 correct': { header: `t=${NOW},v0=${v1(BODY)}` },
+  'an empty v1': { header: `t=${NOW},v1=` },
+  't=abc, signed as such': { header: signed(BODY, 'abc') },
+  't=-1': { header: signed(BODY, -1) },
+  't with letters after it': { header: signed(BODY, `${NOW}abc`) },
+  't in milliseconds': { header: signed(BODY, NOW * 1000) },
+  '301 seconds old': { header: signed(BODY, NOW - 301) },
+  '301 seconds ahead': { header: signed(BODY, NOW + 301) },
+  't changed after signing': { header: `t=${NOW + 1},v1=${v1(BODY)}` },
+  'two different t': { header: `t=${NOW},t=${NOW + 1},v1=${v1(BODY)}` },
+  'a body with one extra space': { body: `${BODY} `, header: signed(BODY) },
+  'a trailing newline added': { body: `${BODY}\n`, header: signed(BODY) },
+  'a re-serialised body': {
     body: JSON.stringify(Object.fromEntries(Object.entries(EVENT).reverse())),
     header: signed(BODY),
   },
-  '24 line ends converted': { body: PRETTY.replaceAll('\n', '\r\n'), header: signed(PRETTY) },
-  '25 a BOM prepended after signing': { body: `\ufeff${BODY}`, header: signed(BODY) },
-  '26 a UTF-16 body': withBody(Buffer.from(BODY, 'utf16le')),
-  '27 the signature of another body': { header: signed(PRETTY) },
-  '28 a gzip body signed uncompressed': {
+  'line ends converted': { body: PRETTY.replaceAll('\n', '\r\n'), header: signed(PRETTY) },
+  'a BOM prepended after signing': { body: `\ufeff${BODY}`, header: signed(BODY) },
+  'a UTF-16 body': withBody(Buffer.from(BODY, 'utf16le')),
+  'the signature of another body': { header: signed(PRETTY) },
+  'a gzip body signed uncompressed': {
     body: gzipSync(BODY),
     header: signed(BODY),
     headers: { 'content-encoding': 'gzip' },
   },
-  '29 a signed empty body': withBody(''),
-  '30 a signed body that is not JSON': withBody('not-json'),
+  'a signed empty body': withBody(''),
+  'a signed body that is not JSON': withBody('not-json'),
   '31a signed null': withBody('null'),
   '31b signed []': withBody('[]'),
   '31c signed 1': withBody('1'),
@@ -97,23 +97,23 @@ const REFUSED: Record<string, Sent> = {
   '32d a blank id': withBody(JSON.stringify({ ...EVENT, id: '  ' })),
   '32e an id of 256 characters': withBody(JSON.stringify({ ...EVENT, id: 'e'.repeat(256) })),
   '32f an id with NUL': withBody(JSON.stringify({ ...EVENT, id: 'evt\u0000' })),
-  '33 truncated JSON': withBody(BODY.slice(0, -1)),
-  '34 invalid UTF-8': withBody(Buffer.concat([Buffer.from(BODY), Buffer.from([0xff])])),
-  '35 semicolons': { header: signed(BODY).replace(',', ';') },
-  '36 a header split in two': { header: [`t=${NOW}`, `v1=${v1(BODY)}`] },
+  'truncated JSON': withBody(BODY.slice(0, -1)),
+  'invalid UTF-8': withBody(Buffer.concat([Buffer.from(BODY), Buffer.from([0xff])])),
+  semicolons: { header: signed(BODY).replace(',', ';') },
+  'a header split in two': { header: [`t=${NOW}`, `v1=${v1(BODY)}`] },
   '37a ten thousand v1 entries': { header: signedTimes(10_000), status: 431 },
   '37b a hundred v1 entries': { header: signedTimes(100) },
-  '38 a signature under another name': { header: signed(BODY), headerName: 'X-Provider-Signature' },
+  'a signature under another name': { header: signed(BODY), headerName: 'X-Provider-Signature' },
   '39a text/plain': { header: signed(BODY), headers: { 'content-type': 'text/plain' } },
   '39c a content type that is none': {
     header: signed(BODY),
     headers: { 'content-type': 'garbage' },
   },
   '39b no content type': { header: signed(BODY), headers: { 'content-type': '' } },
-  '40 a body over the limit': { ...withBody(Buffer.alloc(2 ** 20 + 1, ' ')), status: 413 },
+  'a body over the limit': { ...withBody(Buffer.alloc(2 ** 20 + 1, ' ')), status: 413 },
   '41a GET': { method: 'GET', body: '', header: signed(BODY), status: 405 },
   '41b PUT': { method: 'PUT', header: signed(BODY), status: 405 },
-  '44 signed with an empty key': { header: signed(BODY, NOW, '') },
+  'signed with an empty key': { header: signed(BODY, NOW, '') },
   '45a JSON nested a hundred thousand deep': withBody(deep(100_000)),
   '45c an event nested ten thousand deep': withBody(
     JSON.stringify({ ...EVENT, data: { object: { id: 'o' } } }).replace(
@@ -124,7 +124,7 @@ const REFUSED: Record<string, Sent> = {
   '45b an event with a __proto__ key and no object': withBody(
     '{"__proto__":{"id":"evt_1","type":"x"},"data":{}}',
   ),
-  '46 a thin event': withBody(JSON.stringify({ ...EVENT, object: 'v2.core.event' })),
+  'a thin event': withBody(JSON.stringify({ ...EVENT, object: 'v2.core.event' })),
 }
 
 /** Each delivery has its own event: `body` on one line, `pretty` on many. */
@@ -206,7 +206,7 @@ for (const engine of engines)
         assert.ok(content.some(({ id }: { id: string }) => id === event.id))
       })
 
-    test('42 is 503 while no secret is set, even with a bad signature', async (t) => {
+    test('is 503 while no secret is set, even with a bad signature', async (t) => {
       const { baseUrl } = await start(t, { PROVIDER_WEBHOOK_SECRET: undefined })
 
       const reply = await post(baseUrl, { header: 't=1,v1=bad' })
@@ -215,7 +215,7 @@ for (const engine of engines)
       assert.equal(JSON.parse(reply.text).title, 'Provider is not configured')
     })
 
-    test('43 treats a blank secret as no secret', async (t) => {
+    test('treats a blank secret as no secret', async (t) => {
       const { baseUrl, api } = await start(t, { PROVIDER_WEBHOOK_SECRET: '  ' })
 
       assert.equal((await post(baseUrl, { header: signed(BODY, NOW, '  ') })).status, 503)

@@ -61,16 +61,10 @@ export async function createProviderSandbox(
       renderForApi(problem, request.url) ?? renderProblem(problem, request),
   })
   database.measure(server.metrics)
-  const sandbox: Sandbox = {
-    db: database.db,
-    clock,
-    trueClock,
-    config,
-    log,
-    publicUrl: () => publicUrlOf(server, config),
-    wake: () => deliverer.wake(),
-  }
-  const deliverer = startDeliverer(sandbox)
+  const publicUrl = () => publicUrlOf(server, config)
+  const surroundings = { db: database.db, clock, trueClock, config, log, publicUrl }
+  const deliverer = startDeliverer(surroundings)
+  const sandbox: Sandbox = { ...surroundings, wake: deliverer.wake }
   const held = createHeldCalls()
   const controls: Controls = { sandbox, clock, deliverer, held }
   await relaxDurability(sandbox.db)

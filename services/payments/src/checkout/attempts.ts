@@ -1,25 +1,25 @@
 import { afterCommit, inTransaction } from '@plinth/kit/database'
 import { failPoint } from '@plinth/kit/runtime'
-import type { Payments, Recording } from '../payment/context.ts'
+import type { Payments } from '../payment/context.ts'
 import {
   deleteReservedAttempt,
-  findCheckoutGeneration,
   insertAttempt,
   type ReservedAttempt,
-  raiseCheckoutGeneration,
 } from '../payment/database/attempts.repository.ts'
+import { findGeneration, raiseGeneration } from '../payment/database/generations.repository.ts'
 import {
   deletePayment,
   insertPayment,
   type NewPayment,
 } from '../payment/database/payments.repository.ts'
-import { type Attempted, lockPayment, saveRecord } from '../payment/record.ts'
+import { type Attempted, lockPayment } from '../payment/record.ts'
+import { saveRecord } from '../payment/save.ts'
 import type { NewSession } from '../provider/provider.ts'
 import { idempotencyKey } from '../provider/reserved-calls.ts'
 import type { CheckoutRequest } from './plan.ts'
 
 /** Applies events that arrived before the payment existed, inside the same transaction. */
-type LinkEarlierEvents = (recording: Recording, payment: NewPayment, at: Date) => Promise<void>
+type LinkEarlierEvents = (payments: Payments, payment: NewPayment, at: Date) => Promise<void>
 
 /**
  * Inserts the payment together with its first attempt: a payment without an attempt would never be
@@ -55,7 +55,7 @@ export async function reserveAttempt(
 ): Promise<ReservedAttempt> {
   const { db, clock } = payments
   const reference = request.attemptReference
-  const generation = await findCheckoutGeneration(db, payment.id)
+  const generation = await findGeneration(db, payment.id)
   const at = clock()
   const attempt: ReservedAttempt = {
     paymentId: payment.id,
@@ -111,7 +111,7 @@ export async function withdrawAttempt(
     if (!locked || !(await deleteReservedAttempt(transaction, attempt))) return
     const attempts = locked.attempts.filter(({ sequence }) => sequence !== attempt.sequence)
     if (attempts.length === 0) return deletePayment(transaction, paymentId)
-    if (key === 'spent') await raiseCheckoutGeneration(transaction, paymentId)
+    if (key === 'spent') await raiseGeneration(transaction, paymentId)
     const source = { source: 'reply', kind: 'checkout refused', at: clock() } as const
     const note = `Attempt ${reference}`
     // The status of the previous attempt is shown again: it was counted when the payment reached it.

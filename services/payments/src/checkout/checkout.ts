@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { inTransaction } from '@plinth/kit/database'
-import { isLoopback, secondsAfter } from '@plinth/kit/runtime'
+import { failPoint, isLoopback, secondsAfter } from '@plinth/kit/runtime'
 import { type Payments, requireProvider, withPaymentLock } from '../payment/context.ts'
 import {
   findAttemptBySession,
@@ -10,14 +10,14 @@ import {
 } from '../payment/database/attempts.repository.ts'
 import { lockName } from '../payment/database/locks.repository.ts'
 import { findPaymentByReference } from '../payment/database/payments.repository.ts'
-import { observeSession, recordReply } from '../payment/observe.ts'
+import { lockSession, observeSession } from '../payment/observe-session.ts'
 import {
   attemptProcessing,
   InconsistentObservation,
   returnUrlNotAllowed,
 } from '../payment/problems.ts'
-import { lockPayment } from '../payment/record.ts'
-import { sessionStateOf } from '../payment/state.ts'
+import { type Attempted, lockPayment } from '../payment/record.ts'
+import { recordReply } from '../payment/record-reply.ts'
 import { certaintyOf } from '../provider/failures.ts'
 import { asOneOperation } from '../provider/operation-time.ts'
 import {
@@ -27,7 +27,12 @@ import {
   providerResourceMissing,
 } from '../provider/problems.ts'
 import type { CheckoutSession, NewSession } from '../provider/provider.ts'
-import { type Operation, resolveReserved, sendReserved } from '../provider/reserved-calls.ts'
+import {
+  type Creation,
+  type Outcome,
+  resolveReserved,
+  sendReserved,
+} from '../provider/reserved-calls.ts'
 import { linkParkedEvents } from '../webhooks/parked-events.ts'
 import { reserveAttempt, reservePayment, withdrawAttempt } from './attempts.ts'
 import {
@@ -97,14 +102,19 @@ async function payableAttempt(
   request: CheckoutRequest,
   first: ReservedAttempt | undefined,
 ): Promise<PayableAttempt | undefined> {
-  if (first) await performStep(payments, { step: 'send', attempt: first })
-  let asked = first?.sequence
+  let next = first
+    ? ({ step: 'send', attempt: first } as const)
+    : await reserveOrPlan(payments, paymentId, request)
   for (let count = 0; count < MAX_STEPS; count++) {
-    const next = await nextStep(payments, paymentId, request, asked)
     if (!next) return undefined
     if (next.step === 'reuse') return next.attempt
-    await performStep(payments, next)
-    asked = next.attempt.sequence
+    const seen = await performStep(payments, next)
+    const asked = next.attempt.sequence
+    const plan = seen && planCheckout(request, { ...seen, asked, now: payments.clock() })
+    next =
+      plan && plan.step !== 'reserve'
+        ? plan
+        : await reserveOrPlan(payments, paymentId, request, asked)
   }
   throw attemptProcessing()
 }
@@ -114,11 +124,11 @@ type NextStep =
   | { step: 'send'; attempt: ReservedAttempt }
 
 /** Decides under the payment's lock; a new attempt is committed before the provider is called. */
-function nextStep(
+function reserveOrPlan(
   payments: Payments,
   paymentId: string,
   request: CheckoutRequest,
-  asked: number | undefined,
+  asked?: number,
 ): Promise<NextStep | undefined> {
   const now = payments.clock()
   return inTransaction(payments.db, async (db) => {
@@ -131,13 +141,14 @@ function nextStep(
   })
 }
 
+/** The payment as recorded after the step; undefined when nothing was created. */
 function performStep(
   payments: Payments,
   next: Exclude<NextStep, { step: 'reuse' }>,
-): Promise<unknown> {
+): Promise<Attempted | undefined> {
   switch (next.step) {
     case 'send':
-      return sendReserved(checkoutOperation(payments), next.attempt)
+      return sendAttempt(payments, next.attempt)
     case 'resolve':
       return resolveAttempt(payments, next.attempt)
     case 'look-up':
@@ -147,23 +158,50 @@ function performStep(
   }
 }
 
-export function resolveAttempt(payments: Payments, attempt: ReservedAttempt): Promise<unknown> {
-  return resolveReserved(checkoutOperation(payments), attempt)
+async function sendAttempt(
+  payments: Payments,
+  attempt: ReservedAttempt,
+): Promise<Attempted | undefined> {
+  const outcome = await sendReserved(checkoutCreation(payments), attempt)
+  const recorded = await settle(payments, attempt, outcome)
+  if (outcome.kind === 'nothing') throw attributeFailure(outcome.error, attempt)
+  return recorded
 }
 
-function checkoutOperation(payments: Payments): Operation<ReservedAttempt, CheckoutSession> {
+/** Resolves an attempt with an unknown outcome; undefined when it had none and was withdrawn. */
+export async function resolveAttempt(
+  payments: Payments,
+  attempt: ReservedAttempt,
+): Promise<Attempted | undefined> {
+  const outcome = await resolveReserved(checkoutCreation(payments), attempt, payments.clock())
+  return settle(payments, attempt, outcome)
+}
+
+function checkoutCreation(payments: Payments): Creation<ReservedAttempt, CheckoutSession> {
   return {
     name: 'checkout',
-    clock: payments.clock,
     create: ({ request, idempotencyKey }) =>
       requireProvider(payments).createSession(JSON.parse(request), idempotencyKey),
-    record: (attempt, session) => recordSession(payments, attempt, session, 'session created'),
     search: (attempt) => searchSession(payments, attempt),
     // Sessions can only be searched by time, so resending under the same key is cheaper.
     searchesFirst: false,
-    withdraw: (attempt, key) => withdrawAttempt(payments, attempt, key),
-    attributeFailure,
   }
+}
+
+/** Records the outcome of a call. */
+async function settle(
+  payments: Payments,
+  attempt: ReservedAttempt,
+  outcome: Outcome<CheckoutSession>,
+): Promise<Attempted | undefined> {
+  if (outcome.kind === 'nothing') {
+    await withdrawAttempt(payments, attempt, outcome.key)
+    return undefined
+  }
+  const kind = outcome.kind === 'made' ? 'session created' : 'session found'
+  const recorded = await recordSession(payments, attempt, outcome.object, kind)
+  failPoint('checkout:recorded')
+  return recorded
 }
 
 /** The only thing a new session can fail to find is the customer the caller named. */
@@ -176,53 +214,56 @@ function attributeFailure(error: unknown, { request }: ReservedAttempt): unknown
 
 const CLOCK_SLACK_SECONDS = 300
 
-/** Searches for the session of an attempt whose reply was lost, and records it. */
+/** Searches for the session of an attempt whose reply was lost. */
 async function searchSession(
   payments: Payments,
-  attempt: ReservedAttempt,
+  { paymentId, firstSentAt }: ReservedAttempt,
 ): Promise<CheckoutSession | undefined> {
-  const { paymentId, firstSentAt } = attempt
   const provider = requireProvider(payments)
   const since = secondsAfter(new Date(firstSentAt), -CLOCK_SLACK_SECONDS)
   const taken = (await listAttempts(payments.db, paymentId)).map(({ sessionId }) => sessionId)
   for await (const { id, metadata } of provider.listSessions(since)) {
     if (metadata.paymentId !== paymentId || taken.includes(id)) continue
-    const session = await provider.findSession(id)
-    await recordSession(payments, attempt, session, 'session found')
-    return session
+    return provider.findSession(id)
   }
   return undefined
 }
 
-export async function lookUpAttempt(payments: Payments, attempt: SessionAttempt): Promise<void> {
+export async function lookUpAttempt(
+  payments: Payments,
+  attempt: SessionAttempt,
+): Promise<Attempted | undefined> {
   const session = await mustExist(requireProvider(payments).findSession(attempt.sessionId))
-  await recordSession(payments, attempt, session, 'session looked up')
+  return recordSession(payments, attempt, session, 'session looked up')
 }
 
 /** Makes sure that an overdue session can no longer be paid. */
-async function expireAttempt(payments: Payments, attempt: SessionAttempt): Promise<void> {
+async function expireAttempt(
+  payments: Payments,
+  attempt: SessionAttempt,
+): Promise<Attempted | undefined> {
   const provider = requireProvider(payments)
   const { sessionId } = attempt
   const session = await provider.expireSession(sessionId).catch((error) => {
     if (certaintyOf(error).isFinal) return mustExist(provider.findSession(sessionId))
     throw error
   })
-  await recordSession(payments, attempt, session, 'session expired')
+  return recordSession(payments, attempt, session, 'session expired')
 }
 
-/** Joins a session that we requested to its attempt. */
+/** Joins a session that we requested to its attempt; undefined when the payment was withdrawn. */
 async function recordSession(
   payments: Payments,
   { paymentId, sequence }: ReservedAttempt | SessionAttempt,
   reply: CheckoutSession,
   kind: string,
-): Promise<void> {
+): Promise<Attempted | undefined> {
   const { id } = reply
   const from = kind === 'session created' ? 'reply' : 'look-up'
   const source = { source: from, kind, at: payments.clock(), subject: id } as const
   // We requested it for this payment, whether or not its metadata says so.
   const session = { ...reply, metadata: { ...reply.metadata, paymentId } }
-  await recordReply(payments, source, async (recording) => {
+  return recordReply(payments, source, async (recording) => {
     await lockName(recording.db, 'session', id)
     const owner = await findAttemptBySession(recording.db, id)
     // If the provider gave one session to two attempts, two customers would pay the same one.
@@ -232,6 +273,8 @@ async function recordSession(
         paymentId,
         `Session ${id} already belongs to another attempt.`,
       )
-    await observeSession(recording, { paymentId, session, state: sessionStateOf(reply) }, source)
+    const seen = { paymentId, session }
+    const locked = await lockSession(recording.db, seen)
+    return locked && observeSession(recording, locked, seen, source)
   })
 }

@@ -3,7 +3,7 @@ import { withLease } from '@plinth/kit/database'
 import type { Guard } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
 import type { Clock } from '@plinth/kit/runtime'
-import type { PaymentProvider } from '../provider/provider.ts'
+import type { PaymentProvider, ProviderCalls } from '../provider/provider.ts'
 import type { Db } from './database/tables.ts'
 import { paymentBusy, providerNotConfigured } from './problems.ts'
 import type { PaymentStatus } from './state.ts'
@@ -26,8 +26,7 @@ export type Payments = {
   db: Db
   clock: Clock
   log: Logger
-  /** Absent while no credential is configured. */
-  provider: PaymentProvider | undefined
+  provider: PaymentProvider
   successUrl: string
   cancelUrl: string
   /** Origins that a checkout's own return pages may have. */
@@ -43,16 +42,15 @@ export type Payments = {
   singleFlight: SingleFlight
   /** Counts a payment that has reached a status. */
   countStatus: (status: PaymentStatus) => void
-  /** Runs the reconciliation now instead of at its next interval. */
-  wake: () => void
 }
 
 /** What recording an observation needs; `db` is the open transaction. */
 export type Recording = Pick<Payments, 'db' | 'countStatus'>
 
-export function requireProvider(payments: Payments): PaymentProvider {
-  if (!payments.provider) throw providerNotConfigured()
-  return payments.provider
+/** The calls to the provider; 503 while no credential is configured. */
+export function requireProvider({ provider }: Payments): ProviderCalls {
+  if (!provider.calls) throw providerNotConfigured()
+  return provider.calls
 }
 
 const PAUSE_MILLISECONDS = 25

@@ -1,21 +1,13 @@
 import { Type } from '@plinth/kit/http'
 import { defineProblem } from '@plinth/kit/problems'
-import { conflict, invalid } from '../provider/problems.ts'
+import { conflict, invalid, notConfigured } from '../provider/problems.ts'
 
 const missing = (code: string, detail: string) =>
   defineProblem(code, 404, detail, { title: 'Resource not found' })
 
-const notConfigured = (code: string, detail: string) =>
-  defineProblem(code, 503, detail, { title: 'Provider is not configured' })
-
 export const providerNotConfigured = notConfigured(
   'PROVIDER_NOT_CONFIGURED',
   'The provider API credential is not configured.',
-)
-
-export const webhookNotConfigured = notConfigured(
-  'WEBHOOK_NOT_CONFIGURED',
-  'The webhook secret is not configured.',
 )
 
 export const paymentMissing = missing('PAYMENT_NOT_FOUND', 'There is no payment with this id.')
@@ -81,21 +73,6 @@ export const refundBeyondBalance = invalid(
   'REFUND_EXCEEDS_BALANCE',
   'The amount is above what can still be refunded.',
   { refundableAmount: Type.Integer() },
-)
-
-export const signatureMissing = invalid(
-  'SIGNATURE_MISSING',
-  'The Provider-Signature header is missing.',
-)
-
-export const signatureRejected = invalid(
-  'SIGNATURE_INVALID',
-  'The signature does not match the body, the secret or the time.',
-)
-
-export const deliveryIncompatible = invalid(
-  'DELIVERY_INCOMPATIBLE',
-  'Send the event as an uncompressed application/json body.',
 )
 
 export const eventFailed = defineProblem(

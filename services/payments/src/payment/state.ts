@@ -1,4 +1,4 @@
-import type { CheckoutSession, RefundStatus } from '../provider/provider.ts'
+import type { RefundStatus, SessionState } from '../provider/provider.ts'
 
 /**
  * The state machine, as pure functions. What the provider says about a session or a refund is
@@ -8,8 +8,7 @@ import type { CheckoutSession, RefundStatus } from '../provider/provider.ts'
  */
 
 /** Lowest first. Money wins: no later observation can undo `paid`. */
-const SESSION_STATES = ['open', 'expired', 'processing', 'failed', 'paid'] as const
-export type SessionState = (typeof SESSION_STATES)[number]
+const SESSION_STATES: readonly SessionState[] = ['open', 'expired', 'processing', 'failed', 'paid']
 
 /** Reserved until the provider names the session of the attempt. */
 export type AttemptState = 'reserved' | SessionState
@@ -47,29 +46,6 @@ export type Derived = {
   paymentIntentId: string | null
   attemptReference: string | null
   anomalies: Anomaly[]
-}
-
-/** Statuses of a completed session's intent that mean it ended without money. */
-const INTENT_FAILED = ['requires_payment_method', 'canceled']
-
-/**
- * What a session says about its attempt. A complete but unpaid session looks the same while the
- * bank decides and after it has refused: only the event type or the intent itself shows which.
- */
-export function sessionStateOf(session: CheckoutSession, eventType = ''): SessionState {
-  const kind = eventType.replace('checkout.session.', '')
-  const paid = session.paymentStatus === 'paid' || session.paymentStatus === 'no_payment_required'
-  if (paid || kind === 'async_payment_succeeded') return 'paid'
-  if (kind === 'async_payment_failed') return 'failed'
-  if (session.status === 'expired' || kind === 'expired') return 'expired'
-  if (session.status === 'complete' || kind === 'completed') return completeState(session)
-  return 'open'
-}
-
-function completeState({ paymentIntentStatus }: CheckoutSession): SessionState {
-  if (paymentIntentStatus === null) return 'processing'
-  if (paymentIntentStatus === 'succeeded') return 'paid'
-  return INTENT_FAILED.includes(paymentIntentStatus) ? 'failed' : 'processing'
 }
 
 export function joinAttemptState(known: AttemptState, observed: SessionState): SessionState {

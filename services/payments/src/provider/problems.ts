@@ -14,6 +14,29 @@ export const conflict = (
 const failed = (code: string, detail: string, headers?: Record<string, string>) =>
   defineProblem(code, 502, detail, { title: 'Provider request failed', headers })
 
+export const notConfigured = (code: string, detail: string) =>
+  defineProblem(code, 503, detail, { title: 'Provider is not configured' })
+
+export const webhookNotConfigured = notConfigured(
+  'WEBHOOK_NOT_CONFIGURED',
+  'The webhook secret is not configured.',
+)
+
+export const signatureMissing = invalid(
+  'SIGNATURE_MISSING',
+  'The Provider-Signature header is missing.',
+)
+
+export const signatureRejected = invalid(
+  'SIGNATURE_INVALID',
+  'The signature does not match the body, the secret or the time.',
+)
+
+export const deliveryIncompatible = invalid(
+  'DELIVERY_INCOMPATIBLE',
+  'Send the event as an uncompressed application/json body.',
+)
+
 export const eventMalformed = invalid(
   'EVENT_MALFORMED',
   'The body is not an event of the provider.',

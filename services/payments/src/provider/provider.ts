@@ -1,3 +1,5 @@
+import type { TSchema } from 'typebox'
+
 export type Metadata = Record<string, string>
 
 export type Customer = {
@@ -10,15 +12,14 @@ export type Customer = {
 
 export type NewCustomer = Omit<Customer, 'id' | 'email'> & { email: string }
 
+export type SessionState = 'open' | 'expired' | 'processing' | 'failed' | 'paid'
+
 /** A hosted checkout session as an event, a reply or a look-up describes it. */
 export type CheckoutSession = {
   id: string
   url: string | null
-  status: 'open' | 'complete' | 'expired' | null
-  paymentStatus: 'paid' | 'unpaid' | 'no_payment_required' | null
+  state: SessionState
   paymentIntentId: string | null
-  /** Known only when the provider was asked to expand it. */
-  paymentIntentStatus: string | null
   customerId: string | null
   amount: number | null
   currency: string | null
@@ -53,20 +54,55 @@ export type Refund = {
 
 export type NewRefund = Pick<Refund, 'amount' | 'reason' | 'metadata'> & { paymentIntentId: string }
 
+/** `type` is the provider's own word: it is shown, and never interpreted. */
 export type ProviderEvent = {
   id: string
   type: string
-  liveMode: boolean | null
-  object: Record<string, unknown>
+  about: EventObject
+  metadata: Metadata
+}
+
+export type EventObject =
+  | { kind: 'session'; session: CheckoutSession }
+  | { kind: 'refund'; refund: Refund }
+  /** Moves no money by itself; it is a reason to ask the provider again. */
+  | { kind: 'hint'; paymentIntentId: string | null }
+  /** Of test mode although the credential is live, or the other way round. */
+  | { kind: 'wrong-mode' }
+  | { kind: 'other' }
+
+/** `body` is the JSON text to store. */
+export type Delivery = { event: ProviderEvent; body: string }
+
+/** By lower-case name, with every value that was received. */
+export type DeliveryHeaders = Readonly<Record<string, readonly string[] | undefined>>
+
+/** For the API document. */
+export type DeliveryDocument = {
+  description: string
+  signatureHeader: string
+  /** By content type. */
+  bodies: Record<string, TSchema>
+}
+
+/** Everything that differs from one payment provider to another. */
+export type PaymentProvider = {
+  /** Absent while no credential is configured. */
+  calls: ProviderCalls | undefined
+  deliveries: DeliveryDocument
+  /** Refuses what the headers of a delivery alone rule out, before its body is read. */
+  checkDelivery(headers: DeliveryHeaders): void
+  /** Verifies that a delivery is genuine and not old, and reads its event. */
+  readDelivery(bytes: Uint8Array, headers: DeliveryHeaders, now: Date): Delivery
+  /** Reads the event of a stored body again; it was verified when it arrived. */
+  readStored(body: string): ProviderEvent
 }
 
 /**
- * What this service needs from a payment provider. Every method fails with a Problem; a failed write may
+ * What this service asks of a payment provider. Every method fails with a Problem; a failed write may
  * have happened nevertheless, unless the failure has `didNothing`.
  */
-export type PaymentProvider = {
-  /** Whether the credential moves real money; undefined when the credential does not reveal it. */
-  liveMode: boolean | undefined
+export type ProviderCalls = {
   createCustomer(customer: NewCustomer, idempotencyKey: string): Promise<Customer>
   findCustomer(id: string): Promise<Customer>
   /** Newest first; the provider matches only whole e-mail addresses. */
@@ -88,8 +124,7 @@ export type CustomerQuery = { email?: string; after?: string; size: number }
 /** `next`: where the next page starts; null after the last. */
 export type CustomerPage = { customers: Customer[]; next: string | null }
 
-type EventQuery = {
-  types: readonly string[]
+export type EventQuery = {
   from: Date
   to: Date
   /** Where the previous page ended; null for the first page. */

@@ -8,7 +8,7 @@ import { pollEvents } from '../webhooks/poll.ts'
 import { reconcileDue } from './reconcile.ts'
 import { deleteOldObservations, updateOldEvents } from './retention.repository.ts'
 
-type JobIntervals = { reconcileEverySeconds: number; pollEverySeconds: number }
+type JobIntervals = { lookEverySeconds: number; pollEverySeconds: number }
 
 const CLEAR_EVERY_SECONDS = 3_600
 
@@ -17,37 +17,43 @@ export type Jobs = {
   retry: Job
   poll: Job
   retention: Job
+  /** Runs the reconciliation now instead of at its next interval. */
+  wake(): void
   stop(): Promise<void>
 }
 
 /** Starts the background jobs. Each runs on one node at a time. */
 export function startJobs(payments: Payments, intervals: JobIntervals, metrics: Metrics): Jobs {
   const { db, log, leaseSeconds } = payments
-  const { reconcileEverySeconds, pollEverySeconds } = intervals
-  const start = (name: string, everySeconds: number, work: typeof reconcileDue) => {
-    const run = (signal: AbortSignal) => work(payments, signal)
-    return startJob({ db, name: `job:${name}`, everySeconds, leaseSeconds, log, metrics, run })
-  }
+  const { lookEverySeconds, pollEverySeconds } = intervals
+  const start = (name: string, everySeconds: number, run: (signal: AbortSignal) => Promise<void>) =>
+    startJob({ db, name: `job:${name}`, everySeconds, leaseSeconds, log, metrics, run })
 
-  const reconcile = start('reconcile', reconcileEverySeconds, reconcileDue)
-  const retry = start('event-retry', reconcileEverySeconds, retryDueEvents)
-  const poll = start('event-poll', pollEverySeconds, pollEvents)
-  const retention = start('event-retention', CLEAR_EVERY_SECONDS, clearOldEvents)
+  const reconcile = start('reconcile', lookEverySeconds, (signal) => reconcileDue(payments, signal))
+  const wake = wakerOf(reconcile, (err) =>
+    log.outages.failed({ state: 'reconciling', message: 'reconciling payments failed', err }),
+  )
+  const inbox = { ...payments, wake }
+  const retry = start('event-retry', lookEverySeconds, (signal) => retryDueEvents(inbox, signal))
+  const poll = start('event-poll', pollEverySeconds, (signal) => pollEvents(inbox, signal))
+  const retention = start('event-retention', CLEAR_EVERY_SECONDS, (signal) =>
+    clearOldEvents(payments, signal),
+  )
   const stop = async () => {
     await Promise.all([reconcile, retry, poll, retention].map((job) => job.stop()))
   }
-  return { reconcile, retry, poll, retention, stop }
+  return { reconcile, retry, poll, retention, wake, stop }
 }
 
 /** Returns a function that runs the job now, or once more after the current run; never twice at a time. */
-export function wakerOf(job: () => Job, onFailure: (error: unknown) => void): () => void {
+function wakerOf(job: Job, onFailure: (error: unknown) => void): () => void {
   let asked = false
   let running = false
   const run = async () => {
     running = true
     while (asked) {
       asked = false
-      await job().runNow().catch(onFailure)
+      await job.runNow().catch(onFailure)
     }
     running = false
   }

@@ -24,7 +24,7 @@ const DELAYS_SECONDS = [300, 900, 3600, 3 * 3600, 6 * 3600]
  * During an outage each call takes long to fail, so the first failure ends the round.
  */
 export async function reconcileDue(payments: Payments, signal: AbortSignal): Promise<void> {
-  if (!payments.provider) return
+  if (!payments.provider.calls) return
   const due = await listPaymentsToCheck(payments.db, payments.clock(), BATCH)
   let isReachable = true
   const work = async () => {

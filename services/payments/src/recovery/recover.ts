@@ -1,40 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
-import { openDatabase } from '@plinth/kit/database'
 import type { Server } from '@plinth/kit/http'
 import { databaseUnavailable } from '@plinth/kit/problems'
-import { systemClock } from '@plinth/kit/runtime'
-import type { PaymentsConfig } from '../config.ts'
 import type { Payments } from '../payment/context.ts'
-import { migrations } from '../payment/database/migrations/index.ts'
-import {
-  listPaymentsToCheck,
-  updateUnresolvedToCheck,
-} from '../payment/database/payments.repository.ts'
-import { type PaymentTables, SEALED_COLUMNS } from '../payment/database/tables.ts'
-import { deleteRestored, insertRestored, isRestored } from '../webhooks/poll.ts'
+import { listPaymentsToCheck } from '../payment/database/payments.repository.ts'
+import { deleteRestores, isRestored } from '../payment/database/restores.repository.ts'
 import type { Jobs } from './jobs.ts'
-
-/** What a backup of this service must contain. */
-export function paymentsData({ databaseUrl: url, masterKey }: PaymentsConfig) {
-  const database = {
-    url,
-    setting: 'PAYMENTS_DATABASE_URL',
-    migrations,
-    sealed: SEALED_COLUMNS,
-    afterRestore: markRestored,
-  }
-  const keys: Record<string, Buffer> = masterKey ? { PAYMENTS_MASTER_KEY: masterKey } : {}
-  return { name: 'payments', database, keys }
-}
-
-async function markRestored(url: string): Promise<void> {
-  const { db, close } = await openDatabase<PaymentTables>(url, migrations, { restoring: true })
-  try {
-    await insertRestored(db, systemClock())
-  } finally {
-    await close()
-  }
-}
+import { updateUnresolvedToCheck } from './recover.repository.ts'
 
 const RETRY_MS = 1_000
 /** Of 50 payments each. The jobs reconcile whatever is left. */
@@ -55,7 +26,7 @@ export async function recoverAtStart(
   jobs: Jobs,
 ): Promise<(check: Check) => Check> {
   await updateUnresolvedToCheck(payments.db, payments.clock())
-  payments.wake()
+  jobs.wake()
   const catchingUp = await catchUpAfterRestore(server, payments, jobs)
   return (check) => async () => !catchingUp.isWaiting && (await check())
 }
@@ -70,7 +41,7 @@ async function catchUpAfterRestore(
   jobs: Jobs,
 ): Promise<CatchingUp> {
   const stopping = new AbortController()
-  const isWaiting = payments.provider !== undefined && (await isRestored(payments.db))
+  const isWaiting = payments.provider.calls !== undefined && (await isRestored(payments.db))
   const state: CatchingUp = { isWaiting }
   if (!isWaiting) return state
   refuseWhile(server, state)
@@ -102,7 +73,7 @@ async function catchUp(payments: Payments, jobs: Jobs): Promise<boolean> {
     const due = await listPaymentsToCheck(payments.db, payments.clock(), 1)
     if (due.length === 0) break
   }
-  await deleteRestored(payments.db)
+  await deleteRestores(payments.db)
   return true
 }
 

@@ -7,19 +7,18 @@ type Mark = { at: string; key: string }
 
 async function findMark(db: Db, name: string): Promise<Mark> {
   const row = await db
-    .selectFrom('event_polls')
-    .select(['polled_until as at', 'window_after as key'])
+    .selectFrom('clearings')
+    .select(['at', 'key'])
     .where('name', '=', name)
     .executeTakeFirst()
-  return { at: row?.at ?? '', key: row?.key ?? '' }
+  return row ?? { at: '', key: '' }
 }
 
-async function upsertMark(db: Db, name: string, { at, key }: Mark): Promise<void> {
-  const content = { polled_until: at, window_to: null, window_after: key }
+async function upsertMark(db: Db, name: string, mark: Mark): Promise<void> {
   await db
-    .insertInto('event_polls')
-    .values({ name, ...content })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet(content))
+    .insertInto('clearings')
+    .values({ name, ...mark })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet(mark))
     .execute()
 }
 

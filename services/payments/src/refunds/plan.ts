@@ -9,8 +9,8 @@ import {
 } from '../payment/problems.ts'
 import type { PaymentRecord } from '../payment/record.ts'
 import { refundableAmount } from '../payment/state.ts'
-import type { Refund } from '../provider/provider.ts'
-import { hashOf, idempotencyKey } from '../provider/reserved-calls.ts'
+import type { NewRefund, Refund } from '../provider/provider.ts'
+import { hashOf } from '../provider/reserved-calls.ts'
 
 export type RefundRequest = {
   amount: number | null
@@ -19,10 +19,11 @@ export type RefundRequest = {
   metadata: Record<string, string>
 }
 
-/** `send` is an attempt that has yet to be reserved, `resolve` one whose outcome is unknown. */
+/** The attempt to `resolve` is one whose outcome is unknown. */
 export type RefundStep =
   | { step: 'show'; refundId: string }
-  | { step: 'send' | 'resolve'; attempt: RefundAttempt }
+  | { step: 'resolve'; attempt: RefundAttempt }
+  | { step: 'reserve'; refund: NewRefund }
 
 const REFUNDABLE = ['PAID', 'PARTIALLY_REFUNDED']
 
@@ -52,31 +53,19 @@ export function planRefund(
   record: PaymentRecord,
   request: RefundRequest,
   known: RefundAttempt | undefined,
-  now: Date,
 ): RefundStep {
   const standing = known?.state === 'refused' ? undefined : known
   if (standing && standing.contentHash !== contentHash(request)) throw refundReferenceReused()
   if (standing?.state === 'reserved') return { step: 'resolve', attempt: standing }
   const paymentIntentId = requireRefundable(record, standing?.refundId)
   if (standing?.refundId) return { step: 'show', refundId: standing.refundId }
-  const generation = known ? known.generation + 1 : 0
-  const { id, businessReference } = record.payment
-  const { reference, reason } = request
-  const attempt: RefundAttempt = {
-    paymentId: id,
-    reference,
-    contentHash: contentHash(request),
+  const refund = {
     paymentIntentId,
     amount: amountToRefund(record, request),
-    reason,
-    metadata: metadataToSend(request, businessReference),
-    state: 'reserved',
-    generation,
-    idempotencyKey: idempotencyKey('re1', id, reference, generation),
-    firstSentAt: now.toISOString(),
-    refundId: null,
+    reason: request.reason,
+    metadata: metadataToSend(request, record.payment.businessReference),
   }
-  return { step: 'send', attempt }
+  return { step: 'reserve', refund }
 }
 
 function requireRefundable({ payment, refunds }: PaymentRecord, refundId?: string | null): string {
@@ -103,7 +92,7 @@ function metadataToSend({ metadata, reference }: RefundRequest, businessReferenc
 }
 
 /** Of the request as received: a hash that was stored by an earlier version must still match. */
-function contentHash({ amount, reason, metadata }: RefundRequest): string {
+export function contentHash({ amount, reason, metadata }: RefundRequest): string {
   const entries = Object.entries(metadata).sort(([left], [right]) => (left < right ? -1 : 1))
   return hashOf(JSON.stringify([amount, reason, entries]))
 }

@@ -8,34 +8,32 @@ import {
 } from '../payment/context.ts'
 import { findPaymentIdByIntent } from '../payment/database/attempts.repository.ts'
 import { lockName } from '../payment/database/locks.repository.ts'
-import { insertAuditEvent } from '../payment/database/observations.repository.ts'
 import {
   findRefund,
   findRefundAttempt,
   findRefundByReference,
-  insertRefundAttempt,
   type RefundAttempt,
-  updateRefundAttempt,
 } from '../payment/database/refunds.repository.ts'
-import { observeRefund, recordReply } from '../payment/observe.ts'
+import { lockRefund, observeRefund } from '../payment/observe-refund.ts'
 import {
   InconsistentObservation,
   paymentMissing,
   refundBeyondBalance,
 } from '../payment/problems.ts'
-import {
-  lockRecord,
-  type PaymentRecord,
-  readRecord,
-  requirePayment,
-  saveRecord,
-} from '../payment/record.ts'
+import { lockRecord, type PaymentRecord, readRecord, requirePayment } from '../payment/record.ts'
+import { recordReply } from '../payment/record-reply.ts'
 import { refundableAmount } from '../payment/state.ts'
 import { certaintyOf } from '../provider/failures.ts'
 import { asOneOperation } from '../provider/operation-time.ts'
 import { missingIsInconsistent, mustExist } from '../provider/problems.ts'
 import type { Refund } from '../provider/provider.ts'
-import { type Operation, resolveReserved, sendReserved } from '../provider/reserved-calls.ts'
+import {
+  type Creation,
+  type Outcome,
+  resolveReserved,
+  sendReserved,
+} from '../provider/reserved-calls.ts'
+import { reserveRefund, withdrawRefund } from './attempts.ts'
 import { planFoundRefund, planRefund, type RefundRequest, type RefundStep } from './plan.ts'
 
 type RefundReply = Refund & { paymentId: string | null }
@@ -86,7 +84,7 @@ async function makeRefund(
       return refund
     }
     case 'send':
-      return sendOrExplain(payments, next.attempt)
+      return sendRefund(payments, next.attempt)
     case 'resolve': {
       const refund = await resolveRefundAttempt(payments, next.attempt)
       return refund ?? makeRefund(payments, paymentId, request, requester)
@@ -94,52 +92,54 @@ async function makeRefund(
   }
 }
 
+type NextStep = Exclude<RefundStep, { step: 'reserve' }> | { step: 'send'; attempt: RefundAttempt }
+
 /** Decides under the payment's lock; a new attempt is committed before the provider is called. */
 function nextStep(
-  { db, clock, countStatus }: Payments,
+  payments: Payments,
   paymentId: string,
   request: RefundRequest,
   requester: Requester,
-): Promise<RefundStep> {
-  const now = clock()
-  return inTransaction(db, async (transaction) => {
-    const record = await lockRecord(transaction, paymentId)
+): Promise<NextStep> {
+  return inTransaction(payments.db, async (db) => {
+    const record = await lockRecord(db, paymentId)
     if (!record) throw paymentMissing()
-    const known = await findRefundAttempt(transaction, paymentId, request.reference)
+    const { reference } = request
     const { paymentIntentId: intent } = record.payment
-    const found =
-      known || !intent
-        ? undefined
-        : await findRefundByReference(transaction, intent, request.reference)
-    if (found) return planFoundRefund(record, request, found)
-    const plan = planRefund(record, request, known, now)
-    if (plan.step !== 'send') return plan
-    await insertRefundAttempt(transaction, plan.attempt)
-    const { reference, amount } = plan.attempt
-    const note = `${amount} under ${reference}`
-    const subject = `${note} of payment ${paymentId}`
-    const at = now.toISOString()
-    await insertAuditEvent(transaction, { at, event: 'REFUND_REQUESTED', subject, ...requester })
-    const source = { source: 'request', kind: 'refund requested', at: now, note } as const
-    const unresolved = [...record.unresolved, plan.attempt]
-    await saveRecord({ db: transaction, countStatus }, { ...record, unresolved }, source)
-    return plan
+    const known = await findRefundAttempt(db, paymentId, reference)
+    const found = known || !intent ? undefined : await findRefundByReference(db, intent, reference)
+    const plan = found
+      ? planFoundRefund(record, request, found)
+      : planRefund(record, request, known)
+    if (plan.step !== 'reserve') return plan
+    const { refund } = plan
+    const attempt = await reserveRefund({ ...payments, db }, record, { request, refund, requester })
+    return { step: 'send', attempt }
   })
 }
 
+async function sendRefund(payments: Payments, attempt: RefundAttempt): Promise<Refund> {
+  const outcome = await sendReserved(refundCreation(payments), attempt)
+  await settle(payments, attempt, outcome)
+  if (outcome.kind === 'nothing') throw await explained(payments, attempt, outcome.error)
+  return outcome.object
+}
+
 /** A refusal may mean that money was refunded elsewhere, so the refunds are read before answering. */
-async function sendOrExplain(payments: Payments, attempt: RefundAttempt): Promise<Refund> {
-  try {
-    return await sendReserved(refundOperation(payments), attempt)
-  } catch (error) {
-    if (!certaintyOf(error).isFinal) throw error
-    const record = await refreshedRecord(payments, attempt).catch(() => undefined)
-    if (!record || attempt.amount <= refundableAmount(record)) throw error
-    throw refundBeyondBalance({
-      cause: error,
-      extra: { refundableAmount: refundableAmount(record) },
-    })
-  }
+async function explained(
+  payments: Payments,
+  attempt: RefundAttempt,
+  refusal: unknown,
+): Promise<unknown> {
+  // The only thing a refund can fail to find is the payment intent we stored, which the caller did not name.
+  const error = missingIsInconsistent(refusal)
+  if (!certaintyOf(error).isFinal) return error
+  const record = await refreshedRecord(payments, attempt).catch(() => undefined)
+  if (!record || attempt.amount <= refundableAmount(record)) return error
+  return refundBeyondBalance({
+    cause: error,
+    extra: { refundableAmount: refundableAmount(record) },
+  })
 }
 
 async function refreshedRecord(
@@ -151,26 +151,33 @@ async function refreshedRecord(
 }
 
 /** Resolves an attempt with an unknown outcome; undefined when there is no refund. */
-export function resolveRefundAttempt(
+export async function resolveRefundAttempt(
   payments: Payments,
   attempt: RefundAttempt,
 ): Promise<Refund | undefined> {
-  return resolveReserved(refundOperation(payments), attempt)
+  const outcome = await resolveReserved(refundCreation(payments), attempt, payments.clock())
+  await settle(payments, attempt, outcome)
+  return outcome.kind === 'nothing' ? undefined : outcome.object
 }
 
-function refundOperation(payments: Payments): Operation<RefundAttempt, Refund> {
-  const { clock } = payments
+function refundCreation(payments: Payments): Creation<RefundAttempt, Refund> {
   return {
     name: 'refund',
-    clock,
     create: (attempt) => requireProvider(payments).createRefund(attempt, attempt.idempotencyKey),
-    record: (attempt, refund) => recordRefund(payments, attempt, refund),
     search: (attempt) => searchRefund(payments, attempt),
     searchesFirst: true,
-    withdraw: (attempt) => withdrawRefund(payments, attempt),
-    // The only thing a refund can fail to find is the payment intent we stored, which the caller did not name.
-    attributeFailure: missingIsInconsistent,
   }
+}
+
+/** Records the outcome of a call. The search has recorded every refund that it saw. */
+async function settle(
+  payments: Payments,
+  attempt: RefundAttempt,
+  outcome: Outcome<Refund>,
+): Promise<void> {
+  if (outcome.kind === 'nothing') return withdrawRefund(payments, attempt, outcome.key)
+  if (outcome.kind === 'made') await recordRefund(payments, attempt, outcome.object)
+  failPoint('refund:recorded')
 }
 
 async function searchRefund(
@@ -192,7 +199,10 @@ async function recordRefunds(payments: Payments, refunds: Refund[]): Promise<voi
   const source = { source: 'look-up', kind: 'refund looked up', at: clock() } as const
   await inTransaction(db, async (transaction) => {
     const recording = { ...payments, db: transaction }
-    for (const refund of refunds) await observeRefund(recording, refund, source)
+    for (const refund of refunds) {
+      const locked = await lockRefund(transaction, refund, null)
+      await observeRefund(recording, locked, refund, source)
+    }
   })
 }
 
@@ -220,22 +230,6 @@ async function recordRefund(
         paymentId,
         `Refund ${id} already belongs to another payment.`,
       )
-    await observeRefund(recording, refund, source)
+    await observeRefund(recording, await lockRefund(db, refund, null), refund, source)
   })
-}
-
-/** Releases the money reserved for an attempt that certainly produced nothing. */
-async function withdrawRefund(payments: Payments, attempt: RefundAttempt): Promise<void> {
-  const { db, clock } = payments
-  await inTransaction(db, async (transaction) => {
-    const record = await lockRecord(transaction, attempt.paymentId)
-    const refused = { state: 'refused', refundId: null } as const
-    if (!record || !(await updateRefundAttempt(transaction, attempt, refused))) return
-    const source = { source: 'look-up', kind: 'refund refused', at: clock() } as const
-    const { reference } = attempt
-    const unresolved = record.unresolved.filter((other) => other.reference !== reference)
-    const recording = { ...payments, db: transaction }
-    await saveRecord(recording, { ...record, unresolved }, { ...source, subject: reference })
-  })
-  failPoint('refund:withdrawn')
 }

@@ -2,9 +2,9 @@ import type { PageRequest } from '@plinth/kit/database'
 import { pageOf } from '@plinth/kit/http'
 import type { Payments } from '../payment/context.ts'
 import { eventMissing } from '../payment/problems.ts'
-import { isName, isObject, readEvent } from '../provider/objects.ts'
+import { isName, isObject } from '../provider/values.ts'
 import { findEvent, type InboxEvent, listEvents, listEventsToRetry } from './events.repository.ts'
-import { type Acknowledgement, acknowledge, receiveEvent } from './receive.ts'
+import { type Acknowledgement, acknowledge, type Inbox, receiveEvent } from './receive.ts'
 
 export { countEventsToRetry, EVENT_SORTS } from './events.repository.ts'
 
@@ -52,21 +52,21 @@ async function requireEvent(db: Payments['db'], id: string): Promise<InboxEvent>
 const BATCH = 50
 
 /** Retries failed events that are due, without waiting for the provider to redeliver them. */
-export async function retryDueEvents(payments: Payments, signal: AbortSignal): Promise<void> {
-  for (const event of await listEventsToRetry(payments.db, payments.clock(), BATCH)) {
+export async function retryDueEvents(inbox: Inbox, signal: AbortSignal): Promise<void> {
+  for (const event of await listEventsToRetry(inbox.db, inbox.clock(), BATCH)) {
     if (signal.aborted) return
-    await redeliver(payments, event).catch((error) => {
-      payments.log.warn({ err: error, eventId: event.id }, 'an event failed again')
+    await redeliver(inbox, event).catch((error) => {
+      inbox.log.warn({ err: error, eventId: event.id }, 'an event failed again')
     })
   }
 }
 
 /** Retries an event at an operator's request, even a DEAD one. */
-export async function retryEvent(payments: Payments, id: string): Promise<Acknowledgement> {
-  const event = await requireEvent(payments.db, id)
-  return isCleared(event) ? acknowledge(event, true) : redeliver(payments, event)
+export async function retryEvent(inbox: Inbox, id: string): Promise<Acknowledgement> {
+  const event = await requireEvent(inbox.db, id)
+  return isCleared(event) ? acknowledge(event, true) : redeliver(inbox, event)
 }
 
-async function redeliver(payments: Payments, { body, source }: InboxEvent) {
-  return receiveEvent(payments, { event: readEvent(JSON.parse(body)), body, source })
+async function redeliver(inbox: Inbox, { body, source }: InboxEvent) {
+  return receiveEvent(inbox, { event: inbox.provider.readStored(body), body, source })
 }

@@ -6,11 +6,9 @@ import {
 } from '../payment/database/observations.repository.ts'
 import { findPaymentByReference, type NewPayment } from '../payment/database/payments.repository.ts'
 import type { Db } from '../payment/database/tables.ts'
-import { observeSession } from '../payment/observe.ts'
+import { lockSession, observeSession } from '../payment/observe-session.ts'
 import { InconsistentObservation } from '../payment/problems.ts'
-import { sessionStateOf } from '../payment/state.ts'
-import { metadataOf, readEvent, readSession } from '../provider/objects.ts'
-import type { CheckoutSession, ProviderEvent } from '../provider/provider.ts'
+import type { CheckoutSession, PaymentProvider } from '../provider/provider.ts'
 import { type InboxEvent, listParkedEvents, updateEvent } from './events.repository.ts'
 import { failedEvent } from './failed-events.ts'
 
@@ -25,18 +23,18 @@ const ELSEWHERE = {
  * sessions may already be paid. Only session events are ever parked.
  */
 export async function linkParkedEvents(
-  recording: Recording,
+  recording: Recording & { provider: PaymentProvider },
   { id: paymentId, businessReference }: Pick<NewPayment, 'id' | 'businessReference'>,
   at: Date,
 ): Promise<void> {
-  const { db } = recording
+  const { db, provider } = recording
   await lockName(db, 'reference', businessReference)
   for (const parked of await listParkedEvents(db, businessReference)) {
-    const event = readEvent(JSON.parse(parked.body))
-    const source = { source: parked.source, kind: event.type, eventId: event.id, at }
-    if (metadataOf(event.object.metadata).paymentId)
-      await insertObservation(db, source, { paymentId, ...ELSEWHERE })
-    else await link(recording, event, { ...parked, paymentId, parkedFor: null }, source)
+    const { about, metadata } = provider.readStored(parked.body)
+    if (about.kind !== 'session') continue
+    const source = { source: parked.source, kind: parked.type, eventId: parked.id, at }
+    if (metadata.paymentId) await insertObservation(db, source, { paymentId, ...ELSEWHERE })
+    else await link(recording, about.session, { ...parked, paymentId, parkedFor: null }, source)
   }
 }
 
@@ -55,15 +53,15 @@ export async function recordForeignEvent(
 /** An event that contradicts the payment is rejected before anything is written, and must not prevent it. */
 async function link(
   recording: Recording,
-  event: ProviderEvent,
+  session: CheckoutSession,
   parked: InboxEvent & { paymentId: string },
   source: ObservationSource,
 ): Promise<void> {
   const { db } = recording
   try {
-    const session = readSession(event.object)
-    const state = sessionStateOf(session, event.type)
-    await observeSession(recording, { paymentId: parked.paymentId, session, state }, source)
+    const seen = { paymentId: parked.paymentId, session }
+    const locked = await lockSession(db, seen)
+    if (locked) await observeSession(recording, locked, seen, source)
     await updateEvent(db, parked)
   } catch (error) {
     if (!(error instanceof InconsistentObservation)) throw error

@@ -2,9 +2,6 @@ import type { Db } from '../payment/database/tables.ts'
 
 const NAME = 'provider-events'
 
-/** A separate row marks the database as restored: the provider has to be asked first. */
-const RESTORED = 'restored'
-
 /** How far the provider's list of events has been read, and the window being read. */
 export type EventPoll = {
   polledUntil: Date
@@ -34,31 +31,4 @@ export async function upsertEventPoll(db: Db, { polledUntil, window }: EventPoll
     .values({ name: NAME, ...content })
     .onConflict((conflict) => conflict.column('name').doUpdateSet(content))
     .execute()
-}
-
-export async function insertRestored(db: Db, at: Date): Promise<void> {
-  const row = {
-    name: RESTORED,
-    polled_until: at.toISOString(),
-    window_to: null,
-    window_after: null,
-  }
-  await db
-    .insertInto('event_polls')
-    .values(row)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
-}
-
-export async function isRestored(db: Db): Promise<boolean> {
-  const row = await db
-    .selectFrom('event_polls')
-    .select('name')
-    .where('name', '=', RESTORED)
-    .executeTakeFirst()
-  return row !== undefined
-}
-
-export async function deleteRestored(db: Db): Promise<void> {
-  await db.deleteFrom('event_polls').where('name', '=', RESTORED).execute()
 }

@@ -1,16 +1,14 @@
 import { Problem } from '@plinth/kit/problems'
 import { secondsAfter } from '@plinth/kit/runtime'
 import type { Payments } from '../payment/context.ts'
+import { isRestored } from '../payment/database/restores.repository.ts'
 import { certaintyOf } from '../provider/failures.ts'
 import { eventMalformed } from '../provider/problems.ts'
-import type { EventPage, ListedEvent, PaymentProvider } from '../provider/provider.ts'
-import { POLLED_EVENTS } from './event-target.ts'
+import type { EventPage, ListedEvent, ProviderCalls } from '../provider/provider.ts'
 import { listKnownEventIds } from './events.repository.ts'
 import { recordUnreadableEvent } from './failed-events.ts'
-import { type EventPoll, findEventPoll, isRestored, upsertEventPoll } from './poll.repository.ts'
-import { receiveEvent } from './receive.ts'
-
-export { deleteRestored, insertRestored, isRestored } from './poll.repository.ts'
+import { type EventPoll, findEventPoll, upsertEventPoll } from './poll.repository.ts'
+import { type Inbox, receiveEvent } from './receive.ts'
 
 /** Webhooks get this long to arrive by themselves, except after a restore. */
 const GRACE_SECONDS = 300
@@ -25,16 +23,17 @@ const CUT_SHORT = "the provider's list has more events, but no id to continue fr
  * Reads the provider's list of events, to make up for lost webhooks. Every page moves the cursor, so
  * a long list is read to its end however often the reading is interrupted.
  */
-export async function pollEvents(payments: Payments, signal: AbortSignal): Promise<void> {
-  const { provider, db, clock } = payments
-  if (!provider) return
+export async function pollEvents(inbox: Inbox, signal: AbortSignal): Promise<void> {
+  const { provider, db, clock, log } = inbox
+  const { calls } = provider
+  if (!calls) return
   const restored = await isRestored(db)
   const until = restored ? clock() : secondsAfter(clock(), -GRACE_SECONDS)
   let poll = windowOf(await findEventPoll(db), until)
   while (poll.window && !signal.aborted) {
-    const { events, next, cutShort } = await readPage(payments, provider, poll)
-    if (!(await takeNew(payments, events, signal))) return
-    if (cutShort) payments.log.warn({ ...poll.window }, CUT_SHORT)
+    const { events, next, cutShort } = await readPage(inbox, calls, poll)
+    if (!(await takeNew(inbox, events, signal))) return
+    if (cutShort) log.warn({ ...poll.window }, CUT_SHORT)
     poll = next === null ? finished(poll) : { ...poll, window: { ...poll.window, after: next } }
     await upsertEventPoll(db, poll)
     // A window that was open when the backup was made may have ended long ago.
@@ -55,14 +54,14 @@ function finished({ polledUntil, window }: EventPoll): EventPoll {
 
 async function readPage(
   { db, clock }: Payments,
-  provider: PaymentProvider,
+  calls: ProviderCalls,
   poll: EventPoll,
 ): Promise<EventPage> {
   const { to, after } = poll.window ?? { to: clock(), after: null }
   const overlapping = secondsAfter(poll.polledUntil, -OVERLAP_SECONDS)
   const from = latest(overlapping, secondsAfter(to, -OLDEST_SECONDS))
   try {
-    return await provider.listEvents({ types: POLLED_EVENTS, from, to, after })
+    return await calls.listEvents({ from, to, after })
   } catch (error) {
     // The provider has forgotten the event we stopped at: the next round starts the window over.
     if (after !== null && certaintyOf(error).isFinal)
@@ -71,33 +70,29 @@ async function readPage(
   }
 }
 
-async function takeNew(
-  payments: Payments,
-  events: ListedEvent[],
-  signal: AbortSignal,
-): Promise<boolean> {
+async function takeNew(inbox: Inbox, events: ListedEvent[], signal: AbortSignal): Promise<boolean> {
   const known = await listKnownEventIds(
-    payments.db,
+    inbox.db,
     events.map(({ id }) => id),
   )
   for (const listed of events.filter(({ id }) => !known.has(id))) {
     if (signal.aborted) return false
-    await take(payments, listed)
+    await take(inbox, listed)
   }
   return true
 }
 
-async function take(payments: Payments, listed: ListedEvent): Promise<void> {
+async function take(inbox: Inbox, listed: ListedEvent): Promise<void> {
   const { event, body, id: eventId } = listed
   try {
     if (!event) throw eventMalformed()
-    await receiveEvent(payments, { event, body, source: 'poll' })
-    payments.log.info({ eventId }, 'an event arrived by poll and not by webhook')
+    await receiveEvent(inbox, { event, body, source: 'poll' })
+    inbox.log.info({ eventId }, 'an event arrived by poll and not by webhook')
   } catch (error) {
     // Only a Problem means that the event is stored or can be: on any other error the cursor must not move on.
     if (!(error instanceof Problem)) throw error
-    payments.log.warn({ err: error, eventId }, 'a polled event failed')
-    if (eventMalformed.is(error)) await recordUnreadableEvent(payments, listed)
+    inbox.log.warn({ err: error, eventId }, 'a polled event failed')
+    if (eventMalformed.is(error)) await recordUnreadableEvent(inbox, listed)
   }
 }
 

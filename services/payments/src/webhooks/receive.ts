@@ -7,18 +7,12 @@ import {
 } from '../payment/database/observations.repository.ts'
 import { updateNextCheck } from '../payment/database/payments.repository.ts'
 import type { Db } from '../payment/database/tables.ts'
-import { lockRefund, lockSession, observeRefund, observeSession } from '../payment/observe.ts'
+import { type LockedRefund, lockRefund, observeRefund } from '../payment/observe-refund.ts'
+import { lockSession, observeSession, type SeenSession } from '../payment/observe-session.ts'
 import { eventFailed, InconsistentObservation } from '../payment/problems.ts'
 import type { PaymentRecord } from '../payment/record.ts'
-import { sessionStateOf } from '../payment/state.ts'
-import type { ProviderEvent, Refund } from '../provider/provider.ts'
-import {
-  type EventObject,
-  type EventTarget,
-  findEventTarget,
-  findOwner,
-  readEventObject,
-} from './event-target.ts'
+import type { CheckoutSession, EventObject, ProviderEvent, Refund } from '../provider/provider.ts'
+import { type EventTarget, findEventTarget, findOwner } from './event-target.ts'
 import {
   type ArrivedEvent,
   claimEvent,
@@ -29,6 +23,12 @@ import {
 } from './events.repository.ts'
 import { hasFailed, recordFailedEvent } from './failed-events.ts'
 import { recordForeignEvent } from './parked-events.ts'
+
+/** What receiving events needs besides payments: an event may be a reason to ask the provider again. */
+export type Inbox = Payments & {
+  /** Runs the reconciliation now instead of at its next interval. */
+  wake: () => void
+}
 
 type Delivery = ArrivedEvent & { event: ProviderEvent }
 
@@ -44,22 +44,23 @@ export type Acknowledgement = {
  * neither, so no claim is ever held by a dead process, and the next delivery starts clean. Concurrent
  * deliveries of one event wait for each other at the claim.
  */
-export async function receiveEvent(payments: Payments, delivery: Delivery) {
-  const object = readEventObject(delivery.event, payments.provider?.liveMode)
+export async function receiveEvent(inbox: Inbox, delivery: Delivery) {
+  const { wake, ...payments } = inbox
+  const { about } = delivery.event
   const at = payments.clock()
   try {
     // Outside the transaction PostgreSQL answers several events at once; SQLite would only read twice as much.
     const owner =
-      engineOf(payments.db) === 'postgres' ? await findOwner(payments.db, object) : undefined
+      engineOf(payments.db) === 'postgres' ? await findOwner(payments.db, about) : undefined
     const work = async (db: Db) => {
-      const target = owner ?? (await findEventTarget(db, delivery.event, object))
-      return claimAndApply({ ...payments, db }, delivery, { object, target, at })
+      const target = owner ?? (await findEventTarget(db, delivery.event))
+      return claimAndApply({ ...payments, db }, delivery, { target, at })
     }
     const groupKey = owner?.paymentId ?? undefined
     const acknowledged = await inTransaction(payments.db, work, { groupKey })
     failPoint('webhook:committed')
     // Without a credential the job would do nothing, and meanwhile keep another node from running it.
-    if (object.kind === 'hint' && payments.provider) payments.wake()
+    if (about.kind === 'hint' && payments.provider.calls) wake()
     return acknowledged
   } catch (error) {
     await recordFailedEvent(payments, delivery, error).catch((second) => {
@@ -71,30 +72,30 @@ export async function receiveEvent(payments: Payments, delivery: Delivery) {
   }
 }
 
-type Effect = { object: EventObject; target: EventTarget; at: Date }
+type Effect = { target: EventTarget; at: Date }
 
 async function claimAndApply(
   recording: Recording,
   delivery: Delivery,
-  { object, target, at }: Effect,
+  { target, at }: Effect,
 ): Promise<Acknowledgement> {
   const { db } = recording
   const { event, source } = delivery
   const { paymentId, parkedFor } = target
-  const isIgnored = object.kind === 'other' || object.kind === 'wrong-mode'
+  const isIgnored = event.about.kind === 'other' || event.about.kind === 'wrong-mode'
   const status = isIgnored ? ('IGNORED' as const) : ('PROCESSED' as const)
   const claim = { ...newInboxEvent(delivery, at), paymentId, parkedFor, status }
   const from = { source, kind: event.type, eventId: event.id, at }
   // The locks share the claim's round trip; an event that was claimed before does not use them.
-  const [claimed, apply] = await Promise.all([
+  const [claimed, locked] = await Promise.all([
     claimEvent(db, claim),
-    lockTarget(recording, object, target, from),
+    lockTarget(db, event.about, target),
   ])
   failPoint('webhook:claimed')
   const known = claimed ? claim : ((await findEventForUpdate(db, event.id)) ?? claim)
   if (!claimed && !hasFailed(known)) return acknowledge(known, true)
 
-  await apply()
+  await applyEvent(recording, locked, target, from)
   const { receivedAt, tries } = known
   if (!claimed)
     await updateEvent(db, { ...claim, source: known.source, receivedAt, tries: tries + 1 })
@@ -107,45 +108,64 @@ export function acknowledge(event: InboxEvent, duplicate: boolean): Acknowledgem
   return { eventId: event.id, eventType: event.type, status, duplicate }
 }
 
-/** Takes the locks that an event needs, and returns a function that joins the event to its payment. */
+/** The object of an event with the rows that it is joined to. */
+type LockedObject =
+  | { kind: 'session'; seen: SeenSession; record: PaymentRecord | undefined }
+  | { kind: 'foreign'; session: CheckoutSession }
+  | { kind: 'refund'; refund: Refund; locked: LockedRefund }
+  | Exclude<EventObject, { kind: 'session' | 'refund' }>
+
+/** Takes the locks that an event needs. */
 async function lockTarget(
-  recording: Recording,
+  db: Db,
   object: EventObject,
-  target: EventTarget,
-  source: ObservationSource,
-): Promise<() => Promise<void>> {
-  const { db } = recording
-  const { paymentId } = target
+  { paymentId, owned }: EventTarget,
+): Promise<LockedObject> {
   switch (object.kind) {
     case 'session': {
       const { session } = object
-      if (!paymentId) return () => recordForeignEvent(db, session, source)
-      const seen = { paymentId, session, state: sessionStateOf(session, source.kind) }
-      const locking = lockSession(db, seen)
-      await locking
-      return () => observeSession(recording, seen, source, locking)
+      if (!paymentId) return { kind: 'foreign', session }
+      const seen = { paymentId, session }
+      return { kind: 'session', seen, record: await lockSession(db, seen) }
     }
     case 'refund': {
       const { refund } = object
-      const locking = lockRefund(db, refund, target.owned ? paymentId : null)
-      await locking
-      return async () => {
-        const record = await observeRefund(recording, refund, source, locking)
-        if (record) return requireCovered(record, refund)
-        // The intent is not known yet, but the payment is: looking up its session will show the rest.
-        return scheduleCheck(db, target, { ...source, subject: refund.id })
-      }
+      return { ...object, locked: await lockRefund(db, refund, owned ? paymentId : null) }
+    }
+    default:
+      return object
+  }
+}
+
+/** Joins an event to its payment. */
+async function applyEvent(
+  recording: Recording,
+  object: LockedObject,
+  target: EventTarget,
+  source: ObservationSource,
+): Promise<void> {
+  const { db } = recording
+  switch (object.kind) {
+    case 'session':
+      if (object.record) await observeSession(recording, object.record, object.seen, source)
+      return
+    case 'foreign':
+      return recordForeignEvent(db, object.session, source)
+    case 'refund': {
+      const { refund, locked } = object
+      const record = await observeRefund(recording, locked, refund, source)
+      if (record) return requireCovered(record, refund)
+      // The intent is not known yet, but the payment is: looking up its session will show the rest.
+      return scheduleCheck(db, target, { ...source, subject: refund.id })
     }
     case 'hint':
-      return () => scheduleCheck(db, target, source)
+      return scheduleCheck(db, target, source)
     case 'wrong-mode': {
       // An event of the other mode must move no money here, whatever it contains.
       const note = 'A live event on a test credential, or the other way round.'
-      const facts = { paymentId, note, anomaly: 'LIVE_MODE_DIFFERS' }
-      return () => insertObservation(db, source, facts)
+      const { paymentId } = target
+      return insertObservation(db, source, { paymentId, note, anomaly: 'LIVE_MODE_DIFFERS' })
     }
-    case 'other':
-      return async () => {}
   }
 }
 

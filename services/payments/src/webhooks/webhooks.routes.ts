@@ -14,20 +14,18 @@ import {
   textIn,
   timestamp,
 } from '@plinth/kit/http'
-import { verifyPayload } from '@plinth/kit/tokens'
-import type { PaymentGuard, Payments } from '../payment/context.ts'
+import type { PaymentGuard } from '../payment/context.ts'
+import { eventFailed, eventMissing } from '../payment/problems.ts'
 import {
   deliveryIncompatible,
-  eventFailed,
-  eventMissing,
+  eventMalformed,
   signatureMissing,
   signatureRejected,
   webhookNotConfigured,
-} from '../payment/problems.ts'
-import { parseEvent } from '../provider/objects.ts'
-import { eventMalformed } from '../provider/problems.ts'
+} from '../provider/problems.ts'
+import type { Delivery, DeliveryDocument, PaymentProvider } from '../provider/provider.ts'
 import { EVENT_SORTS, pageOfEvents, readInboxEvent, retryEvent } from './events.ts'
-import { receiveEvent } from './receive.ts'
+import { type Inbox, receiveEvent } from './receive.ts'
 
 const MAX_BYTES = 1024 * 1024
 
@@ -87,36 +85,25 @@ const EventQuery = pageQuery(EVENT_SORTS, {
   type: Type.Optional(lookUpText()),
 })
 
-/** What the provider posts: only the members that every event has. */
-const EventBody = Type.Object(
-  {
-    id: EventId,
-    object: Type.Literal('event'),
-    type: Type.String({ examples: ['checkout.session.completed'] }),
-    data: Type.Object({ object: Type.Object({}, { additionalProperties: {} }) }),
-  },
-  { title: 'ProviderEvent', additionalProperties: {} },
-)
-
 const tags = ['Webhooks']
 
-const SIGNATURE = { type: 'apiKey', in: 'header', name: 'Provider-Signature' }
-
-const webhook = {
-  operationId: 'providerWebhook',
-  summary: 'Where the provider delivers its events',
-  description: `\`Provider-Signature: t=<seconds>,v1=<hex>\` is the HMAC-SHA256 of
-\`<seconds>.<body>\` under the webhook secret, over the exact bytes. Deliver as often as you like:
-each event id takes effect once.`,
-  tags,
-  access: [{ schemes: { signature: SIGNATURE }, problems: [signatureMissing, signatureRejected] }],
-  readsBody: { 'application/json': EventBody },
-  response: { 200: AcknowledgementReply },
-  problems: [deliveryIncompatible, eventMalformed, eventFailed, webhookNotConfigured],
+function webhook({ description, signatureHeader, bodies }: DeliveryDocument) {
+  const signature = { type: 'apiKey', in: 'header', name: signatureHeader }
+  return {
+    operationId: 'providerWebhook',
+    summary: 'Where the provider delivers its events',
+    description,
+    tags,
+    access: [{ schemes: { signature }, problems: [signatureMissing, signatureRejected] }],
+    readsBody: bodies,
+    response: { 200: AcknowledgementReply },
+    problems: [deliveryIncompatible, eventMalformed, eventFailed, webhookNotConfigured],
+  }
 }
 
 /** Uses a scope whose parser keeps the body's exact bytes, because the signature covers them. */
-export function webhookRoutes(server: Server, payments: Payments, secrets: string[]): void {
+export function webhookRoutes(server: Server, inbox: Inbox): void {
+  const { provider } = inbox
   server.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     // The framework caches only parsers of an explicit type.
@@ -125,18 +112,16 @@ export function webhookRoutes(server: Server, payments: Payments, secrets: strin
     scope.post('/api/provider/webhook', {
       bodyLimit: MAX_BYTES,
       config: { refusesEncoding: true },
-      onRequest: [forgetUnreadableType, async (request) => checkHeaders(request, secrets)],
-      schema: webhook,
-      handler: async (request) => {
-        const bytes = verifiedBody(request, secrets, payments.clock())
-        return receiveEvent(payments, { ...parseEvent(bytes), source: 'webhook' })
-      },
+      onRequest: [forgetUnreadableType, async (request) => checkHeaders(request, provider)],
+      schema: webhook(provider.deliveries),
+      handler: async (request) =>
+        receiveEvent(inbox, { ...deliveryOf(request, inbox), source: 'webhook' }),
     })
   })
 }
 
 /** The inbox, for operators; outside the sandbox only with `PAYMENTS_OPERATIONS`. */
-export function eventOperationRoutes(server: Server, payments: Payments, guard: PaymentGuard) {
+export function eventOperationRoutes(server: Server, inbox: Inbox, guard: PaymentGuard) {
   server.get('/api/webhook-events', {
     schema: {
       operationId: 'webhookEvents',
@@ -148,7 +133,7 @@ export function eventOperationRoutes(server: Server, payments: Payments, guard: 
     onRequest: guard.operate,
     handler: ({ query }) =>
       pageOfEvents(
-        payments,
+        inbox,
         { status: textIn(query, 'status'), type: textIn(query, 'type') },
         pageRequest(query, EVENT_SORTS),
       ),
@@ -164,7 +149,7 @@ export function eventOperationRoutes(server: Server, payments: Payments, guard: 
       problems: [eventMissing],
     },
     onRequest: guard.operate,
-    handler: ({ params }) => readInboxEvent(payments, params.id),
+    handler: ({ params }) => readInboxEvent(inbox, params.id),
   })
 
   server.post('/api/webhook-events/:id/retry', {
@@ -177,7 +162,7 @@ export function eventOperationRoutes(server: Server, payments: Payments, guard: 
       problems: [eventMissing, eventMalformed, eventFailed],
     },
     onRequest: guard.retry,
-    handler: ({ params }) => retryEvent(payments, params.id),
+    handler: ({ params }) => retryEvent(inbox, params.id),
   })
 }
 
@@ -189,31 +174,23 @@ function keepBytes(request: Request, bytes: Buffer, done: Done) {
 }
 
 /** Refuses what the headers alone rule out before the body is read: anyone may send a megabyte. */
-function checkHeaders(request: Request, secrets: string[]): void {
-  if (Number(request.headers['content-length']) > MAX_BYTES) return
-  if (!signatureOf(request)) throw signatureMissing()
-  if (secrets.length === 0) throw webhookNotConfigured()
-  if (!isJson(request) || isEncoded(request.headers)) throw deliveryIncompatible()
+function checkHeaders({ headers, raw }: Request, provider: PaymentProvider): void {
+  if (Number(headers['content-length']) > MAX_BYTES) return
+  provider.checkDelivery(raw.headersDistinct)
+  if (isEncoded(headers)) throw deliveryIncompatible()
 }
 
-/** The body of a delivery with a valid signature. Nothing is written before this. */
-function verifiedBody(request: Request, secrets: string[], now: Date): Buffer {
+/** Nothing is written before the provider's signature is verified. */
+function deliveryOf(request: Request, { provider, clock }: Inbox): Delivery {
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-  const verdict = verifyPayload(bytes, signatureOf(request), { secrets, now })
-  if (verdict === 'genuine') return bytes
-  request.log.warn({ requestId: request.id, verdict }, 'a webhook signature was refused')
-  throw signatureRejected()
-}
-
-// The raw values, not joined: a signature in two headers is refused.
-function signatureOf({ raw, headers }: Request): string[] | undefined {
-  const name = ['provider-signature', 'stripe-signature'].find((header) => header in headers)
-  if (name === undefined) return undefined
-  const isValue = (_text: string, index: number, all: string[]) =>
-    index % 2 === 1 && all[index - 1]?.toLowerCase() === name
-  return raw.rawHeaders.filter(isValue)
-}
-
-function isJson({ headers }: Request): boolean {
-  return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json'
+  try {
+    return provider.readDelivery(bytes, request.raw.headersDistinct, clock())
+  } catch (error) {
+    if (signatureRejected.is(error))
+      request.log.warn(
+        { requestId: request.id, verdict: error.cause },
+        'a webhook signature was refused',
+      )
+    throw error
+  }
 }

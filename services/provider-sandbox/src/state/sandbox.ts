@@ -5,8 +5,8 @@ import type { SandboxConfig } from '../config.ts'
 import type { Event } from './objects/kinds.ts'
 import type { SandboxDb } from './tables.ts'
 
-/** What every rule of the sandbox works with. */
-export type Sandbox = {
+/** What the sandbox runs on. */
+export type Surroundings = {
   db: SandboxDb
   /** The sandbox's own time, which can be moved. */
   clock: Clock
@@ -16,6 +16,10 @@ export type Sandbox = {
   log: Logger
   /** The address at which the sandbox is reached. */
   publicUrl: () => string
+}
+
+/** What every rule of the sandbox works with. */
+export type Sandbox = Surroundings & {
   /** To be called after a commit that may have made a delivery due. */
   wake: () => void
   /** The API call that is being answered, for the events it causes. */

@@ -1,5 +1,5 @@
 import { type FromRow, fromRow, prepared, toRow } from '@plinth/kit/database'
-import type { SessionState } from '../state.ts'
+import type { SessionState } from '../../provider/provider.ts'
 import type { AttemptRow, Db } from './tables.ts'
 
 type Columns = FromRow<AttemptRow>
@@ -107,26 +107,4 @@ export async function findPaymentIdByIntent(
 // Every stored attempt is either reserved or has a session.
 function toAttempt(row: AttemptRow): Attempt {
   return fromRow(row) as Attempt
-}
-
-/** How many of this payment's checkout idempotency keys were spent without creating a session. */
-export async function findCheckoutGeneration(db: Db, paymentId: string): Promise<number> {
-  const row = await db
-    .selectFrom('checkout_generations')
-    .select('generation')
-    .where('payment_id', '=', paymentId)
-    .executeTakeFirst()
-  return row?.generation ?? 0
-}
-
-export async function raiseCheckoutGeneration(db: Db, paymentId: string): Promise<void> {
-  await db
-    .insertInto('checkout_generations')
-    .values({ payment_id: paymentId, generation: 1 })
-    .onConflict((conflict) =>
-      conflict
-        .column('payment_id')
-        .doUpdateSet((set) => ({ generation: set('checkout_generations.generation', '+', 1) })),
-    )
-    .execute()
 }

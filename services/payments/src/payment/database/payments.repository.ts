@@ -53,23 +53,42 @@ export async function findPayment(db: Db, id: string): Promise<Payment | undefin
   return row && toPayment(row)
 }
 
+/** A payment as callers see it: each member and its column. */
+const SHOWN = {
+  id: 'id',
+  businessReference: 'business_reference',
+  providerCustomerId: 'provider_customer_id',
+  providerCheckoutSessionId: 'session_id',
+  providerPaymentIntentId: 'payment_intent_id',
+  checkoutAttemptReference: 'attempt_reference',
+  checkoutStatus: 'checkout_status',
+  amount: 'amount',
+  refundedAmount: 'refunded_amount',
+  currency: 'currency',
+  status: 'status',
+  createdAt: 'created_at',
+  updatedAt: 'updated_at',
+} as const satisfies Record<string, keyof PaymentRow>
+
+type ShownPayment = { [Name in keyof typeof SHOWN]: PaymentRow[(typeof SHOWN)[Name]] }
+
 const shownById = prepared((db: Db, { id }: { id: string }) =>
   db
     .selectFrom('payments')
-    .select(['id', 'business_reference as businessReference'])
-    .select(['provider_customer_id as providerCustomerId'])
-    .select(['session_id as providerCheckoutSessionId'])
-    .select(['payment_intent_id as providerPaymentIntentId'])
-    .select(['attempt_reference as checkoutAttemptReference', 'checkout_status as checkoutStatus'])
-    .select(['amount', 'refunded_amount as refundedAmount', 'currency', 'status'])
-    .select(['created_at as createdAt', 'updated_at as updatedAt'])
+    .select(({ ref }) => Object.entries(SHOWN).map(([name, column]) => ref(column).as(name)))
+    .$castTo<ShownPayment>()
     .where('id', '=', id),
 )
 
-/** A payment as callers see it. This is the most frequent read, so the database names the members. */
-export async function findShownPayment(db: Db, id: string) {
+/** This is the most frequent read, so the database names the members. */
+export async function findShownPayment(db: Db, id: string): Promise<ShownPayment | undefined> {
   const [shown] = await shownById(db, { id })
   return shown
+}
+
+function toShown(row: PaymentRow): ShownPayment {
+  const entries = Object.entries(SHOWN).map(([name, column]) => [name, row[column]])
+  return Object.fromEntries(entries) as ShownPayment
 }
 
 const byIdForUpdate = prepared((db: Db, { id }: { id: string }) =>
@@ -141,21 +160,26 @@ export async function deletePayment(db: Db, id: string): Promise<void> {
 
 export const PAYMENT_SORTS = ['createdAt', 'updatedAt', 'amount', 'status', 'businessReference']
 
-export async function listPayments(
+export async function listShownPayments(
   db: Db,
   { businessReference }: { businessReference?: string },
   page: PageRequest,
-): Promise<{ payments: Payment[]; total: number }> {
+): Promise<{ payments: (ShownPayment & Pick<Payment, 'anomalies'>)[]; total: number }> {
   let query = db.selectFrom('payments')
   if (businessReference) query = query.where('business_reference', '=', businessReference)
   const { rows, total } = await selectPage(query, page, (found) =>
     sortRows(found, page.sort).orderBy('created_at', 'desc').orderBy('id'),
   )
-  return { payments: rows.map(toPayment), total }
+  const payments = rows.map((row) => ({ ...toShown(row), anomalies: anomaliesOf(row) }))
+  return { payments, total }
 }
 
 function toPayment({ anomalies, ...row }: PaymentRow): Payment {
-  return { ...fromRow(row), anomalies: anomalies.split(',').filter(Boolean) as Anomaly[] }
+  return { ...fromRow(row), anomalies: anomaliesOf({ anomalies }) }
+}
+
+function anomaliesOf({ anomalies }: Pick<PaymentRow, 'anomalies'>): Anomaly[] {
+  return anomalies.split(',').filter(Boolean) as Anomaly[]
 }
 
 type NextCheckRow = Pick<PaymentRow, 'id' | 'next_check_at' | 'checks'>
@@ -191,31 +215,4 @@ export async function countPaymentsToCheck(db: Db): Promise<number> {
     .where('next_check_at', 'is not', null)
     .executeTakeFirstOrThrow()
   return total
-}
-
-/** After a restart: makes whatever was in flight when the last process ended due for reconciliation. */
-export async function updateUnresolvedToCheck(db: Db, now: Date): Promise<void> {
-  const unresolved = db
-    .selectFrom('attempts')
-    .select('payment_id')
-    .where('state', '=', 'reserved')
-    .union(db.selectFrom('refund_intents').select('payment_id').where('state', '=', 'reserved'))
-  await db
-    .updateTable('payments')
-    .set({ next_check_at: now.toISOString() })
-    .where('id', 'in', unresolved)
-    .execute()
-}
-
-const retryFailed = prepared((db: Db, { id, now }: { id: string; now: string }) =>
-  db
-    .updateTable('webhook_events')
-    .set({ next_try_at: now })
-    .where('next_try_at', '>', now)
-    .where('payment_id', '=', id),
-)
-
-/** The payment has changed: events that failed before may succeed now. */
-export async function updateFailedToRetry(db: Db, paymentId: string, now: Date): Promise<void> {
-  await retryFailed(db, { id: paymentId, now: now.toISOString() })
 }

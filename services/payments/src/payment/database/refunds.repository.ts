@@ -152,20 +152,20 @@ export async function insertRefundAttempt(db: Db, attempt: RefundAttempt): Promi
 }
 
 /**
- * False when the attempt has changed meanwhile: linked to its refund, or withdrawn and reserved again
- * by another node.
+ * Marks exactly this attempt as refused. False when it has changed meanwhile: linked to its refund, or
+ * withdrawn and reserved again by another node.
  */
-export async function updateRefundAttempt(
+export async function updateToRefused(
   db: Db,
-  { paymentId, reference, generation }: RefundAttempt,
-  { state, refundId }: Pick<RefundAttempt, 'state' | 'refundId'>,
+  { paymentId, reference, idempotencyKey, firstSentAt }: RefundAttempt,
 ): Promise<boolean> {
   const updated = await db
     .updateTable('refund_intents')
-    .set({ state, refund_id: refundId })
+    .set({ state: 'refused', refund_id: null })
     .where('payment_id', '=', paymentId)
     .where('reference', '=', reference)
-    .where('generation', '=', generation)
+    .where('idempotency_key', '=', idempotencyKey)
+    .where('first_sent_at', '=', firstSentAt)
     .where('state', '!=', 'linked')
     .returning('reference')
     .executeTakeFirst()

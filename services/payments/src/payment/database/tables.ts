@@ -15,12 +15,14 @@ export type PaymentTables = IssuerTables &
   EventTables & {
     payments: PaymentRow
     attempts: AttemptRow
-    checkout_generations: CheckoutGenerationRow
+    checkout_generations: GenerationRow
     refund_intents: RefundAttemptRow
     refunds: RefundRow
     webhook_events: WebhookEventRow
     observations: ObservationRow
     event_polls: EventPollRow
+    restores: RestoreRow
+    clearings: ClearingRow
     audit_events: AuditEventRow
   }
 
@@ -33,6 +35,12 @@ type EventPollRow = {
   window_to: string | null
   window_after: string | null
 }
+
+/** A row means that the database was restored, and that the provider has to be asked first. */
+type RestoreRow = { at: string }
+
+/** How far the old rows of a table have been cleared: the time and the key of the last one looked at. */
+type ClearingRow = { name: string; at: string; key: string }
 
 /** The exposed columns cache what `derivePayment` computes from the attempts and refunds. */
 export type PaymentRow = {
@@ -71,8 +79,8 @@ export type AttemptRow = {
   first_sent_at: string
 }
 
-/** Counts the checkout keys that were spent without creating a session; the next key has to differ. */
-type CheckoutGenerationRow = { payment_id: string; generation: number }
+/** Counts the keys that were spent without creating a session or refund; the next key has to differ. */
+type GenerationRow = { payment_id: string; generation: number }
 
 export type RefundAttemptRow = {
   payment_id: string
@@ -83,7 +91,7 @@ export type RefundAttemptRow = {
   reason: string | null
   metadata: string
   state: 'reserved' | 'linked' | 'refused'
-  /** Counts the idempotency keys of this reference; it grows only when the last one created nothing. */
+  /** The generation of its idempotency key. */
   generation: number
   idempotency_key: string
   first_sent_at: string

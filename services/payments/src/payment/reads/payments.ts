@@ -8,7 +8,7 @@ import {
   listAuditEvents,
   listObservations,
 } from '../database/observations.repository.ts'
-import { findShownPayment, listPayments, type Payment } from '../database/payments.repository.ts'
+import { findShownPayment, listShownPayments } from '../database/payments.repository.ts'
 import { paymentMissing } from '../problems.ts'
 import { type PaymentRecord, readRecord } from '../record.ts'
 import { isUnderWay, latestOf, refundableAmount } from '../state.ts'
@@ -27,9 +27,8 @@ export async function pageOfPayments(
   filter: { businessReference?: string },
   page: PageRequest,
 ) {
-  const { payments, total } = await listPayments(db, filter, page)
-  const replies = payments.map((one) => ({ ...paymentReply(one), anomalies: one.anomalies }))
-  return pageOf(replies, total, page)
+  const { payments, total } = await listShownPayments(db, filter, page)
+  return pageOf(payments, total, page)
 }
 
 /** Refunds, denied access and changes to service keys. */
@@ -53,24 +52,6 @@ export async function recordDenial(
     if (await isFirstWithin(transaction, name, DENIAL_SECONDS))
       await insertAuditEvent(transaction, { at, event: 'ACCESS_DENIED', ...denied })
   })
-}
-
-function paymentReply(payment: Payment) {
-  return {
-    id: payment.id,
-    businessReference: payment.businessReference,
-    providerCustomerId: payment.providerCustomerId,
-    providerCheckoutSessionId: payment.sessionId,
-    providerPaymentIntentId: payment.paymentIntentId,
-    checkoutAttemptReference: payment.attemptReference,
-    checkoutStatus: payment.checkoutStatus,
-    amount: payment.amount,
-    refundedAmount: payment.refundedAmount,
-    currency: payment.currency,
-    status: payment.status,
-    createdAt: payment.createdAt,
-    updatedAt: payment.updatedAt,
-  }
 }
 
 /** Everything observed about a payment, in order, and the reason for its status. */

@@ -4,7 +4,7 @@ import { signPayload } from '@plinth/kit/tokens'
 import { jsonOf } from '../../protocol/answer.ts'
 import type { Event, Hidden } from '../../state/objects/kinds.ts'
 import { findObject, findWithHidden, updateObject } from '../../state/objects/objects.repository.ts'
-import type { Sandbox } from '../../state/sandbox.ts'
+import type { Surroundings } from '../../state/sandbox.ts'
 import type { Switches } from '../../state/switches.ts'
 import {
   type Attempt,
@@ -18,7 +18,7 @@ import type { Sender } from './send.ts'
 
 /** Sends a delivery once and records what was sent and what came back. */
 export async function deliver(
-  sandbox: Sandbox,
+  sandbox: Surroundings,
   delivery: DueDelivery,
   { signWith }: Switches,
   { sender, stopped }: { sender: Sender; stopped: AbortSignal },
@@ -61,7 +61,7 @@ function composeRequest(event: Event, secrets: string[], now: Date): Attempt['re
   return { headers, body }
 }
 
-async function record(sandbox: Sandbox, delivery: Delivery, event: Event, attempt: Attempt) {
+async function record(sandbox: Surroundings, delivery: Delivery, event: Event, attempt: Attempt) {
   const next = stateAfter(sandbox, delivery, attempt)
   await inTransaction(sandbox.db, async (db) => {
     if (!(await recordAttempt(db, delivery, attempt, next))) return
@@ -73,7 +73,7 @@ const MAX_SECONDS = 3 * 24 * 60 * 60
 
 /** The wait doubles after each failure; when the waits add up to three days, the delivery has failed. */
 function stateAfter(
-  { config: { retrySeconds }, clock }: Sandbox,
+  { config: { retrySeconds }, clock }: Surroundings,
   delivery: Delivery,
   { response }: Attempt,
 ): Partial<Delivery> {

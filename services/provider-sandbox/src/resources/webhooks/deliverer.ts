@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../state/sandbox.ts'
+import type { Surroundings } from '../../state/sandbox.ts'
 import { readSwitches, type Switches } from '../../state/switches.ts'
 import { deliver } from './deliver.ts'
 import { type DueDelivery, listDueDeliveries } from './deliveries.repository.ts'
@@ -19,7 +19,7 @@ const MAX_TAKEN = 200
  * Sends several deliveries at a time. Deliveries to one endpoint about one payment or customer are sent
  * one after the other, in the order in which they became due.
  */
-export function startDeliverer(sandbox: Sandbox): Deliverer {
+export function startDeliverer(sandbox: Surroundings): Deliverer {
   const stopped = new AbortController()
   const sender = createSender(sandbox)
   const taken = new Set<number>()

@@ -52,7 +52,7 @@ export async function faultOfEndpoint(sandbox: Sandbox, url: string): Promise<st
 }
 
 /** The operator chose the endpoint of the settings, which may be on this machine. */
-export function isTrusted({ config }: Sandbox, url: string): boolean {
+export function isTrusted({ config }: Pick<Sandbox, 'config'>, url: string): boolean {
   return !config.production || url === config.webhook?.url
 }
 

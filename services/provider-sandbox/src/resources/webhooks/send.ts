@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type * as nodeHttp from 'node:http'
 import { forbiddenBy, guardAgent, http, https } from '@plinth/kit/runtime'
-import type { Sandbox } from '../../state/sandbox.ts'
+import type { Surroundings } from '../../state/sandbox.ts'
 import type { Attempt } from './deliveries.repository.ts'
 import { isTrusted } from './endpoints.ts'
 
@@ -14,7 +14,7 @@ export type Sender = {
 export type Sent = Pick<Attempt, 'response' | 'error' | 'milliseconds'>
 
 /** Posts to endpoints and follows no redirects. An address that is not trusted is checked at each connection. */
-export function createSender(sandbox: Sandbox): Sender {
+export function createSender(sandbox: Surroundings): Sender {
   const isForbidden = forbiddenBy(sandbox.config.addresses)
   const trusted = agents(() => false)
   const guarded = agents(isForbidden)

@@ -8,6 +8,8 @@ import { sparseIndexesMigration } from './0003-sparse-indexes.ts'
 import { checkoutGenerationsMigration } from './0004-checkout-generations.ts'
 import { auditMigration } from './0005-audit.ts'
 import { auditActorsMigration } from './0006-audit-actors.ts'
+import { refundGenerationsMigration } from './0007-refund-generations.ts'
+import { marksMigration } from './0008-marks.ts'
 
 export const migrations: Migration[] = [
   ...kitMigrations,
@@ -20,4 +22,6 @@ export const migrations: Migration[] = [
   ...eventMigrations,
   ...issuerMigrations,
   auditActorsMigration,
+  refundGenerationsMigration,
+  marksMigration,
 ]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type Stripe from 'stripe'
-import { createStripeCall } from './stripe-client.ts'
+import { createStripeCall } from './client.ts'
 
 const OPTIONS = {
   secretKey: 'sk_test_x',

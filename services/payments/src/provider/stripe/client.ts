@@ -1,12 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Metrics } from '@plinth/kit/metrics'
-import { Problem } from '@plinth/kit/problems'
-import { traceHeaders, withSpan } from '@plinth/kit/tracing'
+import { traceHeaders } from '@plinth/kit/tracing'
 import type Stripe from 'stripe'
+import { startTiming } from '../operation-time.ts'
+import { providerFailed, providerUnavailable } from '../problems.ts'
 import { type ReplyHead, translateFailure, UnexplainedError } from './failures.ts'
-import { startTiming } from './operation-time.ts'
-import { providerFailed, providerUnavailable } from './problems.ts'
-import type { PaymentProvider } from './provider.ts'
 
 export type StripeOptions = {
   secretKey: string
@@ -118,51 +115,4 @@ function countingTries(http: HttpClient, basePath: string): HttpClient {
       }
     },
   }
-}
-
-const BOUNDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25]
-
-const RESULTS = ['accepted', 'refused', 'failed'] as const
-
-type Result = (typeof RESULTS)[number]
-
-type Operation = (...args: unknown[]) => Promise<unknown>
-
-/** Wraps the provider so that every call is timed by operation and result. */
-export function measureProvider(provider: PaymentProvider, metrics: Metrics): PaymentProvider {
-  const observe = metrics.histogram({
-    name: 'plinth_provider_request_duration_seconds',
-    help: 'How long calls to the payment provider took, by operation and result.',
-    labels: ['operation', 'result'],
-    bounds: BOUNDS,
-    known: timedOf(provider).flatMap(([operation]) =>
-      RESULTS.map((result) => ({ operation, result })),
-    ),
-  })
-  const timed = (operation: string, call: Operation): Operation => {
-    return async (...args) => {
-      const startedAt = performance.now()
-      const seconds = () => (performance.now() - startedAt) / 1000
-      try {
-        const result = await withSpan(`provider ${operation}`, {}, () => call(...args), 'client')
-        observe({ operation, result: 'accepted' }, seconds())
-        return result
-      } catch (error) {
-        observe({ operation, result: resultOf(error) }, seconds())
-        throw error
-      }
-    }
-  }
-  const measured = timedOf(provider).map(([name, call]) => [name, timed(name, call)])
-  return { ...provider, ...Object.fromEntries(measured) }
-}
-
-/** Excludes `listSessions`, which its caller reads page by page. */
-function timedOf(provider: PaymentProvider): [string, Operation][] {
-  const members = Object.entries(provider) as [string, Operation][]
-  return members.filter(([name, call]) => typeof call === 'function' && name !== 'listSessions')
-}
-
-function resultOf(error: unknown): Result {
-  return error instanceof Problem && error.status < 500 ? 'refused' : 'failed'
 }

@@ -1,31 +1,22 @@
 import type Stripe from 'stripe'
-import { readCreated } from './failures.ts'
-import {
-  isName,
-  isObject,
-  readCustomer,
-  readListedEvent,
-  readRefund,
-  readSession,
-} from './objects.ts'
-import { providerFailed, providerResourceMissing } from './problems.ts'
-import type { NewSession, PaymentProvider } from './provider.ts'
-import { createStripeCall, type StripeCall, type StripeOptions } from './stripe-client.ts'
+import { readCreated } from '../failures.ts'
+import { providerFailed, providerResourceMissing } from '../problems.ts'
+import type { EventQuery, NewSession, ProviderCalls } from '../provider.ts'
+import { isName, isObject } from '../values.ts'
+import { createStripeCall, type StripeCall, type StripeOptions } from './client.ts'
+import { POLLED_EVENTS, readListedEvent } from './events.ts'
+import { readCustomer, readRefund, readSession } from './objects.ts'
 
-export function createStripeProvider(options: StripeOptions): PaymentProvider {
+type Mode = { liveMode: boolean | undefined }
+
+export function createStripeCalls(options: StripeOptions & Mode): ProviderCalls {
   const call = createStripeCall(options)
   return {
-    liveMode: liveModeOf(options.secretKey),
     ...customerCalls(call),
     ...sessionCalls(call),
     ...refundCalls(call),
-    ...eventCalls(call),
+    ...eventCalls(call, options),
   }
-}
-
-function liveModeOf(secretKey: string): boolean | undefined {
-  const mode = /^[sr]k_(test|live)_/.exec(secretKey)?.[1]
-  return mode === undefined ? undefined : mode === 'live'
 }
 
 function customerCalls(call: StripeCall) {
@@ -51,7 +42,7 @@ function customerCalls(call: StripeCall) {
       const customers = page.data.map((customer) => readCustomer(raw(customer)))
       return { customers, next: page.has_more ? (customers.at(-1)?.id ?? null) : null }
     },
-  } satisfies Partial<PaymentProvider>
+  } satisfies Partial<ProviderCalls>
 }
 
 function sessionCalls(call: StripeCall) {
@@ -83,7 +74,7 @@ function sessionCalls(call: StripeCall) {
       )
       for await (const session of sessions) yield readSession(raw(session))
     },
-  } satisfies Partial<PaymentProvider>
+  } satisfies Partial<ProviderCalls>
 }
 
 function sessionBody(session: NewSession): Stripe.Checkout.SessionCreateParams {
@@ -128,7 +119,7 @@ function refundCalls(call: StripeCall) {
       )
       return Array.fromAsync(refunds, (refund) => readRefund(raw(refund)))
     },
-  } satisfies Partial<PaymentProvider>
+  } satisfies Partial<ProviderCalls>
 }
 
 /** A replayed reply is a snapshot taken at creation: the object has to be read again. */
@@ -155,22 +146,22 @@ async function* allOf<T extends { id: string }>(
   }
 }
 
-function eventCalls(call: StripeCall) {
+function eventCalls(call: StripeCall, { liveMode }: Mode) {
   return {
-    async listEvents({ types, from, to, after }) {
+    async listEvents({ from, to, after }: EventQuery) {
       const query = {
         limit: PAGE_SIZE,
-        types: [...types],
+        types: [...POLLED_EVENTS],
         created: { gte: unixSeconds(from), lte: unixSeconds(to) },
         starting_after: after ?? undefined,
       }
       const page = await call((stripe) => stripe.events.list(query))
       const last = page.has_more ? lastIdOf(page.data) : null
       const next = last === after ? null : last
-      const events = page.data.map(readListedEvent).reverse()
+      const events = page.data.map((event) => readListedEvent(event, liveMode)).reverse()
       return { events, next, cutShort: page.has_more && next === null }
     },
-  } satisfies Partial<PaymentProvider>
+  } satisfies Partial<ProviderCalls>
 }
 
 /** The last usable id. Events after it are repeated on the next page, and are already known by then. */

@@ -1,9 +1,9 @@
 import { countReplies, type Server } from '@plinth/kit/http'
 import { type Metrics, measureDisks } from '@plinth/kit/metrics'
-import type { Payments } from '../payment/context.ts'
-import { countPaymentsToCheck } from '../payment/database/payments.repository.ts'
-import { PAYMENT_STATUSES, type PaymentStatus } from '../payment/state.ts'
-import { countEventsToRetry } from '../webhooks/events.ts'
+import type { Payments } from './payment/context.ts'
+import { countPaymentsToCheck } from './payment/database/payments.repository.ts'
+import { PAYMENT_STATUSES, type PaymentStatus } from './payment/state.ts'
+import { countEventsToRetry } from './webhooks/events.ts'
 
 /** Registers the metrics about payments. Must be called before the routes are added. */
 export function measurePayments(server: Server, { db }: Payments, dataFolder: string): void {

@@ -1,0 +1,46 @@
+import { isLoopback, type Settings } from '@plinth/kit/runtime'
+
+const SECOND = 1000
+
+export type StripeSettings = Omit<ReturnType<typeof stripeSettings>, 'movesRealMoney'>
+
+export function stripeSettings(settings: Settings) {
+  const named = settings.optional('PROVIDER_API_BASE')
+  const apiBase = named && settings.trustedUrl('PROVIDER_API_BASE', 'https://api.stripe.com')
+  const secretKey = settings.optional('PROVIDER_SECRET_KEY')
+  const secrets = ['PROVIDER_WEBHOOK_SECRET', 'PROVIDER_WEBHOOK_SECRET_PREVIOUS'].map((name) =>
+    settings.secret(name, { fewest: 16 }),
+  )
+  const movesRealMoney = /_live_/.test(secretKey ?? '')
+  if (apiBase && movesRealMoney) requireEncryption(settings, apiBase)
+  return {
+    secretKey,
+    apiBase,
+    // Without a current secret the webhook is off, even if a previous one is set.
+    webhookSecrets: secrets[0] ? secrets.flatMap((secret) => secret ?? []) : [],
+    sandboxUrl: apiBase && !movesRealMoney ? sandboxUrl(settings, apiBase) : undefined,
+    /** For one operation: all its calls, with their retries. */
+    providerMilliseconds: settings.integer('PROVIDER_TIMEOUT_MILLISECONDS', 10 * SECOND, {
+      min: 1,
+      max: 600 * SECOND,
+    }),
+    providerRetries: 2,
+    movesRealMoney,
+  }
+}
+
+/** Where a browser finds the sandbox; undefined when the address is that of Stripe itself. */
+function sandboxUrl(settings: Settings, apiBase: string): string | undefined {
+  const isReal = /(^|\.)stripe\.com$/.test(new URL(apiBase).hostname)
+  return isReal ? undefined : settings.url('SANDBOX_PUBLIC_URL', apiBase)
+}
+
+function requireEncryption(settings: Settings, apiBase: string): void {
+  const isFaulty = settings.faults.some(({ name }) => name === 'PROVIDER_API_BASE')
+  if (isFaulty || !apiBase.startsWith('http:') || isLoopback(new URL(apiBase).hostname)) return
+  settings.fault(
+    'PROVIDER_API_BASE',
+    'Expected https: a live provider key is sent there.',
+    'https://api.stripe.com',
+  )
+}
