@@ -117,7 +117,7 @@ describe('the API reference', { skip }, () => {
     assert.match(curl, /^curl -X POST '.+\/api\/checkout\/sessions'/)
     assert.match(curl, /-d '\{"amount":1,"currency":"eur"/)
     assert.match(code, /import \{ paymentsClient \} from '@plinth\/client'/)
-    assert.match(code, /await client\.checkOut\(\{\n {2}amount: 1,/)
+    assert.match(code, /await client\.checkouts\.create\(\{\n {2}amount: 1,/)
   })
 
   test('the key edition accepts its key and shows it in no copied code', async (t) => {
@@ -156,7 +156,7 @@ describe('the API reference', { skip }, () => {
     assert.equal(await runWith('', command), '[]')
     assert.match(code, /^const USERNAME = 'user'\nconst PASSWORD = '.+'\n/m)
     assert.match(code, /^await client\.logIn\(USERNAME, PASSWORD\)\nconst file = await openAsBlob/m)
-    assert.match(code, /^const reply = await client\.upload\(file, 'picture\.png'\)$/m)
+    assert.match(code, /^const reply = await client\.files\.upload\(file, 'picture\.png'\)$/m)
   })
 
   test('sends a form and reads a stream until it is stopped', async (t) => {

@@ -1,25 +1,16 @@
-import type { ScheduledDeletion } from '@plinth/client'
 import { useSignal } from '@preact/signals'
-import { useAction } from '../shared/api/use-reply.ts'
 import { Button, ConfirmButton } from '../shared/components/button.tsx'
 import { Card } from '../shared/components/page.tsx'
 import { Refusal, Success } from '../shared/components/reply.tsx'
-import { saveFile } from '../shared/files/save-file.ts'
 import { dateText } from '../shared/wording.ts'
+import { useOwnData } from './own-account.ts'
 import { session } from './session.ts'
 
 /** Lets all users export their own data and delete their account. */
 export function OwnDataCard() {
   const left = useSignal<string | undefined>(undefined)
-  const take = useAction(async () => {
-    const reply = await session.api.post('/api/users/me/export/file')
-    if (reply.ok) saveFile(reply.content, 'my-data.json')
-    return reply
-  })
-  const erase = useAction(async () => {
-    const reply = await session.api.delete<ScheduledDeletion>('/api/users/me')
-    if (reply.ok) left.value = reply.body.deletesAt
-    return reply
+  const { take, erase } = useOwnData(session.api, (at) => {
+    left.value = at
   })
   return (
     <Card

@@ -16,7 +16,7 @@ import {
   useEnrolment,
   useSecurity,
   useTypeBack,
-} from './factor-actions.ts'
+} from './own-account.ts'
 import { PROOF, reauthenticate } from './prove-dialog.tsx'
 import { session } from './session.ts'
 

@@ -1,15 +1,13 @@
-import type { IdentityApi, Passkey } from '@plinth/client'
-import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { ConfirmButton } from '../../shared/components/button.tsx'
 import { Card, Notice } from '../../shared/components/page.tsx'
 import { List } from '../../shared/components/table.tsx'
 import { dateText } from '../../shared/wording.ts'
+import { useOwnPasskeys } from '../own-account.ts'
 import { session } from '../session.ts'
 
 /** `version` changes when a passkey is added, so that the list is reloaded. */
 export function PasskeyList({ version }: { version: number }) {
-  const passkeys = useLoad<Passkey[]>(() => session.api.get('/api/users/me/passkeys'), [version])
-  const remove = useAction(removePasskey, passkeys.reload)
+  const { passkeys, remove } = useOwnPasskeys(session.api, version)
   return (
     <Card
       title="Your passkeys"
@@ -47,26 +45,4 @@ export function PasskeyList({ version }: { version: number }) {
       />
     </Card>
   )
-}
-
-async function removePasskey(id: string) {
-  const csrf = await session.api.get<IdentityApi.CsrfToken>('/webauthn/csrf', {
-    open: true,
-  })
-  if (!csrf.ok) return csrf
-  const headers = { [csrf.body.headerName]: csrf.body.token }
-  const reply = await session.api.delete(`/webauthn/register/${encodeURIComponent(id)}`, {
-    headers,
-  })
-  if (reply.ok) forgetOnDevice(id)
-  return reply
-}
-
-// Asks the password manager to forget the key; not every browser supports this.
-function forgetOnDevice(credentialId: string): void {
-  if (typeof PublicKeyCredential === 'undefined') return
-  const manager = PublicKeyCredential as unknown as {
-    signalUnknownCredential?(known: { rpId: string; credentialId: string }): Promise<void>
-  }
-  manager.signalUnknownCredential?.({ rpId: location.hostname, credentialId })?.catch(() => {})
 }

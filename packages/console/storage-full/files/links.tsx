@@ -33,7 +33,7 @@ export function LinksCard({ file }: { file: StoredFile }) {
     addEventListener('focus', links.reload)
     return () => removeEventListener('focus', links.reload)
   })
-  const made = create.reply?.ok ? (create.reply.body as TemporaryLink) : undefined
+  const made = create.reply?.ok ? create.reply.body : undefined
   return (
     <Card
       title="Share by link"

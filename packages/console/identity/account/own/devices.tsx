@@ -1,6 +1,5 @@
-import type { UserSession } from '@plinth/client'
 import { browserIn } from '../../../shared/account/browser-name.ts'
-import { useAction, useLoad } from '../../../shared/api/use-reply.ts'
+import { useOwnSessions } from '../../../shared/account/profile/own-sessions.ts'
 import { ConfirmButton } from '../../../shared/components/button.tsx'
 import { Badge, Skeleton } from '../../../shared/components/page.tsx'
 import { Failure, Section } from '../parts.tsx'
@@ -8,11 +7,7 @@ import { filled, texts, timeIn } from '../texts/texts.ts'
 import { session } from './session.ts'
 
 export function Devices() {
-  const sessions = useLoad<UserSession[]>(() => session.api.get('/api/users/me/sessions'))
-  const end = useAction(
-    (id: number) => session.api.delete(`/api/users/me/sessions/${id}`),
-    sessions.reload,
-  )
+  const { sessions, end } = useOwnSessions(session.api)
   return (
     <Section title={texts.devicesTitle}>
       <p>{texts.devicesAbout}</p>
@@ -43,14 +38,9 @@ export function Devices() {
           </li>
         ))}
       </ul>
-      <Failure reply={sessions.refusal ?? endedElsewhere(end.refusal)} />
+      <Failure reply={sessions.refusal ?? end.refusal} />
     </Section>
   )
-}
-
-/** A session that has already ended by itself counts as ended. */
-function endedElsewhere<R extends { status: number }>(reply: R | undefined): R | undefined {
-  return reply?.status === 404 ? undefined : reply
 }
 
 function nameOf(userAgent: string | null): string {

@@ -1,20 +1,11 @@
-import type { ScheduledDeletion } from '@plinth/client'
-import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button, ConfirmButton } from '../../../shared/components/button.tsx'
-import { saveFile } from '../../../shared/files/save-file.ts'
+import { useOwnData } from '../../own-account.ts'
 import { Failure, Section } from '../parts.tsx'
 import { texts } from '../texts/texts.ts'
 import { session } from './session.ts'
 
 export function OwnData({ erased }: { erased(at: string): void }) {
-  const take = useAction(
-    () => session.api.post('/api/users/me/export/file'),
-    (reply) => reply?.ok && saveFile(reply.content, 'my-data.json'),
-  )
-  const erase = useAction(
-    () => session.api.delete<ScheduledDeletion>('/api/users/me'),
-    (reply) => reply?.ok && erased(reply.body.deletesAt),
-  )
+  const { take, erase } = useOwnData(session.api, erased)
   return (
     <Section title={texts.dataTitle}>
       <div class="row">

@@ -1,17 +1,12 @@
-import type { Passkey } from '@plinth/client'
-import { useAction, useLoad } from '../../../shared/api/use-reply.ts'
 import { ConfirmButton } from '../../../shared/components/button.tsx'
+import { useOwnPasskeys } from '../../own-account.ts'
 import { Failure, Section } from '../parts.tsx'
 import { dateIn, filled, texts } from '../texts/texts.ts'
-import { csrfHeader, session } from './session.ts'
+import { session } from './session.ts'
 
 /** Lets owners remove a passkey that is not theirs. */
 export function Passkeys() {
-  const passkeys = useLoad<Passkey[]>(() => session.api.get('/api/users/me/passkeys'))
-  const remove = useAction(async (id: string) => {
-    const headers = await csrfHeader()
-    return session.api.delete(`/webauthn/register/${encodeURIComponent(id)}`, { headers })
-  }, passkeys.reload)
+  const { passkeys, remove } = useOwnPasskeys(session.api)
   if (!passkeys.body?.length) return null
   return (
     <Section title={texts.passkeysTitle}>

@@ -1,18 +1,13 @@
-import type { IdentityApi, PasskeyRequestOptions } from '@plinth/client'
+import type { PasskeyRequestOptions } from '@plinth/client'
 import { createSession } from '../../../shared/account/session/session.ts'
+import { csrfHeader } from '../../own-account.ts'
 import { prove } from '../../proving.ts'
 
 export const session = createSession({ renewsItself: true, prove })
 
-/** The header that every call of a passkey ceremony must send. */
-export async function csrfHeader(): Promise<Record<string, string>> {
-  const reply = await session.api.get<IdentityApi.CsrfToken>('/webauthn/csrf', { open: true })
-  return reply.ok ? { [reply.body.headerName]: reply.body.token } : {}
-}
-
 /** The assertion of the user's passkey and the header to send it with; undefined if there is none. */
 export async function askPasskey() {
-  const headers = await csrfHeader()
+  const headers = await csrfHeader(session.api)
   const path = '/webauthn/authenticate/options'
   const rest = { open: true, headers }
   const options = await session.api.post<PasskeyRequestOptions>(path, undefined, rest)

@@ -28,14 +28,17 @@ export function ServiceKeys({ api, scopes, by, instead }: Props) {
   const keys = useLoad<ServiceKey[]>(() => api.get('/api/service-keys'), [by])
   const make = useAction(
     ({ name = '', scopes: wanted = '' }: Values) =>
-      api.post('/api/service-keys', { name, scopes: wanted.split(/[\s,]+/).filter(Boolean) }),
+      api.post<IssuedServiceKey>('/api/service-keys', {
+        name,
+        scopes: wanted.split(/[\s,]+/).filter(Boolean),
+      }),
     keys.reload,
   )
   const change = useAction(
     (key: ServiceKey, verb: 'rotate' | 'revoke') =>
       verb === 'rotate'
-        ? api.post(`/api/service-keys/${key.id}/rotate`, {})
-        : api.delete(`/api/service-keys/${key.id}`),
+        ? api.post<IssuedServiceKey>(`/api/service-keys/${key.id}/rotate`, {})
+        : api.delete<undefined>(`/api/service-keys/${key.id}`),
     keys.reload,
   )
   const other = keys.refusal && instead?.(keys.refusal.status)
@@ -61,10 +64,10 @@ export function ServiceKeys({ api, scopes, by, instead }: Props) {
             kind="primary"
             icon="key"
           />
-          <Issued of={make.reply?.body as IssuedServiceKey | undefined} />
+          <Issued of={make.reply?.ok ? make.reply.body : undefined} />
         </Card>
       )}
-      <Issued of={change.reply?.body as IssuedServiceKey | undefined} />
+      <Issued of={change.reply?.ok ? change.reply.body : undefined} />
       <List
         of={keys}
         action={change}

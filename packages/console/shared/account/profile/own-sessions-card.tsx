@@ -1,19 +1,14 @@
 import type { UserSession } from '@plinth/client'
-import { useAction, useLoad } from '../../api/use-reply.ts'
 import { ConfirmButton } from '../../components/button.tsx'
 import { Badge, Card } from '../../components/page.tsx'
 import { List } from '../../components/table.tsx'
 import { dateText } from '../../wording.ts'
 import { browserIn } from '../browser-name.ts'
 import type { Session } from '../session/session.ts'
+import { useOwnSessions } from './own-sessions.ts'
 
 export function OwnSessionsCard({ session }: { session: Session }) {
-  const sessions = useLoad<UserSession[]>(() => session.api.get('/api/users/me/sessions'))
-  const end = useAction(async (id: number) => {
-    const reply = await session.api.delete(`/api/users/me/sessions/${id}`)
-    // The session has already ended by itself: treat it as ended.
-    return reply.status === 404 ? undefined : reply
-  }, sessions.reload)
+  const { sessions, end } = useOwnSessions(session.api)
   return (
     <Card
       title="Your sessions"
