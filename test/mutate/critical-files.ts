@@ -55,7 +55,7 @@ export const CRITICAL: CriticalFile[] = [
     'refresh',
   ),
   accounts(
-    'database/failed-attempts.repository.ts',
+    'database/counted-attempts.repository.ts',
     './sessions/login',
     './audit/failure-limit',
     'login',

@@ -29,13 +29,13 @@ export { ACCOUNT_EVENTS, ADDRESS_EVENTS, FACTOR_EVENTS } from './audit/published
 export { reason, WhyBody } from './audit/schemas.ts'
 export type { AuditEvent } from './audit-events.ts'
 export { accountData } from './backup-data.ts'
+export { takeBackAttempt } from './database/counted-attempts.repository.ts'
 export {
   listDueDeletions,
   listTombstones,
   renameInAudit,
   shortenAuditToRename,
 } from './database/deletions.repository.ts'
-export { subtractFailedAttempt } from './database/failed-attempts.repository.ts'
 export { accountMigrations } from './database/migrations/index.ts'
 export { domainForms, normalName } from './database/names.ts'
 export { findAuthentication, updateAuthentication } from './database/sessions.repository.ts'

@@ -176,15 +176,14 @@ function mountMailing(
   const mails = { ...parts, log: server.log as Logger }
   const { accounts, outbox, publicUrl } = mails
   const recovery = { ...mails, passkeys: passkeyStore, factors }
-  const deletions: Deletions = { ...mails, keys, graceDays, eraseDue: () => {} }
   const delivery = startDelivery(outbox, prepareMails(recovery), server, publicUrl)
-  outbox.wake = delivery.wake
   server.onClose(delivery.stop)
   server.onClose(startSweep(mails, server).stop)
-  server.onClose(startErasure(deletions, server).stop)
+  const { stop, eraseNow } = startErasure(mails, server)
+  server.onClose(stop)
   recoveryRoutes(server, recovery, guards)
   emailRoutes(server, recovery, guards)
-  deletionRoutes(server, deletions, guards)
+  deletionRoutes(server, { ...mails, keys, graceDays, eraseNow }, guards)
   registrationRoutes(server, mails, guards)
   exportRoutes(server, { ...mails, passkeys: passkeyStore }, guards)
   accountPageRoutes(server, outbox.settings, accounts.settings)

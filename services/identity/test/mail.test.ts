@@ -406,7 +406,8 @@ for (const engine of engines) {
       )
       t.after(close)
       let wakes = 0
-      const outbox = { ...openOutbox(db, testClock(), config), wake: () => (wakes += 1) }
+      const outbox = openOutbox(db, testClock(), config)
+      outbox.queued.on('mail', () => (wakes += 1))
       const mail = { kind: 'password-reset', to: ALICE.email, lifetimeSeconds: 1800 } as const
       const queue = (fails: boolean) =>
         inTransaction(db, async (transaction) => {

@@ -4,14 +4,14 @@ import { clientNetwork, networkShares, secondsAfter, widestNetwork } from '@plin
 import { hashOpaqueToken } from '@plinth/kit/tokens'
 import type { Accounts } from '../accounts.ts'
 import {
-  addFailedAttempt,
-  deleteFailedAttempts,
-  type FailedAttempts,
-  findFailedAttempts,
-  listFailedAttempts,
-  lockFailedAttempts,
+  type Counted,
+  countAttempt,
+  deleteAttempt,
+  findCounted,
+  listCounted,
+  lockCounted,
   type Window,
-} from '../database/failed-attempts.repository.ts'
+} from '../database/counted-attempts.repository.ts'
 import { listSessionAddresses } from '../database/sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
 import { tooManyFailures } from '../problems.ts'
@@ -33,11 +33,11 @@ function attemptFrom(kind: string, username: string, network: string): Attempt {
 }
 
 export function findFailures(accounts: Accounts, attempt: Attempt) {
-  return findFailedAttempts(accounts.db, attempt, windowOf(accounts))
+  return findCounted(accounts.db, attempt, windowOf(accounts))
 }
 
-function isThrottled({ settings }: Accounts, { failures }: FailedAttempts): boolean {
-  return failures >= settings.failures.limit
+function isThrottled({ settings }: Accounts, { times }: Counted): boolean {
+  return times >= settings.failures.limit
 }
 
 /** Checked again before a session opens: more failures may have been counted while the password was hashed. */
@@ -46,12 +46,12 @@ export async function isThrottledNow(
   attempt: Attempt,
   db: Db<AccountTables>,
 ): Promise<boolean> {
-  const failed = await lockFailedAttempts(db, attempt, windowOf(accounts))
+  const failed = await lockCounted(db, attempt, windowOf(accounts))
   return failed !== undefined && isThrottled(accounts, failed)
 }
 
 function countFailure(accounts: Accounts, attempt: Attempt, db = accounts.db) {
-  return addFailedAttempt(db, attempt, windowOf(accounts))
+  return countAttempt(db, attempt, windowOf(accounts))
 }
 
 function windowOf({ clock, settings }: Accounts): Window {
@@ -60,10 +60,10 @@ function windowOf({ clock, settings }: Accounts): Window {
 }
 
 export function forgetFailures(db: Db<AccountTables>, attempt: Attempt): Promise<void> {
-  return deleteFailedAttempts(db, attempt)
+  return deleteAttempt(db, attempt)
 }
 
-export function throttled(accounts: Accounts, { endsAt }: FailedAttempts): Problem {
+export function throttled(accounts: Accounts, { endsAt }: Pick<Counted, 'endsAt'>): Problem {
   const seconds = Math.ceil((endsAt.getTime() - accounts.clock().getTime()) / 1000)
   return tooManyFailures({ headers: { 'retry-after': String(Math.max(1, seconds)) } })
 }
@@ -80,7 +80,7 @@ export function recordRefusal(
   refusal: Refusal,
   origin: Origin,
   name = [refusal.actor, refusal.subject].join('\n'),
-): Promise<FailedAttempts> {
+): Promise<Counted> {
   const attempt = attemptFrom(`refused ${refusal.event}`, name, widestNetwork(origin.address))
   return recordFirst(accounts, { refusal, attempt, rows: accounts.settings.failures.limit }, origin)
 }
@@ -88,7 +88,7 @@ export function recordRefusal(
 /** Runs before the password is checked, so a right password is refused like a wrong one. */
 export async function refuseWhenThrottled(
   accounts: Accounts,
-  { attempt, failed }: { attempt: Attempt; failed: FailedAttempts | undefined },
+  { attempt, failed }: { attempt: Attempt; failed: Counted | undefined },
   refusal: Refusal,
   origin: Origin,
 ): Promise<void> {
@@ -116,7 +116,7 @@ export async function recordFailure(
   const exceeded = await inTransaction(accounts.db, async (db) => {
     const inside = { ...accounts, db }
     const counted = await countFailure(inside, attempt)
-    if (counted.failures > accounts.settings.failures.limit) return { attempt, ...counted }
+    if (counted.times > accounts.settings.failures.limit) return { attempt, ...counted }
     const over = guess && (await countGuess(inside, guess))
     if (!over) await recordSecurityEvent(inside, { ...refusal, result: 'REFUSED' }, origin)
     return over
@@ -186,9 +186,9 @@ export async function isRefusedNow(
 
 export async function reachedTotals(accounts: Accounts, totals: Total[]): Promise<Total[]> {
   const attempts = totals.map(({ attempt }) => attempt)
-  const failed = await listFailedAttempts(accounts.db, attempts, windowOf(accounts))
+  const failed = await listCounted(accounts.db, attempts, windowOf(accounts))
   return totals.filter(({ attempt, limit }) =>
-    failed.some((row) => row.attempt === attempt && row.failures >= limit),
+    failed.some((row) => row.attempt === attempt && row.times >= limit),
   )
 }
 
@@ -204,24 +204,24 @@ export async function isKnownNetwork(
 }
 
 /** Returns the end of the slot if it is taken. The atomic count lets one of several concurrent logins have it. */
-async function takeSlot(accounts: Accounts, slot: Attempt): Promise<FailedAttempts | undefined> {
+async function takeSlot(accounts: Accounts, slot: Attempt): Promise<Counted | undefined> {
   const now = accounts.clock()
   const window = { now, endsAt: secondsAfter(now, SLOT_SECONDS) }
-  const taken = await findFailedAttempts(accounts.db, slot, window)
+  const taken = await findCounted(accounts.db, slot, window)
   if (taken) return taken
-  const counted = await addFailedAttempt(accounts.db, slot, window)
-  return counted.failures > 1 ? counted : undefined
+  const counted = await countAttempt(accounts.db, slot, window)
+  return counted.times > 1 ? counted : undefined
 }
 
 /** Returns the first limit that the failure exceeds, unless it was admitted. */
 async function countGuess(accounts: Accounts, { totals, admitted }: Guess) {
-  let beyond: (FailedAttempts & { attempt: Attempt }) | undefined
+  let beyond: (Counted & { attempt: Attempt }) | undefined
   for (const { attempt, limit, network } of totals) {
     // What a network does beyond its limit does not use up the limit of the networks around it.
     if (network && beyond) continue
-    const { failures } = await countFailure(accounts, attempt)
+    const { times } = await countFailure(accounts, attempt)
     const endsAt = secondsAfter(accounts.clock(), SLOT_SECONDS)
-    if (failures > limit && !admitted) beyond ??= { attempt, failures, endsAt }
+    if (times > limit && !admitted) beyond ??= { attempt, times, endsAt }
   }
   return beyond
 }
@@ -230,13 +230,13 @@ async function recordFirst(
   accounts: Accounts,
   { refusal, attempt, rows }: { refusal: Refusal; attempt: Attempt; rows: number },
   origin: Origin,
-): Promise<FailedAttempts> {
+): Promise<Counted> {
   const before = await findFailures(accounts, attempt)
-  if (before && before.failures > rows) return before
+  if (before && before.times > rows) return before
   return inTransaction(accounts.db, async (db) => {
     const counted = await countFailure(accounts, attempt, db)
-    if (counted.failures > rows + 1) return counted
-    const result = counted.failures > rows ? 'THROTTLED' : 'REFUSED'
+    if (counted.times > rows + 1) return counted
+    const result = counted.times > rows ? 'THROTTLED' : 'REFUSED'
     await recordSecurityEvent({ ...accounts, db }, { ...refusal, result }, origin)
     return counted
   })
@@ -261,10 +261,10 @@ export async function countFrom(
   { kind, limit, seconds }: Allowance,
   refusal: Refusal,
   origin: Origin,
-): Promise<FailedAttempts | undefined> {
+): Promise<Counted | undefined> {
   for (const { attempt, limit: most } of totalsFrom(kind, limit, origin)) {
     const counted = await countWithin(accounts, attempt, seconds)
-    if (counted.failures <= most) continue
+    if (counted.times <= most) continue
     await recordThrottle(accounts, attempt, refusal, origin)
     return counted
   }
@@ -277,7 +277,7 @@ export function countWithin(
   attempt: Attempt,
   seconds: number,
   db: Db<AccountTables> = accounts.db,
-): Promise<FailedAttempts> {
+): Promise<Counted> {
   const now = accounts.clock()
-  return addFailedAttempt(db, attempt, { now, endsAt: secondsAfter(now, seconds) })
+  return countAttempt(db, attempt, { now, endsAt: secondsAfter(now, seconds) })
 }

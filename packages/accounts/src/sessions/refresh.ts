@@ -65,7 +65,7 @@ async function rejectRefresh(
       return refreshTokenRejected()
     }
     const failed = await recordRefusal(inside, { event: 'REFRESH' }, origin)
-    const isOver = failed.failures > accounts.settings.failures.limit
+    const isOver = failed.times > accounts.settings.failures.limit
     return isOver ? throttled(accounts, failed) : refreshTokenRejected()
   })
 }

@@ -164,8 +164,8 @@ async function isFirstUnchanged(
   origin: Origin,
 ): Promise<boolean> {
   const attempt = attemptOf('unchanged logout', '', origin)
-  const { failures } = await countWithin(accounts, attempt, UNCHANGED_SECONDS, db)
-  return failures === 1
+  const { times } = await countWithin(accounts, attempt, UNCHANGED_SECONDS, db)
+  return times === 1
 }
 
 export async function ownSessions(accounts: Accounts, caller: Caller) {

@@ -75,6 +75,9 @@ type Work<P, R> = {
   work(db: Db<AccountTables>, user: User, prepared: P): Promise<R>
 }
 
+/** Two, because meanwhile a login may have stored a new hash of the same password. */
+const MAX_TRIES = 2
+
 /** Runs work that requires the caller's password. Wrong passwords share one count, whatever the work is. */
 export async function withOwnPassword<P, R>(
   accounts: Accounts,
@@ -82,33 +85,43 @@ export async function withOwnPassword<P, R>(
   proof: PasswordProof,
   origin: Origin,
   work: Work<P, R>,
-  triesLeft = 1,
 ): Promise<R> {
+  for (let tries = 1; ; tries++) {
+    const { user, refused } = await checkPassword(accounts, caller, proof, origin)
+    const prepared = await work.prepare()
+    const done = await inTransaction(accounts.db, async (db) => {
+      const now = await lockUser(db, user.id)
+      if (now?.passwordHash !== user.passwordHash) return undefined
+      if (await isThrottledNow(accounts, refused.attempt, db)) return undefined
+      await requireLiveSession(db, caller)
+      await forgetFailures(db, refused.attempt)
+      return { result: await work.work(db, now, prepared) }
+    })
+    if (done) return done.result
+    // The password or its hash has changed meanwhile, or the failure limit was reached.
+    if (tries === MAX_TRIES) throw await rejectPassword(accounts, caller, refused, origin)
+  }
+}
+
+async function checkPassword(
+  accounts: Accounts,
+  caller: Caller,
+  { password, field, event }: PasswordProof,
+  origin: Origin,
+): Promise<{ user: User; refused: Refused }> {
   const user = await requireUser(accounts, Number(caller.userId))
-  const who = { actor: user.username, subject: user.username, userId: user.id }
-  const attempt = attemptOf('password', user.username, origin)
-  const refused = { attempt, event: { event: proof.event, ...who }, field: proof.field }
+  const { id: userId, username, passwordHash } = user
+  const attempt = attemptOf('password', username, origin)
+  const refused = { attempt, event: { event, actor: username, subject: username, userId }, field }
   const failed = await findFailures(accounts, attempt)
   await refuseWhenThrottled(accounts, { attempt, failed }, refused.event, origin)
   const { passwords } = accounts
-  const { passwordHash } = user
-  const isRight = await passwords.verify(passwordHash, proof.password, origin.address, SIGNED_IN)
-  if (!isRight) throw await rejectPassword(accounts, caller, refused, origin)
-  const prepared = await work.prepare()
-  const done = await inTransaction(accounts.db, async (db) => {
-    const now = await lockUser(db, user.id)
-    if (now?.passwordHash !== user.passwordHash) return undefined
-    if (await isThrottledNow(accounts, attempt, db)) return undefined
-    await requireLiveSession(db, caller)
-    await forgetFailures(db, attempt)
-    return { result: await work.work(db, now, prepared) }
-  })
-  if (done) return done.result
-  // Meanwhile the hash has changed (rehashed by a login, or a new password) or the failure limit was
-  // reached.
-  if (triesLeft === 0) throw await rejectPassword(accounts, caller, refused, origin)
-  return withOwnPassword(accounts, caller, proof, origin, work, triesLeft - 1)
+  if (await passwords.verify(passwordHash, password, origin.address, SIGNED_IN))
+    return { user, refused }
+  throw await rejectPassword(accounts, caller, refused, origin)
 }
+
+type Refused = { attempt: Attempt; event: Refusal; field: string }
 
 /** The session may have ended since the request began. */
 async function requireLiveSession(db: Db<AccountTables>, caller: Caller): Promise<void> {
@@ -119,7 +132,7 @@ async function requireLiveSession(db: Db<AccountTables>, caller: Caller): Promis
 async function rejectPassword(
   accounts: Accounts,
   caller: Caller,
-  { attempt, event, field }: { attempt: Attempt; event: Refusal; field: string },
+  { attempt, event, field }: Refused,
   origin: Origin,
 ): Promise<Problem> {
   await recordFailure(accounts, attempt, event, origin)

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from '../http/framework.ts'
-import { forgetUnreadableType, inviteBody } from '../http/hooks/bodies.ts'
+import { inviteBody } from '../http/hooks/bodies/expect.ts'
+import { forgetUnreadableType } from '../http/hooks/bodies/json.ts'
 import { drainAfterAnswer, drainBeforeClosing } from '../http/hooks/drain.ts'
 import { Type } from '../http/schema.ts'
 import { failPoint } from '../runtime/fail-point.ts'

@@ -10,12 +10,6 @@ import type {
 } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import type { Metrics } from '../metrics/metrics.ts'
-import {
-  accessDenied,
-  accessTokenRejected,
-  callerUnknown,
-  type DefinedProblem,
-} from '../problems.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Tracer } from '../tracing/trace-context.ts'
 import type { Access, Operation } from './routes/operations.ts'
@@ -62,27 +56,27 @@ declare module 'fastify' {
     health(): Promise<Health>
     /** True once the service is stopping: it finishes requests in flight and is not ready. */
     draining: boolean
-    clock: Clock
+    readonly clock: Clock
     /** The metrics of the service; read by the management listener. */
-    metrics: Metrics
+    readonly metrics: Metrics
     /** Set when tracing is on; for work that no request waits for. */
-    tracer: Tracer | undefined
+    readonly tracer: Tracer | undefined
     /** The URL at which clients reach the service. */
-    publicUrl: string | undefined
+    readonly publicUrl: string | undefined
     /** The URL at which the client of this request reaches the service: scheme, host and base path. */
     baseUrlOf(request: Request): string
     /** The URL of a document on who issues tokens for this service; sent when a token is refused. */
     resourceMetadata: string | undefined
     /** Warnings for the operator; logged once, when the service listens. */
-    announcements: string[]
+    readonly announcements: string[]
     /** Settings that the console pages need; public, like the pages. */
-    pageFacts: Record<string, unknown>
+    readonly pageFacts: Record<string, unknown>
     /** Links to the other consoles, for a switcher; set by whoever runs several services. */
     suiteOf: ((request: Request) => SuiteLinks) | undefined
     /** The methods of the routes that match a path, sorted. */
     methodsAt(path: string): string[]
     /** Every route, for the API document. */
-    operations: Operation[]
+    readonly operations: Operation[]
     /** The description of the API as a whole; see `routes/openapi/document.ts`. */
     api: unknown
     /** Runs `work` when the server has answered its last request; the last registered runs first. */
@@ -95,54 +89,3 @@ declare module 'fastify' {
 }
 
 export type Guard = ((request: Request) => Promise<void>) & { access?: Access }
-
-const ANYONE: Caller = { userId: '', username: 'anyone', roles: [], sessionId: '' }
-
-/** For a route that is open to everyone, but whose handler reads `request.caller`. */
-export const anyone: Guard = async (request) => {
-  request.caller = ANYONE
-}
-
-/** Returns the caller that a token belongs to, or nothing when it is not valid (any more). */
-export type Authenticate = (bearerToken: string) => Promise<Caller | undefined>
-
-/**
- * Guards for routes. They are `onRequest` hooks, so an unauthorised caller gets 401 or 403 before a
- * byte of the body is read or its type is checked.
- */
-export function callerGuard(
-  authenticate: Authenticate,
-  problems: DefinedProblem[] = [],
-): {
-  caller: Guard
-  role: (name: string) => Guard
-} {
-  const access = { schemes: BEARER, problems: [callerUnknown, accessTokenRejected, ...problems] }
-  const denying = { ...access, problems: [...access.problems, accessDenied] }
-  const identify: Guard = async (request) => {
-    const identified = await authenticate(bearerToken(request))
-    if (!identified) throw accessTokenRejected()
-    request.caller = identified
-  }
-  const role = (name: string): Guard =>
-    guarding(denying, async (request) => {
-      await identify(request)
-      if (!request.caller.roles.includes(name)) throw accessDenied()
-    })
-  return { caller: guarding(access, identify), role }
-}
-
-/** Adds to a guard what the API document says about it. */
-export function guarding(access: Access | undefined, guard: Guard): Guard {
-  return Object.assign(guard, { access })
-}
-
-const BEARER = { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } }
-
-const SCHEME = 'bearer '
-
-function bearerToken({ headers: { authorization } }: Request): string {
-  if (authorization === undefined) throw callerUnknown()
-  if (authorization.slice(0, SCHEME.length).toLowerCase() !== SCHEME) throw accessTokenRejected()
-  return authorization.slice(SCHEME.length).trim()
-}

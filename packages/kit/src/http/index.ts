@@ -1,25 +1,15 @@
 export { basePathOf, requestedPath, targetOf } from './address/base-path.ts'
 export { hostPathOf, mountServers } from './address/mounts.ts'
+export type { Caller, Guard, Health, Reply, Request, Server } from './framework.ts'
+export { type Authenticate, anyone, callerGuard, guarding } from './guards.ts'
+export { CREDENTIALS_BODY_BYTES } from './hooks/bodies/before-bodies.ts'
+export { isEncoded } from './hooks/bodies/encoding.ts'
 export {
-  type Authenticate,
-  anyone,
-  type Caller,
-  callerGuard,
-  type Guard,
-  guarding,
-  type Health,
-  type Reply,
-  type Request,
-  type Server,
-} from './framework.ts'
-export {
-  CREDENTIALS_BODY_BYTES,
   forgetUnreadableType,
-  isEncoded,
   isTooDeep,
   parseJsonBodies,
   readInTurn,
-} from './hooks/bodies.ts'
+} from './hooks/bodies/json.ts'
 export { countReplies } from './hooks/measure.ts'
 export { pageOf, pageQuery, pageReply, pageRequest, pageSize, textIn } from './page.ts'
 export { handleProblems, renderProblem } from './problem-handler.ts'

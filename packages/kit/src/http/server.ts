@@ -20,14 +20,12 @@ import {
   type HostOptions,
   limitConnections,
 } from './hooks/admission.ts'
-import {
-  DEFAULT_BODY_BYTES,
-  guardLateBodies,
-  inviteBodies,
-  limitBodyTime,
-  parseJsonBodies,
-  refuseEncodedBodies,
-} from './hooks/bodies.ts'
+import { DEFAULT_BODY_BYTES } from './hooks/bodies/before-bodies.ts'
+import { limitBodyTime } from './hooks/bodies/deadlines.ts'
+import { refuseEncodedBodies } from './hooks/bodies/encoding.ts'
+import { inviteBodies } from './hooks/bodies/expect.ts'
+import { parseJsonBodies } from './hooks/bodies/json.ts'
+import { guardLateBodies } from './hooks/bodies/late-guards.ts'
 import { measureRequests } from './hooks/measure.ts'
 import {
   answerAsDeclared,

@@ -30,8 +30,8 @@ import { noDeletion } from './problems.ts'
 export type Deletions = UserMails & {
   keys: ServiceKeys
   graceDays: number
-  /** Erases the accounts that are due. */
-  eraseDue(): void
+  /** Starts to erase the accounts that are due. */
+  eraseNow(): void
 }
 
 /**
@@ -69,7 +69,7 @@ export async function deleteOwnAccount(
     },
     { actor: caller.username, origin },
   )
-  if (graceDays === 0) deletions.eraseDue()
+  if (graceDays === 0) deletions.eraseNow()
   return { deletesAt }
 }
 
@@ -98,7 +98,7 @@ export async function deleteByAdministrator(
     },
     by,
   )
-  if (graceDays === 0) deletions.eraseDue()
+  if (graceDays === 0) deletions.eraseNow()
   return { deletesAt }
 }
 
@@ -131,19 +131,22 @@ const EVERY_SECONDS = 60
 const BATCH_SIZE = 100
 
 /** Starts the job that erases due accounts, on one node at a time. */
-export function startErasure(deletions: Deletions, { log, metrics }: Server): Job {
+export function startErasure(
+  { accounts, db, outbox }: UserMails,
+  { log, metrics }: Server,
+): Pick<Job, 'stop'> & Pick<Deletions, 'eraseNow'> {
   const job = startJob({
-    db: deletions.db,
+    db,
     name: 'identity-erasure',
     everySeconds: EVERY_SECONDS,
     log: log as Logger,
     metrics,
-    run: (signal) => eraseDue(deletions, signal),
+    run: (signal) => eraseDue({ accounts, outbox }, signal),
   })
-  deletions.eraseDue = () => {
+  const eraseNow = () => {
     job.runNow().catch((error) => log.error({ err: error }, 'erasure failed'))
   }
-  return job
+  return { stop: job.stop, eraseNow }
 }
 
 /** One account that cannot be erased does not keep the others from being erased. */

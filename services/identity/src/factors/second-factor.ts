@@ -133,7 +133,7 @@ export function callerRefusal(accounts: Accounts, proof: FactorProof, outcome: O
 }
 
 function locked(accounts: Accounts, { lockedUntil }: { lockedUntil: Date }): Problem {
-  return throttled(accounts, { failures: FAILURES_BEFORE_LOCK, endsAt: lockedUntil })
+  return throttled(accounts, { endsAt: lockedUntil })
 }
 
 /** Removes the factor or a pending enrolment, and the recovery codes. */

@@ -45,7 +45,7 @@ const MAX_RETRY_SECONDS = Math.max(...RETRY_MINUTES) * MINUTE_SECONDS
 const OF_REGISTRATIONS: MailKind[] = ['already-registered', 'verify-email']
 const RETENTION_DAYS = 30
 
-export type Delivery = { wake(): void; stop(): Promise<void>; health(): Promise<Health> }
+export type Delivery = { stop(): Promise<void>; health(): Promise<Health> }
 
 /** Sends due mails: two at a time on each node, and each mail on only one node at a time. */
 export function startDelivery(
@@ -82,15 +82,17 @@ export function startDelivery(
         workIn(woken ? SOON_MS : waiting ? WAITING_MS : IDLE_MS)
       })
   }
+  const wake = () => {
+    woken = true
+    workIn(SOON_MS)
+  }
+  outbox.queued.on('mail', wake)
   workIn(SOON_MS)
   return {
-    wake() {
-      woken = true
-      workIn(SOON_MS)
-    },
     health: state.health,
     async stop() {
       stopping = true
+      outbox.queued.off('mail', wake)
       clearTimeout(timer)
       await working
       transport?.close()

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { StartError } from '@plinth/kit/problems'
+import { browserOf } from './browsers.ts'
 import de from './languages/de.json' with { type: 'json' }
 import en from './languages/en.json' with { type: 'json' }
 import es from './languages/es.json' with { type: 'json' }
@@ -114,33 +115,9 @@ function withoutNames(text: string, details: Details): string {
     .replaceAll(BARE, (whole: string, name: string) => (details[name] ? whole : ''))
 }
 
-/** By their token in the User-Agent. The first match counts, because most browsers also claim to be others. */
-export const BROWSERS = {
-  Edg: 'Edge',
-  OPR: 'Opera',
-  SamsungBrowser: 'Samsung Internet',
-  Firefox: 'Firefox',
-  FxiOS: 'Firefox',
-  CriOS: 'Chrome',
-  Chrome: 'Chrome',
-  Safari: 'Safari',
-}
-
-const SYSTEMS = {
-  Android: 'Android',
-  iPhone: 'iOS',
-  iPad: 'iPadOS',
-  Windows: 'Windows',
-  Macintosh: 'macOS',
-  CrOS: 'ChromeOS',
-  Linux: 'Linux',
-}
-
 /** Never quotes the header itself: a stranger may have chosen it, and readers would take it for our words. */
 export function browserIn({ browser }: Texts, userAgent: string | null): string {
-  const named = (names: Record<string, string>) =>
-    Object.entries(names).find(([mark]) => userAgent?.includes(mark))?.[1]
-  const [family, system] = [named(BROWSERS), named(SYSTEMS)]
+  const { family, system } = browserOf(userAgent)
   if (!family) return browser.unknown
   return system ? fill(browser.known, { family, system }) : family
 }

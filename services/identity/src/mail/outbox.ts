@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { EventEmitter } from 'node:events'
 import { type By, type Origin, recordSecurityEvent, type User } from '@plinth/accounts'
 import { afterCommit, type Db, inTransaction, type PageRequest } from '@plinth/kit/database'
 import { pageOf } from '@plinth/kit/http'
@@ -35,20 +36,20 @@ export type Outbox = {
   key: Buffer
   settings: MailSettings
   messages: Messages
-  /** Starts a delivery run shortly. Call it once the mail is committed. */
-  wake(): void
+  /** Emits `mail` once a queued mail is committed; the delivery listens. */
+  queued: EventEmitter<{ mail: [] }>
 }
 
 type OutboxConfig = { accounts: { masterKey: Buffer }; mail: MailSettings }
 
-/** `wake` does nothing until the delivery replaces it. */
 export function openOutbox(
   db: Db<IdentityTables>,
   clock: Clock,
   { accounts, mail }: OutboxConfig,
 ): Outbox {
   const { masterKey: key } = accounts
-  return { db, clock, key, settings: mail, messages: readMessages(mail), wake: () => {} }
+  const queued = new EventEmitter<{ mail: [] }>()
+  return { db, clock, key, settings: mail, messages: readMessages(mail), queued }
 }
 
 /** Call it before promising a mail. */
@@ -104,8 +105,9 @@ export async function queueMail(
     sentAt: null,
     lastReply: null,
   })
-  if (db.isTransaction) afterCommit(db, () => outbox.wake())
-  else outbox.wake()
+  const announce = () => void outbox.queued.emit('mail')
+  if (db.isTransaction) afterCommit(db, announce)
+  else announce()
 }
 
 const WEEK_SECONDS = 7 * DAY_SECONDS
@@ -225,5 +227,5 @@ export async function sendAgain(outbox: Outbox, id: string, { actor, origin }: B
       throw (await isInOutbox(db, id)) ? mailNotFailed() : mailUnknown()
     await recordSecurityEvent({ clock, db }, { event: 'MAIL_RETRIED', actor, subject: id }, origin)
   })
-  outbox.wake()
+  outbox.queued.emit('mail')
 }

@@ -103,7 +103,7 @@ export async function mayMail(
   const address = hashOpaqueToken(withoutTag(to))
   for (const { seconds, most } of MAX_MAILS_PER_ADDRESS) {
     const counted = await countWithin(inside, `mail ${purpose} ${seconds} ${address}`, seconds)
-    if (counted.failures <= most) continue
+    if (counted.times <= most) continue
     const attempt = attemptOf(`mail ${kind}`, user?.username ?? '', origin)
     const refusal = { event: EVENTS[kind], ...(user && { subject: user.username }) } as const
     await recordThrottle(inside, attempt, refusal, origin)
@@ -119,12 +119,12 @@ async function isWithinTotal(
   purpose: string,
   origin: Origin,
 ) {
-  const { failures } = await countWithin(inside, `mail of everybody ${purpose}`, HOUR_SECONDS)
-  if (failures === MAX_MAILS_AN_HOUR + 1) {
+  const { times } = await countWithin(inside, `mail of everybody ${purpose}`, HOUR_SECONDS)
+  if (times === MAX_MAILS_AN_HOUR + 1) {
     log.error(`more than ${MAX_MAILS_AN_HOUR} mails in an hour (${purpose}): none until it is over`)
     await recordSecurityEvent(inside, { event: 'MAIL_LIMIT_REACHED', result: 'THROTTLED' }, origin)
   }
-  return failures <= MAX_MAILS_AN_HOUR
+  return times <= MAX_MAILS_AN_HOUR
 }
 
 /** `ada+news@example.com` and `ada@example.com` are the same inbox. */

@@ -18,7 +18,7 @@ import {
   updateWatchedSignIn,
 } from '../database/browsers.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
-import { BROWSERS } from '../mail/messages.ts'
+import { BROWSERS } from '../mail/browsers.ts'
 import { canSend, type Outbox } from '../mail/outbox.ts'
 import { queueNotice } from './notices.ts'
 

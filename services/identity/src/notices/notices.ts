@@ -31,8 +31,8 @@ export async function queueNotice(
     return queueMail(outbox, db, { kind: mail, ...to, lifetimeSeconds }, origin)
   const counting = { clock: outbox.clock, db }
   const { seconds, most } = mail === 'new-browser' ? MAX_BROWSER_NOTICES : MAX_NOTICES
-  const { failures } = await countWithin(counting, `notice ${mail} ${user.id}`, seconds)
-  if (failures > most) return
+  const { times } = await countWithin(counting, `notice ${mail} ${user.id}`, seconds)
+  if (times > most) return
   const { remaining } = await unusedRecoveryCodes(db, user.id)
   const factor = mail === 'second-factor-removal' ? await findFactor(db, user.id) : undefined
   const details = {

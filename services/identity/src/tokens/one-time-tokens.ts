@@ -7,7 +7,7 @@ import {
   normalName,
   type Origin,
   recordRefusal,
-  subtractFailedAttempt,
+  takeBackAttempt,
 } from '@plinth/accounts'
 import { type Db, inTransaction } from '@plinth/kit/database'
 import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
@@ -167,8 +167,8 @@ export async function findByCode<T extends { id: string; codeHash: string; userI
   const typed = code.replaceAll(/[\s-]/g, '')
   return inTransaction(accounts.db, async (db) => {
     const inside = { ...accounts, db }
-    const { failures } = await countWithin(inside, tries, DAY_SECONDS)
-    if (failures > MAX_CODE_FAILURES_A_DAY) return recordWrongCode(inside, undefined, guess)
+    const { times } = await countWithin(inside, tries, DAY_SECONDS)
+    if (times > MAX_CODE_FAILURES_A_DAY) return recordWrongCode(inside, undefined, guess)
     const codes = codesIn(db)
     const found = await codes.take(address, MAX_CODE_FAILURES)
     const right = found.find(({ id, codeHash: kept }) =>
@@ -176,7 +176,7 @@ export async function findByCode<T extends { id: string; codeHash: string; userI
     )
     if (!right) return recordWrongCode(inside, found[0]?.userId, guess)
     for (const each of found) await codes.forgive(each)
-    await subtractFailedAttempt(db, tries)
+    await takeBackAttempt(db, tries)
     return right
   })
 }

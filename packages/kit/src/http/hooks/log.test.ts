@@ -6,7 +6,7 @@ import { until } from '../../../../../test/until.ts'
 import { listenForTest } from '../../../testing/listen.ts'
 import { createLogger } from '../../logging.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { callerGuard } from '../framework.ts'
+import { callerGuard } from '../guards.ts'
 import { actuatorRoutes } from '../routes/standard.routes.ts'
 import { createServer } from '../server.ts'
 

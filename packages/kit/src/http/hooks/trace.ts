@@ -7,7 +7,7 @@ import {
   type TraceContext,
 } from '../../tracing/trace-context.ts'
 import type { Reply, Request, Server } from '../framework.ts'
-import { readsBody } from './bodies.ts'
+import { readsBody } from './bodies/before-bodies.ts'
 import { routeTemplate, statusOf } from './measure.ts'
 
 /**

@@ -2,42 +2,46 @@ import { type Db, deleteUntil, forUpdate, prepared } from '@plinth/kit/database'
 import { sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 
-export type FailedAttempts = { failures: number; endsAt: Date }
+/**
+ * How often something was attempted in the window that ends at `endsAt`. The table is named after the first thing it
+ * counted, failed logins; it also counts refusals, registrations, mails and notices.
+ */
+export type Counted = { times: number; endsAt: Date }
 
 /** A window that starts now. A stored one that ends later was written before the clock was set back, and is ignored. */
 export type Window = { now: Date; endsAt: Date }
 
-export async function findFailedAttempts(
+export async function findCounted(
   db: Db<AccountTables>,
   attempt: string,
   window: Window,
-): Promise<FailedAttempts | undefined> {
+): Promise<Counted | undefined> {
   const row = await attemptsWithin(db, attempt, window).executeTakeFirst()
-  return row && failedAttemptsOf(row)
+  return row && countedOf(row)
 }
 
-/** Lists the attempts that have failures in the window. */
-export async function listFailedAttempts(
+/** Lists those that were counted in the window. */
+export async function listCounted(
   db: Db<AccountTables>,
   attempts: string[],
   window: Window,
-): Promise<{ attempt: string; failures: number }[]> {
+): Promise<{ attempt: string; times: number }[]> {
   return db
     .selectFrom('failed_attempts')
-    .select(['attempt', 'failures'])
+    .select(['attempt', 'failures as times'])
     .where('attempt', 'in', attempts)
     .where(isOpen(window))
     .execute()
 }
 
-/** Until the transaction ends, no other failure can be counted for this attempt. */
-export async function lockFailedAttempts(
+/** Until the transaction ends, this attempt cannot be counted again. */
+export async function lockCounted(
   db: Db<AccountTables>,
   attempt: string,
   window: Window,
-): Promise<FailedAttempts | undefined> {
+): Promise<Counted | undefined> {
   const row = await forUpdate(db, attemptsWithin(db, attempt, window)).executeTakeFirst()
-  return row && failedAttemptsOf(row)
+  return row && countedOf(row)
 }
 
 function attemptsWithin(db: Db<AccountTables>, attempt: string, window: Window) {
@@ -53,12 +57,12 @@ function isOpen({ now, endsAt }: Window) {
     and failed_attempts.ends_at <= ${endsAt.toISOString()}`
 }
 
-/** One statement, so that concurrent failures on several nodes all count. */
-export async function addFailedAttempt(
+/** One statement, so that concurrent attempts on several nodes all count. */
+export async function countAttempt(
   db: Db<AccountTables>,
   attempt: string,
   window: Window,
-): Promise<FailedAttempts> {
+): Promise<Counted> {
   const endsAt = window.endsAt.toISOString()
   const row = await db
     .insertInto('failed_attempts')
@@ -71,11 +75,11 @@ export async function addFailedAttempt(
     )
     .returning(['failures', 'ends_at'])
     .executeTakeFirstOrThrow()
-  return failedAttemptsOf(row)
+  return countedOf(row)
 }
 
 /** Takes back an attempt that was counted in advance. */
-export async function subtractFailedAttempt(db: Db<AccountTables>, attempt: string): Promise<void> {
+export async function takeBackAttempt(db: Db<AccountTables>, attempt: string): Promise<void> {
   await db
     .updateTable('failed_attempts')
     .set(({ eb }) => ({ failures: eb('failures', '-', 1) }))
@@ -84,15 +88,15 @@ export async function subtractFailedAttempt(db: Db<AccountTables>, attempt: stri
     .execute()
 }
 
-function failedAttemptsOf(row: { failures: number; ends_at: string }): FailedAttempts {
-  return { failures: row.failures, endsAt: new Date(row.ends_at) }
+function countedOf(row: { failures: number; ends_at: string }): Counted {
+  return { times: row.failures, endsAt: new Date(row.ends_at) }
 }
 
 const forget = prepared((db: Db<AccountTables>, { attempt }: { attempt: string }) =>
   db.deleteFrom('failed_attempts').where('attempt', '=', attempt),
 )
 
-export async function deleteFailedAttempts(db: Db<AccountTables>, attempt: string): Promise<void> {
+export async function deleteAttempt(db: Db<AccountTables>, attempt: string): Promise<void> {
   await forget(db, { attempt })
 }
 
