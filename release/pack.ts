@@ -67,7 +67,7 @@ export async function bundle(outdir: string): Promise<void> {
     banner: {
       js: `import { createRequire as requireOf } from 'node:module';const require = requireOf(import.meta.url);`,
     },
-    plugins: [rewritePaths],
+    plugins: [nameThreads],
     logLevel: 'warning',
   })
 }
@@ -86,9 +86,9 @@ function threads(): Record<string, string> {
   return Object.fromEntries(found)
 }
 
-/** Rewrites paths: files beside their source in the repository are beside the bundle in the package. */
-const rewritePaths: Plugin = {
-  name: 'rewrite paths',
+/** Threads are named by URL, which no bundler follows: in the package they are bundles themselves. */
+const nameThreads: Plugin = {
+  name: 'name threads',
   setup: ({ onLoad }) => {
     onLoad({ filter: /\/(src|launcher)\/.*\.ts$/ }, ({ path }) => {
       const source = readFileSync(path, 'utf8')
@@ -96,10 +96,6 @@ const rewritePaths: Plugin = {
         contents: source.replace(THREAD, "new URL('./$1.js', import.meta.url)"),
         loader: 'ts',
       }
-    })
-    onLoad({ filter: /packages\/console\/index\.ts$/ }, ({ path }) => {
-      const source = readFileSync(path, 'utf8')
-      return { contents: source.replace("'dist', name", "'console', name"), loader: 'ts' }
     })
   },
 }
@@ -125,7 +121,8 @@ function copyAssets(draft: string): void {
   copyFileSync(join(ROOT, 'release/bin.cjs'), join(draft, 'dist/bin.cjs'))
   const common = 'packages/accounts/src/passwords/common-passwords.gz'
   copyFileSync(join(ROOT, common), join(draft, 'dist/common-passwords.gz'))
-  cpSync(join(ROOT, 'packages/console/dist'), join(draft, 'dist/console'), { recursive: true })
+  // `consoleFolder` finds the pages in `dist` beside its own code, here as in the repository.
+  cpSync(join(ROOT, 'packages/console/dist'), join(draft, 'dist/dist'), { recursive: true })
   for (const name of ['LICENSE', '.env.example', 'deploy'])
     cpSync(join(ROOT, name), join(draft, name), { recursive: true })
   copyFileSync(join(ROOT, 'release/README.md'), join(draft, 'README.md'))

@@ -1,4 +1,4 @@
-import { closeGracefully, inService, listen, type Server } from '@plinth/kit/http'
+import { inService, listen, type Server } from '@plinth/kit/http'
 import { createLogger } from '@plinth/kit/logging'
 import { type Env, isLoopback, SettingsError, systemClock } from '@plinth/kit/runtime'
 import { measureBackups } from '../backups/health.ts'
@@ -9,6 +9,7 @@ import { keepHistory } from './health/history.ts'
 import { createLanding } from './landing.ts'
 import { serviceMetricsOf, startManagement, watch } from './management.ts'
 import { mountServices } from './one-address.ts'
+import { Shutdown } from './shutdown.ts'
 
 export type Stack = {
   config: SuiteConfig
@@ -33,28 +34,15 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
       },
     ])
   const backups = loadBackups(env)
-  const opened: Opened = new Map()
-  let landing: Server | undefined
-  const closed: Closed = {}
-  const close = async ({ isServing }: { isServing: boolean }) => {
-    const drain = (server: Server, seconds: number) =>
-      closeGracefully(server, isServing ? seconds : 0)
-    closed.landing = landing && drain(landing, config.drainSeconds)
-    const drainThose = (areCalled: boolean) =>
-      [...opened]
-        .filter(([, { entry }]) => (entry.isCalled ?? false) === areCalled)
-        .map(([server, { service }]) => drain(server, service.config.drainSeconds ?? 0))
-    closed.callers = Promise.all([closed.landing, ...drainThose(false)])
-    await Promise.all([closed.callers, ...drainThose(true)])
-  }
+  const shutdown = new Shutdown()
   try {
-    // A service must not close its database before requests via the landing page have finished.
-    const running = await startAll(config, prepared, opened, closed)
+    const running = await startAll(config, prepared, shutdown)
     const measured = running.map(({ entry, server }) => ({ name: entry.name, server }))
     const shown = isPrivate(config)
     const history =
       shown || management ? keepHistory(serviceMetricsOf(measured), systemClock) : undefined
-    landing = createLanding(config, running, shown ? { history, backups } : undefined)
+    const landing = createLanding(config, running, shown ? { history, backups } : undefined)
+    shutdown.addLanding(landing, config)
     landing.onClose(() => history?.stop())
     mountServices(landing, config, running)
     measureBackups(landing.metrics, backups)
@@ -64,12 +52,12 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
     const operators = await startManagement(management, () => watch(measured, history))
     // Closed last, so that operators can watch the shutdown.
     const closeAll = async () => {
-      await close({ isServing: true })
+      await shutdown.close({ isServing: true })
       await operators?.close()
     }
     return { config, landingUrl, services: running, close: closeAll }
   } catch (error) {
-    await close({ isServing: false })
+    await shutdown.close({ isServing: false })
     throw error
   }
 }
@@ -94,29 +82,24 @@ function isPrivate({ production, host, publicUrl }: SuiteConfig): boolean {
   return !production && isLoopback(host) && isLoopback(new URL(publicUrl).hostname)
 }
 
-type Opened = Map<Server, Prepared>
-/** Settled once the landing page, or every service that may call others, is closed. */
-type Closed = { landing?: Promise<void> | undefined; callers?: Promise<unknown> }
-
 async function startAll(
   { production }: SuiteConfig,
   prepared: Prepared[],
-  opened: Opened,
-  closed: Closed,
+  shutdown: Shutdown,
 ): Promise<RunningService[]> {
-  const created = await Promise.allSettled(prepared.map(({ service }) => service.create()))
-  for (const [index, result] of created.entries())
-    if (result.status === 'fulfilled') opened.set(result.value, prepared[index] as Prepared)
-  for (const result of created) if (result.status === 'rejected') throw result.reason
-  const servers = [...opened.keys()]
-  for (const [server, { entry }] of opened) {
-    server.onClose(() => closed.landing)
-    // After the service's own hooks, which end its event streams: readers below the landing page wait for that.
-    if (entry.isCalled) server.addHook('preClose', async () => void (await closed.callers))
-  }
+  const created = await Promise.allSettled(
+    prepared.map(async (each) => {
+      const server = await each.service.create()
+      shutdown.add(server, each)
+      return { ...each, server }
+    }),
+  )
+  const servers = created.map((result) => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  })
   return Promise.all(
-    prepared.map(async ({ entry, service, atSuite }, index) => {
-      const server = servers[index] as Server
+    servers.map(async ({ entry, service, atSuite, server }) => {
       const { portSetting } = entry
       const address = { ...service.config, portSetting }
       const named = { name: entry.name, prefix: prefixOf(entry) }

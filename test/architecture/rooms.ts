@@ -135,7 +135,7 @@ export const LAYERS: Record<string, string[]> = {
   ],
   console: ['shared', ...CONSOLES, 'index', 'build'],
   launcher: [
-    'compile-cache.js',
+    'compile-cache',
     'services',
     'config',
     'prepare',
@@ -147,7 +147,7 @@ export const LAYERS: Record<string, string[]> = {
   ],
   cli: [
     ...['progress', 'suggestion', 'terminal', 'command'],
-    ...['help', 'commands', 'plinth', 'main.js'],
+    ...['help', 'commands', 'plinth', 'main'],
   ],
   release: [],
 }
@@ -241,7 +241,7 @@ function edges(files: Code[]): { from: Place; to: Place; owner: string }[] {
 function roomOf(path: string): Place {
   const { inside: rest } = placeOf(path)
   const [room = '', ...inside] = rest.split('/')
-  return { path, room: room.replace(/\.tsx?$/, ''), rest, inside: inside.join('/') }
+  return { path, room: room.replace(/\.(tsx?|js)$/, ''), rest, inside: inside.join('/') }
 }
 
 function localImports(file: Code): string[] {

@@ -380,6 +380,8 @@ export const CRITICAL: CriticalFile[] = [
     'backup-kill',
     'backup-object',
   ),
+  backup('restore/room.ts', './restore/restore', './restore/place', 'backup', 'backup-kill'),
+  backup('restore/contents.ts', './restore/restore', 'backup', 'backup-kill', 'backup-object'),
   backup('restore/place.ts', './restore/restore', './restore/place', 'backup', 'backup-kill'),
   backup('restore/staging.ts', './restore/restore', 'backup', 'backup-kill'),
   backup('move.ts', 'move'),
