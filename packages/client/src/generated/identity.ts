@@ -691,9 +691,6 @@ export type Replies = {
     "GET /api/users/{id}": UserDetails;
     "PATCH /api/users/{id}": User;
     "DELETE /api/users/{id}": ScheduledDeletion;
-    "GET /api/users/{id}/sessions": Session[];
-    "DELETE /api/users/{id}/sessions": unknown;
-    "DELETE /api/users/{id}/sessions/{sessionId}": unknown;
     "POST /api/auth/login": TokenPair;
     "POST /api/auth/refresh": TokenPair;
     "POST /api/auth/logout": {
@@ -701,6 +698,9 @@ export type Replies = {
     };
     "GET /api/users/me/sessions": Session[];
     "DELETE /api/users/me/sessions/{id}": unknown;
+    "GET /api/users/{id}/sessions": Session[];
+    "DELETE /api/users/{id}/sessions": unknown;
+    "DELETE /api/users/{id}/sessions/{sessionId}": unknown;
     "GET /api/audit": PageOfAuditEvents;
     "GET /.well-known/jwks.json": {
         keys: Record<string, string>[];
@@ -714,13 +714,12 @@ export type Replies = {
     "POST /api/auth/verify-email/resend": MailRequested;
     "POST /api/users/{id}/password-reset": unknown;
     "POST /api/users/{id}/verify-email": unknown;
-    "GET /api/users/me/security": AccountSecurity;
+    "POST /api/users/{id}/require-password-change": unknown;
     "POST /api/users/me/email": MailRequested;
     "POST /api/users/me/email/pending": PendingEmailChange;
     "POST /api/users/me/email/confirm": unknown;
     "POST /api/users/me/email/undo": unknown;
     "POST /api/users/me/deletion/cancel": unknown;
-    "POST /api/users/{id}/require-password-change": unknown;
     "POST /api/users/{id}/deletion/cancel": unknown;
     "GET /api/users/deleted": DeletedUsers;
     "POST /api/users/me/export/file": DataExport;
@@ -743,6 +742,7 @@ export type Replies = {
     };
     "DELETE /webauthn/register/{credentialId}": unknown;
     "POST /api/auth/mfa": TokenPair;
+    "GET /api/users/me/security": AccountSecurity;
     "POST /api/auth/reauthenticate": unknown;
     "POST /api/users/me/totp": TotpEnrolment;
     "DELETE /api/users/me/totp": unknown;
@@ -821,11 +821,11 @@ export type Bodies = {
     "POST /api/users": Invitation;
     "PATCH /api/users/{id}": UserChange;
     "DELETE /api/users/{id}": Why;
-    "DELETE /api/users/{id}/sessions": Why;
-    "DELETE /api/users/{id}/sessions/{sessionId}": Why;
     "POST /api/auth/login": Credentials;
     "POST /api/auth/refresh": RefreshToken;
     "POST /api/auth/logout": RefreshToken;
+    "DELETE /api/users/{id}/sessions": Why;
+    "DELETE /api/users/{id}/sessions/{sessionId}": Why;
     "POST /api/auth/password-reset": MailRequest;
     "POST /api/auth/password-reset/confirm": PasswordReset;
     "POST /api/auth/links/state": MailToken;
@@ -835,12 +835,12 @@ export type Bodies = {
     "POST /api/auth/verify-email/resend": VerificationRequest;
     "POST /api/users/{id}/password-reset": AdministratorsReset;
     "POST /api/users/{id}/verify-email": Why;
+    "POST /api/users/{id}/require-password-change": Why;
     "POST /api/users/me/email": EmailChange;
     "POST /api/users/me/email/pending": MailToken;
     "POST /api/users/me/email/confirm": MailProof;
     "POST /api/users/me/email/undo": MailToken;
     "POST /api/users/me/deletion/cancel": KeepAccount;
-    "POST /api/users/{id}/require-password-change": Why;
     "POST /api/users/{id}/deletion/cancel": Why;
     "POST /api/users/{id}/export": Why;
     "POST /api/users/me/export/download": MailToken;

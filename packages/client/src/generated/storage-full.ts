@@ -627,9 +627,6 @@ export type Replies = {
     "GET /api/users": PageOfUsers;
     "GET /api/users/{id}": UserDetails;
     "PATCH /api/users/{id}": User;
-    "GET /api/users/{id}/sessions": Session[];
-    "DELETE /api/users/{id}/sessions": unknown;
-    "DELETE /api/users/{id}/sessions/{sessionId}": unknown;
     "POST /api/auth/login": TokenPair;
     "POST /api/auth/refresh": TokenPair;
     "POST /api/auth/logout": {
@@ -637,6 +634,9 @@ export type Replies = {
     };
     "GET /api/users/me/sessions": Session[];
     "DELETE /api/users/me/sessions/{id}": unknown;
+    "GET /api/users/{id}/sessions": Session[];
+    "DELETE /api/users/{id}/sessions": unknown;
+    "DELETE /api/users/{id}/sessions/{sessionId}": unknown;
     "GET /api/audit": PageOfAuditEvents;
     "GET /.well-known/jwks.json": {
         keys: Record<string, string>[];
@@ -725,14 +725,14 @@ export type Bodies = {
     "POST /api/auth/register": Registration;
     "POST /api/users/me/password": PasswordChange;
     "PATCH /api/users/{id}": UserChange;
-    "DELETE /api/users/{id}/sessions": Why;
-    "DELETE /api/users/{id}/sessions/{sessionId}": Why;
     "POST /api/auth/login": Credentials;
     "POST /api/auth/refresh": RefreshToken;
     "POST /api/auth/logout": {
         /** Opaque; it works once */
         refreshToken?: string | undefined;
     };
+    "DELETE /api/users/{id}/sessions": Why;
+    "DELETE /api/users/{id}/sessions/{sessionId}": Why;
     "POST /file/generate-pre-signed-url": LinkRequest;
     "PUT /api/storage/config/local": LocalSettings;
     "PUT /api/storage/config/object": ObjectSettings;
