@@ -85,6 +85,15 @@ export type DeliveryDocument = {
   bodies: Record<string, TSchema>
 }
 
+/** What the rest of the service shows and checks of a provider's settings. */
+export type ProviderSettings = {
+  secretKey: string | undefined
+  webhookSecrets: string[]
+  /** Where a browser finds the sandbox; undefined when the service uses a real provider. */
+  sandboxUrl: string | undefined
+  movesRealMoney: boolean
+}
+
 /** Everything that differs from one payment provider to another. */
 export type PaymentProvider = {
   /** Absent while no credential is configured. */

@@ -1,4 +1,5 @@
 import { isLoopback, type Settings } from '@plinth/kit/runtime'
+import type { ProviderSettings } from '../provider.ts'
 
 const SECOND = 1000
 
@@ -13,19 +14,22 @@ export function stripeSettings(settings: Settings) {
   )
   const movesRealMoney = /_live_/.test(secretKey ?? '')
   if (apiBase && movesRealMoney) requireEncryption(settings, apiBase)
-  return {
+  const common: ProviderSettings = {
     secretKey,
-    apiBase,
     // Without a current secret the webhook is off, even if a previous one is set.
     webhookSecrets: secrets[0] ? secrets.flatMap((secret) => secret ?? []) : [],
     sandboxUrl: apiBase && !movesRealMoney ? sandboxUrl(settings, apiBase) : undefined,
+    movesRealMoney,
+  }
+  return {
+    ...common,
+    apiBase,
     /** For one operation: all its calls, with their retries. */
     providerMilliseconds: settings.integer('PROVIDER_TIMEOUT_MILLISECONDS', 10 * SECOND, {
       min: 1,
       max: 600 * SECOND,
     }),
     providerRetries: 2,
-    movesRealMoney,
   }
 }
 
