@@ -87,18 +87,14 @@ async function startAll(
   prepared: Prepared[],
   shutdown: Shutdown,
 ): Promise<RunningService[]> {
-  const created = await Promise.allSettled(
+  const servers = await allSettled(
     prepared.map(async (each) => {
       const server = await each.service.create()
       shutdown.add(server, each)
       return { ...each, server }
     }),
   )
-  const servers = created.map((result) => {
-    if (result.status === 'rejected') throw result.reason
-    return result.value
-  })
-  return Promise.all(
+  return allSettled(
     servers.map(async ({ entry, service, atSuite, server }) => {
       const { portSetting } = entry
       const address = { ...service.config, portSetting }
@@ -110,4 +106,10 @@ async function startAll(
       return { entry, server, url, publicUrl, publicPaths, atSuite, trustedIssuer, conveniences }
     }),
   )
+}
+
+/** Fails only when all have ended: a server that is closed while it begins to listen would go on listening. */
+async function allSettled<T>(work: Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(work)
+  return Promise.all(work)
 }
