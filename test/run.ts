@@ -15,7 +15,7 @@ import { endDescendants } from './runner/descendants.ts'
 import { closingLines, hasFailed, type Outcome, outcomeOf } from './runner/outcome.ts'
 import { filesOf, PARTS, type Part, tagsFor } from './runner/parts.ts'
 import { providePostgres } from './runner/postgres.ts'
-import { testsLeftOut, updateRecord } from './runner/record.ts'
+import { secondsOf, testsLeftOut, updateRecord } from './runner/record.ts'
 import { runFiles } from './runner/run-files.ts'
 import { provideTemporaryFolder } from './runner/temporary-folder.ts'
 
@@ -46,7 +46,11 @@ const outcomes: Outcome[] = []
 const work = [
   ...(PARTS[part].hasChecks ? [checks()] : []),
   runFiles({
-    files: files.map((path) => ({ path, tags: tagsFor(path, part) })),
+    files: files.map((path) => ({
+      path,
+      tags: tagsFor(path, part),
+      seconds: secondsOf(path, part),
+    })),
     concurrency: AT_ONCE,
     env: { ...postgres.env, ...PARTS[part].env },
   }),

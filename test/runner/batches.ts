@@ -2,14 +2,13 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { secondsOf } from './record.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** A batch starts about as many seconds of tests as this; a longer file is a batch of its own. */
 const BATCH_SECONDS = 25
 const MAX_FILES = 25
 
-export type TestFile = { path: string; tags?: string | undefined }
+export type TestFile = { path: string; tags?: string | undefined; seconds?: number }
 
 /** What one process runs: a test file, or a temporary module that imports several. */
 export type Batch = { module: string; files: TestFile[]; tags: string | undefined; seconds: number }
@@ -36,7 +35,7 @@ function inBatches(files: TestFile[]): TestFile[][] {
   let seconds = 0
   for (const file of files) {
     const last = batches.at(-1)
-    const own = secondsOf(file.path)
+    const own = file.seconds ?? 1
     if (last && seconds + own <= BATCH_SECONDS && last.length < MAX_FILES) last.push(file)
     else batches.push([file])
     seconds = batches.at(-1) === last ? seconds + own : own
@@ -48,7 +47,7 @@ let folder: string | undefined
 
 function batchOf(files: TestFile[], place: number): Batch {
   const paths = files.map(({ path }) => resolve(ROOT, path))
-  const seconds = files.reduce((sum, { path }) => sum + secondsOf(path), 0)
+  const seconds = files.reduce((sum, { seconds = 1 }) => sum + seconds, 0)
   const batch = { files, tags: files[0]?.tags, seconds }
   const [first = '', ...others] = paths
   if (others.length === 0) return { ...batch, module: first }

@@ -7,7 +7,8 @@ import type { Part } from './parts.ts'
  * What `--record` noted: how long the slow files take, so that they start first on a machine that has never run
  * them, and how many tests `npm test` leaves to `npm run test:all`.
  */
-type Recorded = { leftOut: number; seconds: Record<string, number> }
+type Seconds = Record<string, number>
+type Recorded = { leftOut: number; first: Seconds; rest: Seconds }
 
 const FILE = join(import.meta.dirname, 'recorded.json')
 const UNKNOWN_SECONDS = 1
@@ -16,10 +17,14 @@ const MIN_SECONDS = 2
 
 const recorded: Recorded = existsSync(FILE)
   ? JSON.parse(readFileSync(FILE, 'utf8'))
-  : { leftOut: 0, seconds: {} }
+  : { leftOut: 0, first: {}, rest: {} }
 
-export function secondsOf(path: string): number {
-  return recorded.seconds[path] ?? UNKNOWN_SECONDS
+/** The tests of one file may be in both parts: those of the other engine take longer. */
+export function secondsOf(path: string, part: Part): number {
+  const { first, rest } = recorded
+  const took = { first: [first], fast: [first], rest: [rest], all: [first, rest], root: [] }[part]
+  const known = took.flatMap((seconds) => seconds[path] ?? [])
+  return known.reduce((sum, seconds) => sum + seconds, 0) || UNKNOWN_SECONDS
 }
 
 /** How many tests are only in `npm run test:all`, or undefined if this part left none out. */
@@ -28,14 +33,19 @@ export function testsLeftOut(part: Part): number | undefined {
 }
 
 export function updateRecord(part: Part, { passed, failed, skipped, seconds }: Outcome): void {
-  const slow = Object.entries({ ...recorded.seconds, ...roundedOf(seconds) })
-    .filter(([, took]) => took >= MIN_SECONDS)
-    .sort(([a], [b]) => a.localeCompare(b))
-  const leftOut = part === 'rest' ? passed + failed.length + skipped.length : recorded.leftOut
-  const text = JSON.stringify({ leftOut, seconds: Object.fromEntries(slow) }, null, 2)
+  const updated = { ...recorded }
+  if (part === 'first') updated.first = slowOf(seconds)
+  if (part === 'rest') {
+    updated.rest = slowOf(seconds)
+    updated.leftOut = passed + failed.length + skipped.length
+  }
+  const text = JSON.stringify(updated, null, 2)
   writeFileSync(FILE, `${text}\n`)
 }
 
-function roundedOf(seconds: Record<string, number>): Record<string, number> {
-  return Object.fromEntries(Object.entries(seconds).map(([path, took]) => [path, Math.round(took)]))
+function slowOf(seconds: Seconds): Seconds {
+  const slow = Object.entries(seconds)
+    .map(([path, took]): [string, number] => [path, Math.round(took)])
+    .filter(([, took]) => took >= MIN_SECONDS)
+  return Object.fromEntries(slow.sort(([a], [b]) => a.localeCompare(b)))
 }
