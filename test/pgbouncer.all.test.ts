@@ -33,7 +33,7 @@ const SUITES: Suite[] = [
     except: 'large|upload:|publish:|thumbnail:read|thumbnail:put',
   },
   // Killed in the middle of a transaction, and redelivered immediately.
-  { file: 'services/payments/test/crash.all.test.ts', only: 'a webhook killed on postgres' },
+  { file: 'services/payments/test/crash.test.ts', only: 'a webhook killed on postgres' },
   { file: 'services/payments/test/scenarios-events.test.ts' },
   { file: 'services/payments/test/scenarios-nodes.test.ts' },
 ]
