@@ -76,10 +76,12 @@ async function runBatch(batch: Batch, also: Record<string, string>): Promise<Out
   })
   const outcome: Outcome = structuredClone(NOTHING)
   const counts = new Map<string, number>()
+  const alone = batch.files.length === 1 ? batch.files[0]?.path : undefined
   stream.on('test:pass', ({ name, skip, details, nesting, file = batch.module }) => {
     // Node reports a file in which no test has the wanted tags as one test.
     if (resolve(ROOT, name) === batch.module) return
-    const path = relative(ROOT, file)
+    // A test may be defined in a module that several files share.
+    const path = alone ?? relative(ROOT, file)
     if (nesting === 0) add(outcome.seconds, path, details.duration_ms / 1000)
     if (skip) outcome.skipped.push({ name, reason: skip === true ? 'no reason given' : skip })
     else if (details.type !== 'suite') {
