@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** A batch starts about as many seconds of tests as this; a longer file is a batch of its own. */
-const BATCH_SECONDS = 25
-const MAX_FILES = 25
+const BATCH_SECONDS = 40
+const MAX_FILES = 40
 
 export type TestFile = { path: string; tags?: string | undefined; seconds?: number }
 
