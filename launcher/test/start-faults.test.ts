@@ -77,7 +77,9 @@ const FAULTS: Record<string, Fault> = {
   },
 }
 
-describe('a failed start is reported in one line, without a stack trace:', { tags: ['all'] }, () => {
+describe('a failed start is reported in one line, without a stack trace:', {
+  tags: ['all'],
+}, () => {
   for (const [name, { service = 'identity', env: given = {}, prepare, says }] of Object.entries(
     FAULTS,
   ))
