@@ -328,7 +328,7 @@ describe('an upload', () => {
       socket.write(`POST / HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\n`)
       socket.write(`Content-Type: ${HEADERS['content-type']}\r\nTransfer-Encoding: chunked\r\n\r\n`)
 
-      for (let sent = 0; sent < 64; sent += 1)
+      for (let sent = 0; sent < 16; sent += 1)
         if (!socket.write(megabyte)) await once(socket, 'drain')
       socket.end('0\r\n\r\n')
 
