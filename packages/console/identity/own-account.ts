@@ -81,10 +81,9 @@ export async function csrfHeader(api: Api): Promise<Record<string, string>> {
 // Asks the password manager to forget the key; not every browser supports this.
 function forgetOnDevice(credentialId: string): void {
   if (typeof PublicKeyCredential === 'undefined') return
-  const manager = PublicKeyCredential as unknown as {
-    signalUnknownCredential?(known: { rpId: string; credentialId: string }): Promise<void>
-  }
-  manager.signalUnknownCredential?.({ rpId: location.hostname, credentialId })?.catch(() => {})
+  const known = { rpId: location.hostname, credentialId }
+  // The key is gone at the service whether or not the password manager forgets it.
+  PublicKeyCredential.signalUnknownCredential?.(known)?.catch(() => {})
 }
 
 /** Exporting everything that is kept about the user, and deleting the account. */

@@ -78,6 +78,7 @@ export async function webhookFindings(
     redirect: 'manual',
     signal: AbortSignal.timeout(ANSWER_MS),
   }).catch((error: Error) => error)
+  // A reply that is not JSON comes from another server, which the finding says.
   const body = reply instanceof Error ? undefined : await reply.json().catch(() => undefined)
   if ((body as { code?: string } | undefined)?.code === 'SIGNATURE_MISSING')
     return [ok('webhook', `${url} reaches payments`)]
