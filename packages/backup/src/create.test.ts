@@ -8,12 +8,18 @@ import { type TestContext, test } from 'node:test'
 import { type Migration, openDatabase } from '@plinth/kit/database'
 import { systemClock } from '@plinth/kit/runtime'
 import { sealText } from '@plinth/kit/tokens'
-import { sql } from 'kysely'
 import { MAX_ROW } from './archive/bounds.ts'
 import { writeBackup } from './create.ts'
 
+const SEALED = { secrets: { secret: true } } as const
+
 const migrations: Migration[] = [
-  { name: '0001-secrets', up: (db) => sql`create table secrets (secret text)`.execute(db) },
+  {
+    name: 'test-0001-secrets',
+    up: async (db) => {
+      await db.schema.createTable('secrets').addColumn('secret', 'text').execute()
+    },
+  },
 ]
 
 /** A service whose one table holds `secret`, and that is given `key`. */
@@ -24,12 +30,7 @@ async function backUp(t: TestContext, secret: string, key: Buffer) {
   const { db, close } = await openDatabase<{ secrets: { secret: string } }>(url, migrations)
   await db.insertInto('secrets').values({ secret }).execute()
   await close()
-  const database = {
-    url,
-    setting: 'A_DATABASE_URL',
-    migrations,
-    sealed: { secrets: { secret: true } },
-  }
+  const database = { url, setting: 'A_DATABASE_URL', migrations, sealed: SEALED }
   const service = { name: 'a', keys: { A_MASTER_KEY: key }, database }
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   return writeBackup([service], nowhere, { clock: systemClock })
