@@ -26,6 +26,7 @@ import { refuseEncodedBodies } from './hooks/bodies/encoding.ts'
 import { inviteBodies } from './hooks/bodies/expect.ts'
 import { parseJsonBodies } from './hooks/bodies/json.ts'
 import { guardLateBodies } from './hooks/bodies/late-guards.ts'
+import { takeBodiesInTurns } from './hooks/bodies/turns.ts'
 import { measureRequests } from './hooks/measure.ts'
 import {
   answerAsDeclared,
@@ -94,6 +95,7 @@ export function createServer(options: ServerOptions): Server {
   parseJsonBodies(server)
   limitBodyTime(server, options.bodyDeadlineMs)
   guardLateBodies(server)
+  takeBodiesInTurns(server)
   sendReplyHeaders(server, replyHeaders(options))
   checkHosts(server, options)
   limitConnections(server, options)

@@ -67,8 +67,8 @@ function insertWithEvent(
   rowWithEvent: RowWithEvent,
   from: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
-  const { eventId, eventType, eventAt, subjectPrefix, traceparent, ...withData } = rowWithEvent
-  const { dataStart, dataEnd, ...row } = withData
+  const { eventId, eventType, eventAt, subjectPrefix, eventData, traceparent, ...row } =
+    rowWithEvent
   const columns = Object.keys(row).map((column) => sql.ref(column))
   // PostgreSQL takes an untyped parameter of a `select` for text.
   const values = Object.entries(row).map(
