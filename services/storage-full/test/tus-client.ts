@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { request } from 'node:http'
 import type { Api, ApiReply } from '@plinth/kit/testing'
 
 export const TUS = { 'tus-resumable': '1.0.0' }
@@ -72,3 +73,32 @@ export function locationOf({ headers, status, body }: ApiReply): string {
 export const offsetOf = ({ headers }: ApiReply) => Number(headers.get('upload-offset'))
 
 export const fileIdOf = ({ headers }: ApiReply) => Number(headers.get('x-file-id') ?? 0)
+
+/** A PATCH that sends some bytes and then nothing, like a client whose connection is gone. */
+export function hangingPatch(
+  { baseUrl }: Api,
+  token: string,
+  { location, offset, announced, body }: HangingBody,
+) {
+  const sent = request(`${baseUrl}${location}`, {
+    method: 'PATCH',
+    headers: {
+      ...TUS,
+      authorization: `Bearer ${token}`,
+      'upload-offset': String(offset),
+      'content-type': CHUNK_TYPE,
+      'content-length': announced,
+    },
+  })
+  const status = new Promise<number | undefined>((resolve) => {
+    sent.once('response', (reply) => {
+      reply.resume()
+      resolve(reply.statusCode)
+    })
+    sent.once('error', () => resolve(undefined))
+  })
+  sent.write(body)
+  return { status, write: (more: Buffer) => sent.write(more), cut: () => sent.destroy() }
+}
+
+type HangingBody = { location: string; offset: number; announced: number; body: Buffer }
