@@ -100,6 +100,7 @@ export const LAYERS: Record<string, string[]> = {
     'database',
     'locations',
     'files',
+    'uploads',
     'owners',
     'thumbnails',
     'upkeep',
@@ -176,9 +177,10 @@ const PUBLIC_FILES: Record<string, Record<string, RegExp>> = {
     recovery: /^(jobs|reconcile|recover)\.ts$/,
   },
   'storage-full': {
-    locations: /^(locations|status|problems|providers\/provider)\.ts$/,
+    locations: /^(locations|status|problems|providers\/(provider|partial))\.ts$/,
     files:
-      /^(storage|files|bytes|events|files\.repository|problems|usage\/usage|deletions\/deletions)\.ts$/,
+      /^(storage|files|bytes|events|files\.repository|problems|usage\/(usage|(usage|counted-files)\.repository)|deletions\/deletions)\.ts$/,
+    uploads: /^(uploads|expire|uploads\.repository)\.ts$/,
     upkeep: /^(jobs|moves|sweep|verify)\.ts$/,
   },
 }

@@ -63,8 +63,11 @@ const TAKES: Record<string, string[]> = {
   revoke: ['token'],
 }
 
+/** The steps of a resumable upload, which the client takes by itself. */
+const STEPS = ['uploadOffer', 'createUpload', 'uploadState', 'appendToUpload']
+
 /** Pages for people, and the operation that only the payment provider calls. */
-const NOT_IN_CLIENT = ['console', 'accountPages', 'reference', 'providerWebhook']
+const NOT_IN_CLIENT = ['console', 'accountPages', 'reference', 'providerWebhook', ...STEPS]
 
 const FACTORIES: Record<string, string> = {
   identity: 'identityClient',

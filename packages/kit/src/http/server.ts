@@ -35,6 +35,7 @@ import {
   logsRequests,
   replyHeaders,
   requestId,
+  type SharedHeaders,
   sendReplyHeaders,
   shareWithOrigins,
 } from './hooks/replies.ts'
@@ -56,6 +57,8 @@ export type ServerOptions = HostOptions &
     log: Logger
     clock: Clock
     corsOrigins?: string[]
+    /** What those origins may send and read besides the headers of every service. */
+    corsHeaders?: SharedHeaders
     /** Where `plinth doctor` leaves its challenges. */
     dataFolder?: string
     tracing?: TracingSettings
@@ -99,7 +102,7 @@ export function createServer(options: ServerOptions): Server {
   sendReplyHeaders(server, replyHeaders(options))
   checkHosts(server, options)
   limitConnections(server, options)
-  shareWithOrigins(server, options.corsOrigins ?? [])
+  shareWithOrigins(server, options.corsOrigins ?? [], options.corsHeaders)
   handleProblems(server, options.renderProblem)
   answerUnknownRoutes(server)
   refuseEncodedBodies(server)

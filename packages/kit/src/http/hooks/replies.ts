@@ -33,24 +33,30 @@ const EXPOSED = [
   'x-total-count',
 ]
 
-const PREFLIGHT = {
-  'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-  'access-control-allow-headers': ALLOWED.join(', '),
-  'access-control-max-age': '600',
-}
-
-const SHARED = { 'access-control-expose-headers': EXPOSED.join(', ') }
+/** Headers of a protocol that only one service speaks, in lower case. */
+export type SharedHeaders = { sent: string[]; received: string[] }
 
 /** CORS is off unless origins are configured; then exactly those are allowed, never a wildcard. */
-export function shareWithOrigins(server: Server, origins: string[]): void {
+export function shareWithOrigins(
+  server: Server,
+  origins: string[],
+  { sent, received }: SharedHeaders = { sent: [], received: [] },
+): void {
   if (origins.length === 0) return
+  const preflightHeaders = {
+    'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+    'access-control-allow-headers': [...ALLOWED, ...sent].join(', '),
+    'access-control-max-age': '600',
+  }
+  const shared = { 'access-control-expose-headers': [...EXPOSED, ...received].join(', ') }
   server.addHook('onRequest', async (request, reply) => {
     const origin = request.headers.origin
     addVary(reply, 'origin')
     if (origin === undefined || !origins.includes(origin)) return
-    reply.header('access-control-allow-origin', origin).headers(SHARED)
+    reply.header('access-control-allow-origin', origin).headers(shared)
     const preflight = request.headers['access-control-request-method'] !== undefined
-    if (request.method === 'OPTIONS' && preflight) return reply.code(204).headers(PREFLIGHT).send()
+    if (request.method === 'OPTIONS' && preflight)
+      return reply.code(204).headers(preflightHeaders).send()
   })
 }
 
