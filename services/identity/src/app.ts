@@ -6,6 +6,7 @@ import {
   accountData,
   demoConveniences,
   FACTOR_EVENTS,
+  IDENTITY_EVENTS,
   keyRules,
   mountAccounts,
   type Operator,
@@ -75,6 +76,8 @@ import { recoveryRoutes } from './recovery/recovery.routes.ts'
 import { holdRegistrations } from './registration/held.ts'
 import { registrationRoutes } from './registration/registration.routes.ts'
 import { SCOPES, type Scope } from './scopes.ts'
+import { signInCodeRoutes } from './sign-in-code/sign-in-code.routes.ts'
+import { prepareSignInCode } from './sign-in-code/sign-in-code.ts'
 import { startSweep } from './sweep.ts'
 
 export { type IdentityConfig, loadConfig } from './config.ts'
@@ -82,7 +85,13 @@ export { type IdentityConfig, loadConfig } from './config.ts'
 const NAME = 'identity'
 const VERSION = manifest.apiVersion
 
-const EVENTS = { ...ACCOUNT_EVENTS, ...ADDRESS_EVENTS, ...FACTOR_EVENTS, ...KEY_EVENTS }
+const EVENTS = {
+  ...ACCOUNT_EVENTS,
+  ...ADDRESS_EVENTS,
+  ...FACTOR_EVENTS,
+  ...IDENTITY_EVENTS,
+  ...KEY_EVENTS,
+}
 
 const API: ApiDescription = {
   title: 'Plinth identity',
@@ -135,8 +144,9 @@ export async function createIdentity(
   const { factorRemovalHours: removalHours } = config
   const factors = { accounts, db, issuer: config.mail.appName, removalHours }
   const guards = { guard, recent: recentGuard(config)(accounts) }
-  const { publicUrl, accounts: settings, deletionGraceDays: graceDays } = config
-  mountMailing(server, { accounts, db, outbox, keys, factors, publicUrl, graceDays }, guards)
+  const { publicUrl, accounts: settings, deletionGraceDays: graceDays, signInCode } = config
+  const parts = { accounts, db, outbox, keys, factors, publicUrl, graceDays, signInCode }
+  mountMailing(server, parts, guards)
 
   mountPasskeys(server, config, factors, guards)
   removalRoutes(server, factors, guards)
@@ -165,24 +175,31 @@ export async function createIdentity(
 
 type Guards = { guard: AccountGuard<Scope>; recent: Guard }
 
-type Mailing = Omit<UserMails, 'log'> & { factors: Factors } & Pick<Deletions, 'keys' | 'graceDays'>
+type Mailing = Omit<UserMails, 'log'> & { factors: Factors; signInCode: boolean } & Pick<
+    Deletions,
+    'keys' | 'graceDays'
+  >
 
 /** The capabilities that mail users: their routes and jobs. The jobs stop with the server. */
 function mountMailing(
   server: Server,
-  { factors, keys, graceDays, ...parts }: Mailing,
+  { factors, keys, graceDays, signInCode, ...parts }: Mailing,
   guards: Guards,
 ): void {
   const mails = { ...parts, log: server.log as Logger }
   const { accounts, outbox, publicUrl } = mails
   const recovery = { ...mails, passkeys: passkeyStore, factors }
-  const delivery = startDelivery(outbox, prepareMails(recovery), server, publicUrl)
+  const codes = { ...recovery, signInCode }
+  const prepare = prepareMails(recovery, { 'sign-in-code': prepareSignInCode(codes) })
+  const delivery = startDelivery(outbox, prepare, server, publicUrl)
   server.onClose(delivery.stop)
   server.onClose(startSweep(mails, server).stop)
   const { stop, eraseNow } = startErasure(mails, server)
   server.onClose(stop)
   recoveryRoutes(server, recovery, guards)
   emailRoutes(server, recovery, guards)
+  signInCodeRoutes(server, codes)
+  Object.assign(server.pageFacts, { signInCode })
   deletionRoutes(server, { ...mails, keys, graceDays, eraseNow }, guards)
   registrationRoutes(server, mails, guards)
   exportRoutes(server, { ...mails, passkeys: passkeyStore }, guards)
