@@ -88,6 +88,8 @@ export const LAYERS: Record<string, string[]> = {
     'deletion',
     'export',
     'passkeys',
+    'sign-in-code',
+    'federation',
     'oauth',
     'openid',
     'sweep',

@@ -54,6 +54,7 @@ const TAKES: Record<string, string[]> = {
   logOut: [],
   changePassword: ['currentPassword', 'newPassword'],
   completeLogIn: ['mfaToken', REST],
+  signInByCode: ['requestToken', 'code'],
   confirmPasswordReset: [REST, 'newPassword'],
   resetPasswordOfUser: ['reason', REST],
   addPasskey: ['credential', 'label'],

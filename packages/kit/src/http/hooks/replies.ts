@@ -36,19 +36,23 @@ const EXPOSED = [
 /** Headers of a protocol that only one service speaks, in lower case. */
 export type SharedHeaders = { sent: string[]; received: string[] }
 
-/** CORS is off unless origins are configured; then exactly those are allowed, never a wildcard. */
-export function shareWithOrigins(
-  server: Server,
-  origins: string[],
-  { sent, received }: SharedHeaders = { sent: [], received: [] },
-): void {
-  if (origins.length === 0) return
-  const preflightHeaders = {
-    'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-    'access-control-allow-headers': [...ALLOWED, ...sent].join(', '),
-    'access-control-max-age': '600',
+const NO_OTHERS: SharedHeaders = { sent: [], received: [] }
+
+function sharedHeaders({ sent, received }: SharedHeaders = NO_OTHERS) {
+  return {
+    preflightHeaders: {
+      'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+      'access-control-allow-headers': [...ALLOWED, ...sent].join(', '),
+      'access-control-max-age': '600',
+    },
+    shared: { 'access-control-expose-headers': [...EXPOSED, ...received].join(', ') },
   }
-  const shared = { 'access-control-expose-headers': [...EXPOSED, ...received].join(', ') }
+}
+
+/** CORS is off unless origins are configured; then exactly those are allowed, never a wildcard. */
+export function shareWithOrigins(server: Server, origins: string[], own?: SharedHeaders): void {
+  if (origins.length === 0) return
+  const { preflightHeaders, shared } = sharedHeaders(own)
   server.addHook('onRequest', async (request, reply) => {
     const origin = request.headers.origin
     addVary(reply, 'origin')
@@ -62,13 +66,14 @@ export function shareWithOrigins(
 
 /** For routes that every page may call, because they take no cookies: tokens decide. */
 export function shareWithEveryone(scope: Server, paths: string[]): void {
-  const everyone = { 'access-control-allow-origin': '*', ...SHARED }
+  const { preflightHeaders, shared } = sharedHeaders()
+  const everyone = { 'access-control-allow-origin': '*', ...shared }
   scope.addHook('onRequest', async (request, reply) => {
     if (paths.includes(request.routeOptions.url ?? '')) reply.headers(everyone)
   })
   for (const path of paths)
     scope.options(path, { schema: { hide: true } }, (_request, reply) =>
-      reply.code(204).headers(PREFLIGHT).send(),
+      reply.code(204).headers(preflightHeaders).send(),
     )
 }
 
