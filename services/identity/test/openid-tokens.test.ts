@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { until } from '../../../test/until.ts'
 import {
   CALLBACK,
   claimsIn,
@@ -369,6 +370,34 @@ for (const engine of engines) {
       )
       assert.equal((await api.get('/oauth2/userinfo', { token: online.access_token })).status, 401)
       assert.equal((await refreshWith(api, client, offline.refresh_token)).status, 200)
+    })
+
+    test('an account is exported with its grants, and erased with them', async (t) => {
+      const env = { IDENTITY_DELETION_GRACE_DAYS: '0' }
+      const { api, token, userId } = await startWithAlice(t, { engine, env })
+      const client = await registerClient(api)
+      const tokens = await obtainTokens(api, client)
+      const { exchange } = await obtainCode(api, client, { browser: tokens.browser })
+
+      const exported = await api.post('/api/users/me/export/file', undefined, { token })
+      const { password } = ALICE
+      await api.deleteWith('/api/users/me', { password }, { token })
+      const admin = await adminToken(api)
+      await until(
+        () => api.get(`/api/users/${userId}`, { token: admin }),
+        ({ status }) => status === 404,
+      )
+
+      assert.equal(exported.body.grants[0].clientId, client.clientId)
+      assert.ok(
+        exported.body.sessions.some((one: { client: object | null }) => one.client !== null),
+      )
+      assert.equal(
+        (await refreshWith(api, client, tokens.refresh_token)).body.error,
+        'invalid_grant',
+      )
+      assert.equal((await tokenRequest(api, exchange, client)).body.error, 'invalid_grant')
+      assert.equal((await api.get('/oauth2/userinfo', { token: tokens.access_token })).status, 401)
     })
 
     test('a client that is used keeps the browser signed in', async (t) => {
