@@ -169,4 +169,55 @@ export const de: Texts = {
   lastAdmin: 'Nur du hast Administratorrechte. Gib sie zuerst noch jemand anderem.',
   mailOff: 'Zurzeit können keine Mails gesendet werden.',
   notVerified: 'Bestätige zuerst deine E-Mail-Adresse: Sieh in deinem Posteingang nach.',
+  signInFor: 'Um zu {client} zu gelangen.',
+  remember: 'Angemeldet bleiben',
+  backToSignIn: 'Zurück zur Anmeldung',
+  chooseTitle: 'Konto wählen',
+  continueAs: 'Weiter als {username}',
+  otherAccount: 'Anderes Konto verwenden',
+  consentTitle: '{client} erlauben?',
+  consentAbout: '{client} ({host}) möchte:',
+  consentLoopback:
+    'Diese Anwendung läuft auf deinem eigenen Gerät, wo jedes Programm ihren Namen benutzen könnte. Erlaube sie nur, wenn du sie gerade selbst gestartet hast.',
+  allow: 'Erlauben',
+  refuse: 'Ablehnen',
+  scopeOpenid: 'wissen, dass du es bist',
+  scopeProfile: 'deinen Namen und Benutzernamen sehen',
+  scopeEmail: 'deine E-Mail-Adresse sehen',
+  scopeRoles: 'deine Rollen sehen',
+  scopeOffline: 'verbunden bleiben, nachdem du dich abgemeldet hast, bis du das beendest',
+  scopeResource: '{resource} in deinem Namen benutzen',
+  finished: 'Fertig',
+  returning: 'Es geht zurück zu {client}.',
+  returnTo: 'Zu {client}',
+  endedTitle: 'Diese Anmeldung kann nicht weitergehen',
+  endedByTime: 'Sie wurde nicht innerhalb von zehn Minuten abgeschlossen.',
+  endedAbout:
+    'Sie ist abgelaufen, wurde schon abgeschlossen oder in einem anderen Browser oder auf einem anderen Gerät begonnen.',
+  endedAdvice: 'Geh zurück zur Anwendung und melde dich dort noch einmal an.',
+  codeSignIn: 'Code per Mail schicken',
+  codeSignInTitle: 'Mit einem Code per Mail anmelden',
+  codeSignInAbout: 'Gib die E-Mail-Adresse deines Kontos ein. Wir schicken dir einen Code.',
+  codeSignInSent:
+    'Wenn es zu dieser Adresse ein Konto gibt, ist eine Mail mit einem Code unterwegs. Gib ihn hier ein.',
+  registerTitle: 'Konto anlegen',
+  register: 'Konto anlegen',
+  registerSent:
+    'Bestätige deine Adresse: Öffne den Link in unserer Mail oder gib hier ihren Code ein. Melde dich dann an.',
+  registrationClosed: 'Hier können keine neuen Konten angelegt werden.',
+  usernameRefused: 'Ein Benutzername hat 3 bis 50 Zeichen.',
+  usernameTaken: 'Dieser Benutzername ist vergeben. Wähle einen anderen.',
+  emailTaken:
+    'Zu dieser Adresse gibt es schon ein Konto. Melde dich an oder wähle ein neues Passwort.',
+  providerSignIn: 'Weiter mit {provider}',
+  providerDown:
+    'Dieser Anbieter antwortet zurzeit nicht. Nimm einen anderen Weg oder versuche es später noch einmal.',
+  providerFailed:
+    'Die Anmeldung beim Anbieter hat nicht geklappt. Versuche es noch einmal oder nimm einen anderen Weg.',
+  providerDenied: 'Die Anmeldung beim Anbieter wurde abgebrochen.',
+  accountExists:
+    'Zu dieser Adresse gibt es schon ein Konto. Melde dich einmal auf anderem Weg dort an: Danach kannst du auch den Anbieter benutzen.',
+  proveAddressTitle: 'Deine E-Mail-Adresse',
+  proveAddressAbout:
+    'Der Anbieter bestätigt deine Adresse nicht, deshalb schicken wir einen Code dorthin.',
 }
