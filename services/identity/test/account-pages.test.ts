@@ -42,6 +42,7 @@ for (const engine of engines)
         redirect: await api.get('/account'),
         page: await api.get('/account/'),
         document: await api.get('/account/index.html'),
+        signIn: await api.get('/account/sign-in?authorization=unknown'),
         script: await api.get('/account/page.js'),
         styles: await api.get('/account/page.css'),
         brand: await api.get('/account/brand'),

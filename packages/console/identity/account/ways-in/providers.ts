@@ -1,3 +1,4 @@
+import { challengeOf, randomText } from '../../../shared/account/session/code-flow/proof-key.ts'
 import type { Reply } from '../../../shared/api/api.ts'
 import { post } from '../account.ts'
 import { receive } from './mailed-code.tsx'
@@ -16,11 +17,10 @@ export const away: Away | undefined = returned && takeAway()
 
 /** Leaves for the provider; a refusal if that is not possible. */
 export async function leaveFor(provider: string, remember: boolean): Promise<Reply | undefined> {
-  const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)))
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))
+  const verifier = randomText()
   const reply = await post<{ url: string }>(
     `/api/auth/providers/${encodeURIComponent(provider)}/start`,
-    { returnTo: location.href.split('#', 1)[0], challenge: base64url(new Uint8Array(digest)) },
+    { returnTo: location.href.split('#', 1)[0], challenge: await challengeOf(verifier) },
   )
   if (!reply.ok) return reply
   sessionStorage.setItem(KEPT, JSON.stringify({ verifier, provider, remember } satisfies Away))
@@ -44,9 +44,4 @@ function takeAway(): Away | undefined {
   const kept = sessionStorage.getItem(KEPT)
   sessionStorage.removeItem(KEPT)
   return kept === null ? undefined : JSON.parse(kept)
-}
-
-function base64url(bytes: Uint8Array): string {
-  const text = btoa(String.fromCharCode(...bytes))
-  return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }

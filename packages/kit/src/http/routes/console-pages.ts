@@ -17,8 +17,8 @@ type About = {
   personal?: boolean
   /** More names of the first page, such as `sign-in`; its script decides what to show there. */
   alsoAt?: string[]
-  /** Origins that the page may call in addition to its own. */
-  calls?: string[]
+  /** The issuer whose accounts the page accepts: it may call that, too. */
+  signsInAt?: string | undefined
 }
 
 const CONSOLE = { operationId: 'console', summary: 'The console, a page for browsers' }
@@ -28,7 +28,7 @@ export function consoleRoutes(
   server: Server,
   folder: string,
   path = '/api-test',
-  { personal = false, alsoAt = [], calls = [], ...about }: Partial<About> = {},
+  { personal = false, alsoAt = [], signsInAt, ...about }: Partial<About> = {},
 ): void {
   const response = { 302: bareReply({ headers: ['Location'], description: 'Where the page is' }) }
   const schema = { ...CONSOLE, ...about, tags: ['Operations'], response }
@@ -44,7 +44,7 @@ export function consoleRoutes(
   const pages = readPages(folder)
   for (const [name, page] of pages) {
     const caching: Headers = personal ? { 'cache-control': 'no-store' } : { etag: page.etag }
-    const headers = pageHeaders({ 'content-security-policy': policyFor(calls), ...caching })
+    const headers = pageHeaders({ 'content-security-policy': policyFor(signsInAt), ...caching })
     const send = (request: Request, reply: Reply) => sendPage(page, headers, request, reply)
     server.get(`${path}/${name}`, { schema: PAGE }, send)
     if (name !== 'index.html') continue
@@ -95,8 +95,10 @@ function pageOf(extension: string, bytes: Buffer): Page {
   return { bytes, type: MEDIA_TYPES[extension] ?? 'application/octet-stream', etag }
 }
 
-const policyFor = (calls: string[]): string =>
-  POLICY.map((rule) => (rule === OWN_CALLS ? [rule, ...calls].join(' ') : rule)).join('; ')
+function policyFor(issuer: string | undefined): string {
+  const calls = issuer ? `${OWN_CALLS} ${new URL(issuer).origin}` : OWN_CALLS
+  return POLICY.map((rule) => (rule === OWN_CALLS ? calls : rule)).join('; ')
+}
 
 const OWN_CALLS = "connect-src 'self'"
 
