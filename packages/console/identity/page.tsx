@@ -7,6 +7,9 @@ import { startConsole } from '../shared/shell/shell.tsx'
 import { accountActions } from './administration/account-actions.tsx'
 import { CreateUser } from './administration/create-user.tsx'
 import { PasskeysOfUser } from './administration/passkeys-of-user.tsx'
+import { ClientsPage } from './clients/clients-page.tsx'
+import { GrantsOfUser } from './grants/grants-of-user.tsx'
+import { OwnGrantsCard } from './grants/own-grants-card.tsx'
 import { MailPage } from './mail/mail-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
 import { OwnDataCard } from './own-data-card.tsx'
@@ -36,10 +39,16 @@ if (await resume(session))
     ],
     pages: [
       { path: '', title: 'Overview', icon: HOME, component: OverviewPage },
-      ...ownPages(session, () => <OwnDataCard />),
+      ...ownPages(session, () => (
+        <>
+          <OwnGrantsCard />
+          <OwnDataCard />
+        </>
+      )),
       { path: 'passkeys', title: 'Passkeys', icon: PASSKEY, component: PasskeysPage },
       { path: 'security', title: 'Security', icon: 'key', component: SecurityPage },
       { path: 'mail', title: 'Mail', icon: INBOX, component: MailPage },
+      { path: 'clients', title: 'Clients', icon: 'link', note: 'admin', component: ClientsPage },
       ...administrationPages(
         session,
         { scopes: SCOPES, events: EVENTS },
@@ -50,7 +59,12 @@ if (await resume(session))
           ],
           create: (created) => <CreateUser session={session} created={created} />,
           actions: accountActions,
-          lists: (props) => <PasskeysOfUser {...props} />,
+          lists: (props) => (
+            <>
+              <PasskeysOfUser {...props} />
+              <GrantsOfUser {...props} />
+            </>
+          ),
         },
       ),
     ],

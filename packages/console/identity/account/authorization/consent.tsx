@@ -4,6 +4,7 @@ import { Notice } from '../../../shared/components/page.tsx'
 import { Failure, Heading } from '../parts.tsx'
 import { filled, texts } from '../texts/texts.ts'
 import { type Authorization, type Decision, decide } from './authorization.ts'
+import { scopeText } from './scope-text.ts'
 
 /** What the application may do, in plain words, and who it says it is. */
 export function Consent({ asked }: { asked: Authorization }) {
@@ -15,11 +16,8 @@ export function Consent({ asked }: { asked: Authorization }) {
       <Heading>{filled(texts.consentTitle, { client: name })}</Heading>
       <p>{filled(texts.consentAbout, { client: name, host })}</p>
       <ul class="scopes">
-        {scopes.map((scope) => (
-          <li key={scope}>{SCOPES[scope] ?? scope}</li>
-        ))}
-        {resources.map((resource) => (
-          <li key={resource}>{filled(texts.scopeResource, { resource })}</li>
+        {[...scopes, ...resources].map((name) => (
+          <li key={name}>{scopeText(name)}</li>
         ))}
       </ul>
       {isLoopback(host) && (
@@ -48,14 +46,6 @@ export function Consent({ asked }: { asked: Authorization }) {
       <Failure reply={decision.refusal} />
     </>
   )
-}
-
-const SCOPES: Record<string, string> = {
-  openid: texts.scopeOpenid,
-  profile: texts.scopeProfile,
-  email: texts.scopeEmail,
-  roles: texts.scopeRoles,
-  offline_access: texts.scopeOffline,
 }
 
 /** Any program on this device can pass for such an application. */

@@ -220,4 +220,8 @@ export const de: Texts = {
   proveAddressTitle: 'Deine E-Mail-Adresse',
   proveAddressAbout:
     'Der Anbieter bestätigt deine Adresse nicht, deshalb schicken wir einen Code dorthin.',
+  grantsTitle: 'Anwendungen',
+  grantsAbout: 'Was du Anwendungen erlaubt hast, bei denen du dich anmeldest.',
+  grantedOn: 'seit {date}',
+  grantRevokeAsk: 'Sie verliert sofort ihren Zugriff und fragt dich beim nächsten Mal wieder.',
 }

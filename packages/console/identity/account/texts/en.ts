@@ -207,6 +207,10 @@ export const en = {
     'There is already an account with this address. Sign in to it once in another way: from then on you can use the provider as well.',
   proveAddressTitle: 'Your e-mail address',
   proveAddressAbout: 'The provider does not confirm your address, so we send a code to it.',
+  grantsTitle: 'Applications',
+  grantsAbout: 'What you have allowed applications that you sign in to.',
+  grantedOn: 'since {date}',
+  grantRevokeAsk: 'It loses its access at once, and asks you again next time.',
 }
 
 export type Texts = typeof en

@@ -216,4 +216,8 @@ export const es: Texts = {
     'Ya hay una cuenta con esta dirección. Inicia sesión en ella una vez de otra forma: después también podrás usar el proveedor.',
   proveAddressTitle: 'Tu dirección de correo',
   proveAddressAbout: 'El proveedor no confirma tu dirección, así que te enviamos un código.',
+  grantsTitle: 'Aplicaciones',
+  grantsAbout: 'Lo que has permitido a las aplicaciones en las que inicias sesión.',
+  grantedOn: 'desde el {date}',
+  grantRevokeAsk: 'Pierde su acceso de inmediato y te preguntará la próxima vez.',
 }

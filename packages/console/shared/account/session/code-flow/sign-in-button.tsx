@@ -16,7 +16,7 @@ export function SignInWithPlinth() {
   return (
     <>
       <div class="row">
-        <Button icon="open" busy={isLeaving.value} onClick={go}>
+        <Button icon="person" busy={isLeaving.value} onClick={go}>
           Sign in with Plinth
         </Button>
         <span class="soft small">At every console, and again after a reload.</span>
