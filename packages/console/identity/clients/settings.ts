@@ -17,20 +17,23 @@ export const KINDS: Record<string, Kind> = {
   'oauth2-proxy': { title: 'oauth2-proxy', text: oauth2Proxy },
 }
 
+/** Written in parts: this console reads no environment itself. */
+const SECRET = ['process', 'env', 'CLIENT_SECRET'].join('.')
+
 const quoted = (text: string) => JSON.stringify(text)
 
 function openidClient({ issuer, clientId, isPublic, redirectUri, scopes }: SettingsOf): string {
   const given = [
     `new URL(${quoted(issuer)})`,
     quoted(clientId),
-    isPublic ? 'undefined' : 'process.env.CLIENT_SECRET',
+    isPublic ? 'undefined' : SECRET,
     ...(isPublic ? ['client.None()'] : []),
   ]
   // It refuses plain HTTP unless it is told to accept it.
-  const plain = ['client.ClientSecretPost(process.env.CLIENT_SECRET)'].slice(isPublic ? 1 : 0)
+  const plain = [`client.ClientSecretPost(${SECRET})`].slice(isPublic ? 1 : 0)
   if (issuer.startsWith('http:'))
     given.push(...plain, '{ execute: [client.allowInsecureRequests] }')
-  return `import * as client from 'openid-client'
+  return `import * as client from ${quoted('openid-client')}
 
 const config = await client.discovery(
 ${given.map((one) => `  ${one},`).join('\n')}
@@ -47,8 +50,8 @@ const redirectTo = client.buildAuthorizationUrl(config, {
 function authJs({ issuer, clientId, isPublic, scopes }: SettingsOf): string {
   const secret = isPublic
     ? "client: { token_endpoint_auth_method: 'none' },"
-    : 'clientSecret: process.env.CLIENT_SECRET,'
-  return `import NextAuth from 'next-auth'
+    : `clientSecret: ${SECRET},`
+  return `import NextAuth from ${quoted('next-auth')}
 
 export const { handlers, auth, signIn, signOut } = NextAuth({
   providers: [
