@@ -8,6 +8,15 @@ export type {
   Users,
 } from './accounts.ts'
 export type { AuditLog } from './audit-log.ts'
+export {
+  CodeFlow,
+  CodeFlowError,
+  type CodeFlowFault,
+  type CodeFlowOptions,
+  codeFlow,
+  type SignedIn,
+  type SignInRequest,
+} from './code-flow.ts'
 export type { EventListQuery, EventQuery, Events, WebhookEndpoints } from './events.ts'
 export type * as IdentityApi from './generated/identity.ts'
 export type {
