@@ -90,6 +90,7 @@ export const LAYERS: Record<string, string[]> = {
     'export',
     'passkeys',
     'oauth',
+    'openid',
     'sweep',
     'config',
     'doctor',

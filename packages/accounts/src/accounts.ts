@@ -40,6 +40,8 @@ export type Accounts = {
   turnAway?: TurnAway
   /** Whether the host reserves the address for another user. */
   isHeld?(db: Db<AccountTables>, user: Pick<User, 'id' | 'email'>, now: Date): Promise<boolean>
+  /** The names of clients, on hosts that have clients. */
+  clientNames?(db: Db<AccountTables>, clientIds: string[]): Promise<Map<string, string>>
   /** Holds registrations until their address is confirmed, on hosts that offer it. */
   confirmation?: { isOn: boolean; problems: DefinedProblem[]; hold: Hold }
   close(): Promise<void>
@@ -93,7 +95,10 @@ export type Admission = { isAdmitted: boolean }
 
 export type Hold = (user: HashedRegistration, origin: Origin) => Promise<void>
 
-export type Hooks = Pick<Accounts, 'onEvent' | 'gate' | 'turnAway' | 'isHeld' | 'confirmation'>
+export type Hooks = Pick<
+  Accounts,
+  'onEvent' | 'gate' | 'turnAway' | 'isHeld' | 'clientNames' | 'confirmation'
+>
 
 /** A host's check after a correct password and before a session opens; `run` throws to refuse. */
 export type TurnAway = {

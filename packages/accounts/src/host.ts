@@ -2,6 +2,7 @@ import { type Db, type Job, startJob } from '@plinth/kit/database'
 import { type Guard, jwksRoutes, type Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
 import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
+import type { SigningKeys } from '@plinth/kit/tokens'
 import type { KeyGuard } from '@plinth/service-keys'
 import {
   type AccountGuard,
@@ -37,6 +38,8 @@ type Extras<S extends string> = {
   keys?: KeyGuard<S | AccountScope>
   recent?: Recent
   callers?: (accounts: Accounts) => Callers
+  /** Further keys of the host, to be published with those of access tokens. */
+  moreKeys?: SigningKeys
 }
 
 /**
@@ -47,7 +50,7 @@ export async function mountAccounts<S extends string>(
   server: Server,
   db: Db<AccountTables>,
   settings: AccountSettings,
-  { keys, recent, callers, ...hooks }: Hooks & Extras<S> = {},
+  { keys, recent, callers, moreKeys, ...hooks }: Hooks & Extras<S> = {},
 ): Promise<{ accounts: Accounts; guard: AccountGuard<S | AccountScope>; callers: Callers }> {
   try {
     const accounts = await openAccounts(db, settings, server.clock, hooks)
@@ -64,7 +67,7 @@ export async function mountAccounts<S extends string>(
     userRoutes(server, accounts, guard, ...(recent ? [recent(accounts)] : []))
     sessionRoutes(server, accounts, guard)
     auditRoutes(server, accounts, guard)
-    jwksRoutes(server, accounts.signingKeys)
+    jwksRoutes(server, accounts.signingKeys, ...(moreKeys ? [moreKeys] : []))
     return { accounts, guard, callers: known ?? guard }
   } catch (error) {
     await server.close().catch((failure) => {

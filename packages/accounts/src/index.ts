@@ -36,13 +36,21 @@ export {
   renameInAudit,
   shortenAuditToRename,
 } from './database/deletions.repository.ts'
+export { revokeAnySession } from './database/ended-sessions.repository.ts'
 export { accountMigrations } from './database/migrations/index.ts'
 export { domainForms, normalName } from './database/names.ts'
-export { findAuthentication, updateAuthentication } from './database/sessions.repository.ts'
+export {
+  findAuthentication,
+  isSessionActive,
+  type SessionWindow,
+  sessionWindow,
+  updateAuthentication,
+} from './database/sessions.repository.ts'
 export { type AccountTables, SEALED_ACCOUNT_COLUMNS } from './database/tables.ts'
 export {
   ADMIN_ROLE,
   expirePassword,
+  findCaller,
   findUserByEmail,
   findUserById,
   findUserByUsername,
@@ -66,9 +74,16 @@ export {
   userUnknown,
 } from './problems.ts'
 export { identifyCaller, lockCaller, recordDenials } from './sessions/caller.ts'
-export { introspectAccessToken, revokeToken } from './sessions/introspection.ts'
+export { endSession, introspectAccessToken, revokeToken } from './sessions/introspection.ts'
 export { TokenPairReply } from './sessions/schemas.ts'
-export { openSession, type TokenPair } from './sessions/sessions.ts'
+export {
+  newRefreshToken,
+  nextRefreshToken,
+  openSession,
+  refreshTokenHashes,
+  sessionTimes,
+  type TokenPair,
+} from './sessions/sessions.ts'
 export { sessionsOf } from './sessions/sessions-of-users.ts'
 export { accountSettings } from './settings.ts'
 export { changeEmail, changeUser } from './users/changes.ts'

@@ -23,6 +23,7 @@ import {
   consoleRoutes,
   createServer,
   type Guard,
+  type HealthCheck,
   indexRoute,
   openApiRoutes,
   protectedResourceRoutes,
@@ -30,7 +31,8 @@ import {
 } from '@plinth/kit/http'
 import { createLogger, type Logger } from '@plinth/kit/logging'
 import { measureDisks } from '@plinth/kit/metrics'
-import { type Clock, systemClock } from '@plinth/kit/runtime'
+import { type Clock, DAY_SECONDS, systemClock } from '@plinth/kit/runtime'
+import { openRsaSigningKeys } from '@plinth/kit/tokens'
 import {
   addChosenKey,
   expiryFindings,
@@ -62,6 +64,11 @@ import { followEvents } from './notices/consequences.ts'
 import { recordEndpoints } from './notices/notices.ts'
 import { oauthRoutes, userStatusRoute } from './oauth/oauth.routes.ts'
 import { openOAuth } from './oauth/oauth.ts'
+import { mountOpenId } from './openid/index.ts'
+import { clientNames } from './openid/known-clients.ts'
+import { openOpenId } from './openid/openid.ts'
+import { CLIENT_EVENTS } from './openid/published-events.ts'
+import { clientEndpoints } from './openid/token-endpoint.ts'
 import { startChallengeSweep } from './passkeys/challenges.ts'
 import { createCsrfTokens } from './passkeys/csrf.ts'
 import { provePasskeyOf } from './passkeys/login.ts'
@@ -82,7 +89,13 @@ export { type IdentityConfig, loadConfig } from './config.ts'
 const NAME = 'identity'
 const VERSION = manifest.apiVersion
 
-const EVENTS = { ...ACCOUNT_EVENTS, ...ADDRESS_EVENTS, ...FACTOR_EVENTS, ...KEY_EVENTS }
+const EVENTS = {
+  ...ACCOUNT_EVENTS,
+  ...ADDRESS_EVENTS,
+  ...FACTOR_EVENTS,
+  ...KEY_EVENTS,
+  ...CLIENT_EVENTS,
+}
 
 const API: ApiDescription = {
   title: 'Plinth identity',
@@ -98,6 +111,8 @@ const API: ApiDescription = {
     Users: 'For administrators: users, their sessions, and the audit.',
     Events: 'What has happened, and the endpoints that are notified.',
     'Service keys': 'For administrators: keys of the calling applications.',
+    'OpenID Connect': 'Signing in to other applications: authorization, and what it gives.',
+    Clients: 'For administrators: the applications that users sign in to.',
     'OAuth 2.0': 'Discovery, introspection and revocation, for OAuth libraries.',
     Operations: 'Health, keys, and this document.',
   },
@@ -126,10 +141,13 @@ export async function createIdentity(
   const clientTokens = () => oauth.tokens
   const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins, clientTokens })
   const confirmation = holdRegistrations(outbox, config)
-  const hooks = { onEvent: follow, gate: openGate(clock, config), ...entryHooks, confirmation }
+  const gate = openGate(clock, config)
+  const hooks = { onEvent: follow, gate, ...entryHooks, confirmation, clientNames }
+  const idTokenKeys = openIdTokenKeys(db, clock, config)
   const { accounts, guard } = await mountAccounts(server, db, config.accounts, {
     keys: keyGuard,
     recent: recentGuard(config),
+    moreKeys: idTokenKeys,
     ...hooks,
   })
   const { factorRemovalHours: removalHours } = config
@@ -153,14 +171,37 @@ export async function createIdentity(
     guards: eventGuards(keyGuard, guard.role(ADMIN_ROLE), guards.recent),
     record: recordEndpoints(outbox, config.publicUrl),
   })
-  const oauth = openOAuth(accounts, keys)
+  const openid = openOpenId(accounts, db, idTokenKeys, openIdOptions(config))
+  mountOpenId(server, openid, guards)
+  const oauth = openOAuth(accounts, keys, clientEndpoints(openid))
   oauthRoutes(server, oauth, { publicUrl, keyGuard })
   userStatusRoute(server, oauth, guard)
-  actuatorRoutes(server, { name: NAME, version: VERSION, healthy: database.ping })
+  mountOperations(server, database.ping)
+  return server
+}
+
+/** Health, the console, and the documents about the service. */
+function mountOperations(server: Server, healthy: HealthCheck): void {
+  actuatorRoutes(server, { name: NAME, version: VERSION, healthy })
   consoleRoutes(server, consoleFolder('identity'))
   indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))
-  return server
+}
+
+/** As long as a session can last: a client may send back the ID token that it began with. */
+function openIdTokenKeys(
+  db: Db<IdentityTables>,
+  clock: Clock,
+  { accounts: { masterKey, sessionMaxDays } }: IdentityConfig,
+) {
+  const tokenLifetimeSeconds = sessionMaxDays * DAY_SECONDS
+  return openRsaSigningKeys({ db, clock, masterKey, tokenLifetimeSeconds })
+}
+
+function openIdOptions({ publicUrl, openid, relyingParty, events, production }: IdentityConfig) {
+  const methods = relyingParty ? ['password', 'passkey'] : ['password']
+  const addresses = { production, allowCidrs: events.allowCidrs }
+  return { publicUrl, ...openid, addresses, signIn: { methods, providers: [] } }
 }
 
 type Guards = { guard: AccountGuard<Scope>; recent: Guard }

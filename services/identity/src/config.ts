@@ -10,6 +10,7 @@ import {
 } from '@plinth/kit/runtime'
 import { isKeyText } from '@plinth/service-keys'
 import { mailSettings } from './mail/settings.ts'
+import { openIdSettings } from './openid/settings.ts'
 import { relyingParty, userVerification } from './passkeys/relying-party.ts'
 
 export type IdentityConfig = ReturnType<typeof loadConfig>
@@ -21,25 +22,27 @@ export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
     const service = serviceSettings(settings, PREFIX, { port: 8081 })
     const { host, publicUrl, dataFolder } = service
+    const accounts = {
+      source: 'identity',
+      ...accountSettings(settings, {
+        name: 'identity',
+        prefix: PREFIX,
+        host,
+        publicUrl,
+        dataFolder,
+        passwordMinLength: 12,
+        registrations: REGISTRATIONS,
+        logoutEndsCaller: false,
+      }),
+    }
     return {
       ...service,
       production: settings.production,
       databaseUrl: databaseUrl(settings, PREFIX, dataFolder, 'identity'),
       database: databaseOptions(settings, PREFIX),
       events: eventSettings(settings),
-      accounts: {
-        source: 'identity',
-        ...accountSettings(settings, {
-          name: 'identity',
-          prefix: PREFIX,
-          host,
-          publicUrl,
-          dataFolder,
-          passwordMinLength: 12,
-          registrations: REGISTRATIONS,
-          logoutEndsCaller: false,
-        }),
-      },
+      accounts,
+      openid: openIdSettings(settings, { ...accounts, publicUrl }),
       mail: mailSettings(settings, service),
       /** Whether a registration becomes an account only once its address is confirmed. */
       confirmRegistration:

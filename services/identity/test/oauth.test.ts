@@ -66,10 +66,36 @@ for (const engine of engines) {
         issuer: base,
         jwks_uri: `${base}/.well-known/jwks.json`,
         token_endpoint: `${base}/oauth2/token`,
-        token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
-        grant_types_supported: ['client_credentials'],
-        response_types_supported: [],
+        token_endpoint_auth_methods_supported: [
+          'client_secret_basic',
+          'client_secret_post',
+          'private_key_jwt',
+          'none',
+        ],
+        token_endpoint_auth_signing_alg_values_supported: ['RS256', 'PS256', 'ES256', 'EdDSA'],
+        authorization_endpoint: `${base}/oauth2/authorize`,
+        userinfo_endpoint: `${base}/oauth2/userinfo`,
+        pushed_authorization_request_endpoint: `${base}/oauth2/par`,
+        require_pushed_authorization_requests: false,
+        grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+        response_types_supported: ['code'],
+        response_modes_supported: ['query', 'form_post'],
+        code_challenge_methods_supported: ['S256'],
+        subject_types_supported: ['public'],
+        id_token_signing_alg_values_supported: ['RS256', 'ES256'],
+        claims_supported: [
+          ...['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'sid', 'amr', 'acr'],
+          ...['at_hash', 'name', 'preferred_username', 'email', 'email_verified', 'roles'],
+        ],
+        acr_values_supported: ['urn:plinth:1fa', 'urn:plinth:2fa'],
+        prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],
+        ui_locales_supported: ['en', 'de', 'es'],
+        authorization_response_iss_parameter_supported: true,
+        request_parameter_supported: false,
+        request_uri_parameter_supported: false,
+        claims_parameter_supported: false,
         scopes_supported: [
+          ...['openid', 'profile', 'email', 'roles', 'offline_access'],
           'tokens:introspect',
           'users:read',
           'users:write',
@@ -84,6 +110,8 @@ for (const engine of engines) {
       })
       const below = await api.get('/.well-known/oauth-authorization-server/id')
       assert.deepEqual(below.body, reply.body)
+      const openid = await api.get('/.well-known/openid-configuration')
+      assert.deepEqual(openid.body, reply.body)
       const keys = await api.get('/.well-known/jwks.json')
       assert.equal(keys.headers.get('access-control-allow-origin'), '*')
     })

@@ -1,16 +1,21 @@
 import type { Db } from '@plinth/kit/database'
-import type { UpdateResult } from 'kysely'
+import { sql, type UpdateResult } from 'kysely'
 import type { SessionWindow } from './sessions.repository.ts'
 import type { AccountTables } from './tables.ts'
 
-/** Ends an active session of one user. Its access tokens stay valid until they expire. */
+/**
+ * Ends an active session of one user. Its access tokens stay valid until they expire, except those of a
+ * client, which end with the session.
+ */
 export function logOutSession(
   db: Db<AccountTables>,
   userId: number,
   choice: { id: number } | { tokenHash: string },
   window: SessionWindow,
 ): Promise<boolean> {
-  const active = activeSessions(db, userId, window).set({ state: 'logged_out' })
+  const active = activeSessions(db, userId, window).set({
+    state: sql`case when client_id is null then 'logged_out' else 'revoked' end`,
+  })
   const chosen =
     'id' in choice
       ? active.where('id', '=', choice.id)
@@ -18,7 +23,7 @@ export function logOutSession(
   return hasChanged(chosen)
 }
 
-/** Ends an active session of one user, and refuses its access tokens from now on. */
+/** Ends an active session of one user and those that belong to it, and refuses their access tokens from now on. */
 export function revokeSession(
   db: Db<AccountTables>,
   userId: number,
@@ -26,7 +31,9 @@ export function revokeSession(
   window: SessionWindow,
 ): Promise<boolean> {
   return hasChanged(
-    activeSessions(db, userId, window).set({ state: 'revoked' }).where('id', '=', id),
+    activeSessions(db, userId, window)
+      .set({ state: 'revoked' })
+      .where((session) => session.or([session('id', '=', id), session('parent_id', '=', id)])),
   )
 }
 
@@ -41,12 +48,15 @@ export function revokeAnySession(
       .updateTable('sessions')
       .set({ state: 'revoked' })
       .where('user_id', '=', userId)
-      .where('id', '=', id)
+      .where((session) => session.or([session('id', '=', id), session('parent_id', '=', id)]))
       .where('state', '!=', 'revoked'),
   )
 }
 
-/** Revokes all sessions of one user, or all but one, including those that have logged out. */
+/**
+ * Revokes all sessions of one user, including those that have logged out, or all but one. If that is a
+ * client's, the browser's session that it belongs to is kept as well: it would end with that one.
+ */
 export async function revokeSessions(
   db: Db<AccountTables>,
   userId: number,
@@ -57,7 +67,11 @@ export async function revokeSessions(
     .set({ state: 'revoked' })
     .where('user_id', '=', userId)
     .where('state', '!=', 'revoked')
-  await (except === undefined ? all : all.where('id', '!=', except)).execute()
+  const parent = sql<number>`coalesce((select parent_id from sessions where id = ${except ?? 0}), 0)`
+  await (except === undefined
+    ? all
+    : all.where('id', '!=', except).where('id', '!=', parent)
+  ).execute()
 }
 
 export async function revokeAllSessions(db: Db<AccountTables>): Promise<void> {

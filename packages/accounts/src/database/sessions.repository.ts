@@ -66,6 +66,7 @@ const rotate = prepared((db: Db<AccountTables>, { now, createdAfter, ...columns 
     .updateTable('sessions')
     .set({ ...columns, generation: sql`generation + 1` })
     .where('token_hash', '=', presented)
+    .where('client_id', 'is', null)
     .where('state', '=', 'active')
     .where('expires_at', '>', now)
     .where('created_at', '>', createdAfter)
@@ -165,7 +166,7 @@ export async function listLiveSessions(
 ) {
   const rows = await db
     .selectFrom('sessions')
-    .select(['id', 'created_at', 'last_used_at', 'address', 'user_agent'])
+    .select(['id', 'created_at', 'last_used_at', 'address', 'user_agent', 'client_id'])
     .where('user_id', '=', userId)
     .where('state', '=', 'active')
     .where('expires_at', '>', now.toISOString())

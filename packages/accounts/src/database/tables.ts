@@ -45,6 +45,17 @@ export type AccountTables = SigningKeyTables &
       expires_at: string
       address: string
       user_agent: string | null
+      /** The client that acts for the user; null in the user's own sessions. */
+      client_id: Generated<string | null>
+      /** What the client was granted: scopes, and a JSON array of resources. */
+      scope: Generated<string | null>
+      resources: Generated<string | null>
+      /** The browser's session that a client's session ends with. */
+      parent_id: Generated<number | null>
+      /** The hash of the cookie, if the session is a browser's; such a session has no refresh token. */
+      browser_hash: Generated<string | null>
+      /** Whether the browser stays signed in after it was closed. */
+      remembered: Generated<number>
     }
     /** Erased accounts; their ids are never reused. */
     tombstones: {

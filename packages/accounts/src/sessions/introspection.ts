@@ -41,7 +41,15 @@ export async function revokeToken(
 ): Promise<void> {
   const session =
     (await sessionOfRefreshToken(accounts, token)) ?? (await sessionOf(accounts, token))
-  if (!session) return
+  if (session) await endSession(accounts, session, origin)
+}
+
+/** Ends a session and refuses its access tokens, at the wish of someone who has one. */
+export async function endSession(
+  accounts: Accounts,
+  session: { id: number; userId: number },
+  origin: Origin,
+): Promise<void> {
   await inTransaction(accounts.db, async (db) => {
     const user = await lockUser(db, session.userId)
     if (!user || !(await revokeAnySession(db, user.id, session.id))) return

@@ -1,4 +1,4 @@
-import { requiredText, Type, timestamp } from '@plinth/kit/http'
+import { orNull, requiredText, Type, timestamp } from '@plinth/kit/http'
 
 export const CredentialsBody = Type.Object(
   {
@@ -40,6 +40,15 @@ export const SessionsReply = Type.Array(
       address: Type.String({ examples: ['192.0.2.7'] }),
       userAgent: Type.Union([Type.String(), Type.Null()]),
       current: Type.Boolean({ description: 'The session of the access token' }),
+      client: orNull(
+        Type.Object(
+          {
+            clientId: Type.String({ examples: ['T2dEbU1rV0hQb3Rq'] }),
+            name: Type.String({ examples: ['Wiki'] }),
+          },
+          { additionalProperties: false, description: 'The application that acts for the user' },
+        ),
+      ),
     },
     { title: 'Session', additionalProperties: false },
   ),

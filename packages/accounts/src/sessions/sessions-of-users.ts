@@ -3,14 +3,15 @@ import type { Caller } from '@plinth/kit/http'
 import type { Accounts } from '../accounts.ts'
 import { type By, recordSecurityEvent } from '../audit/audit.ts'
 import { revokeSession, revokeSessions } from '../database/ended-sessions.repository.ts'
-import { listLiveSessions, sessionWindow } from '../database/sessions.repository.ts'
+import { sessionWindow } from '../database/sessions.repository.ts'
 import { findUserById, lockUser } from '../database/users.repository.ts'
 import { sessionUnknown, userUnknown } from '../problems.ts'
+import { liveSessions } from './sessions.ts'
 
 /** The active sessions of a user, for administrators; `current` marks the caller's own. */
 export async function sessionsOf(accounts: Accounts, userId: number, caller?: Caller) {
   if (!(await findUserById(accounts.db, userId))) throw userUnknown()
-  const sessions = await listLiveSessions(accounts.db, userId, sessionWindow(accounts))
+  const sessions = await liveSessions(accounts, userId)
   return sessions.map((session) => ({
     ...session,
     // Another issuer may use the same user and session ids.

@@ -170,11 +170,23 @@ async function isFirstUnchanged(
 
 export async function ownSessions(accounts: Accounts, caller: Caller) {
   const userId = Number(caller.userId)
-  const sessions = await listLiveSessions(accounts.db, userId, sessionWindow(accounts))
+  const sessions = await liveSessions(accounts, userId)
   return sessions.map((session) => ({
     ...session,
     current: String(session.id) === caller.sessionId,
   }))
+}
+
+/** The active sessions of a user, each with the client that acts in it. */
+export async function liveSessions(accounts: Accounts, userId: number) {
+  const { db, clientNames } = accounts
+  const sessions = await listLiveSessions(db, userId, sessionWindow(accounts))
+  const ids = [...new Set(sessions.flatMap(({ clientId }) => clientId ?? []))]
+  const names = ids.length === 0 ? undefined : await clientNames?.(db, ids)
+  return sessions.map(({ clientId, ...session }) => {
+    const client = clientId === null ? null : { clientId, name: names?.get(clientId) ?? clientId }
+    return { ...session, client }
+  })
 }
 
 export async function endOwnSession(
@@ -203,7 +215,7 @@ const FAMILY_BYTES = 15
 const SECRET_BYTES = 17
 const FAMILY_LENGTH = 20
 
-function newRefreshToken(): string {
+export function newRefreshToken(): string {
   return randomBytes(FAMILY_BYTES + SECRET_BYTES).toString('base64url')
 }
 

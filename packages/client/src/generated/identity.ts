@@ -21,6 +21,40 @@ export type AuditEvent = {
     /** Why an administrator did it, or to which file */
     reason?: string | undefined;
 };
+export type Authorization = {
+    id: string;
+    step: "sign-in" | "consent" | "done";
+    redirectTo: string | null;
+    client: {
+        clientId: string;
+        name: string;
+        uri: string | null;
+        /** Where the answer goes */
+        host: string;
+        firstParty: boolean;
+    };
+    scopes: string[];
+    resources: string[];
+    account: {
+        username: string;
+        email: string;
+    } | null;
+    loginHint: string | null;
+    /** Whether the client asks for a new account */
+    create: boolean;
+    methods: string[];
+    providers: {
+        id: string;
+        name: string;
+    }[];
+    locale: string | null;
+    device: {
+        address: string;
+        userAgent: string | null;
+    } | null;
+    expiresAt: string;
+};
+/** Also members of OpenID Connect Discovery and of other standards */
 export type AuthorizationServerMetadata = {
     issuer: string;
     jwks_uri: string;
@@ -34,7 +68,7 @@ export type AuthorizationServerMetadata = {
     revocation_endpoint: string;
     revocation_endpoint_auth_methods_supported: string[];
     service_documentation: string;
-};
+} & Record<string, unknown>;
 export type Brand = {
     name: string;
     colour: string | null;
@@ -42,11 +76,102 @@ export type Brand = {
     logo: boolean;
     passwordMinLength: number;
 };
+export type Client = {
+    clientId: string;
+    /** must not be blank */
+    name: string;
+    redirectUris: string[];
+    postLogoutRedirectUris: string[];
+    authMethod: "client_secret" | "private_key_jwt" | "none";
+    grantTypes: string[];
+    scopes: string[];
+    resources: string[];
+    jwks: {
+        keys: Record<string, never>[];
+    } | null;
+    jwksUri: string | null;
+    /** One of your own: no consent, and the user’s own tokens */
+    firstParty: boolean;
+    requirePkce: boolean;
+    requirePar: boolean;
+    idTokenAlg: "RS256" | "ES256";
+    backchannelLogoutUri: string | null;
+    uri: string | null;
+    enabled: boolean;
+    createdBy: string;
+    createdAt: string;
+    updatedAt: string;
+};
+export type ClientChange = {
+    /** must not be blank */
+    name?: string | undefined;
+    redirectUris?: string[] | undefined;
+    postLogoutRedirectUris?: string[] | undefined;
+    authMethod?: "client_secret" | "private_key_jwt" | "none" | undefined;
+    grantTypes?: ("authorization_code" | "refresh_token")[] | undefined;
+    scopes?: ("openid" | "profile" | "email" | "roles" | "offline_access")[] | undefined;
+    resources?: string[] | undefined;
+    jwks?: {
+        keys: Record<string, never>[];
+    } | null;
+    jwksUri?: string | null | undefined;
+    /** One of your own: no consent, and the user’s own tokens */
+    firstParty?: boolean | undefined;
+    requirePkce?: boolean | undefined;
+    requirePar?: boolean | undefined;
+    idTokenAlg?: "RS256" | "ES256" | undefined;
+    backchannelLogoutUri?: string | null | undefined;
+    uri?: string | null | undefined;
+    enabled?: boolean | undefined;
+};
+export type ClientEventData = {
+    clientId: string;
+};
+export type ClientPage = {
+    content: Client[];
+    pageable: {
+        pageNumber: number;
+        pageSize: number;
+        offset: number;
+        paged: boolean;
+        unpaged: boolean;
+        sort: {
+            empty: boolean;
+            sorted: boolean;
+            unsorted: boolean;
+        };
+    };
+    last: boolean;
+    totalPages: number;
+    totalElements: number;
+    size: number;
+    number: number;
+    sort: {
+        empty: boolean;
+        sorted: boolean;
+        unsorted: boolean;
+    };
+    first: boolean;
+    numberOfElements: number;
+    empty: boolean;
+    page: {
+        size: number;
+        number: number;
+        totalElements: number;
+        totalPages: number;
+    };
+};
+export type ClientSecret = {
+    /** Shown only here */
+    clientSecret: string;
+};
 export type ClientToken = {
     access_token: string;
     token_type: string;
     expires_in: number;
     scope: string;
+    id_token?: string | undefined;
+    refresh_token?: string | undefined;
 };
 export type Credentials = {
     /** must not be blank */
@@ -73,6 +198,13 @@ export type DataExport = {
         payments: string;
     };
     audit: Record<string, unknown>[];
+};
+export type Decision = {
+    action: "sign-in" | "continue" | "allow" | "switch" | "deny";
+    /** Of the login that is handed over */
+    refreshToken?: string | undefined;
+    /** Whether to stay signed in for 14 days */
+    remember?: boolean | undefined;
 };
 export type DeletedUser = {
     id: number;
@@ -143,6 +275,21 @@ export type EventPage = {
     items: Event[];
     next: string | null;
 };
+export type Grant = {
+    client: {
+        clientId: string;
+        name: string;
+        uri: string | null;
+    };
+    scopes: string[];
+    resources: string[];
+    createdAt: string;
+    lastUsedAt: string | null;
+};
+export type GrantEventData = {
+    userId: number;
+    clientId: string;
+};
 /** For an active token, also its claims (RFC 7662) */
 export type Introspection = {
     active: boolean;
@@ -156,6 +303,33 @@ export type Invitation = {
     roles?: string[] | undefined;
     /** must not be blank or contain control characters other than tabs and line breaks */
     reason?: string | undefined;
+};
+export type IssuedClient = {
+    clientId: string;
+    /** must not be blank */
+    name: string;
+    redirectUris: string[];
+    postLogoutRedirectUris: string[];
+    authMethod: "client_secret" | "private_key_jwt" | "none";
+    grantTypes: string[];
+    scopes: string[];
+    resources: string[];
+    jwks: {
+        keys: Record<string, never>[];
+    } | null;
+    jwksUri: string | null;
+    /** One of your own: no consent, and the user’s own tokens */
+    firstParty: boolean;
+    requirePkce: boolean;
+    requirePar: boolean;
+    idTokenAlg: "RS256" | "ES256";
+    backchannelLogoutUri: string | null;
+    uri: string | null;
+    enabled: boolean;
+    createdBy: string;
+    createdAt: string;
+    updatedAt: string;
+    clientSecret: string | null;
 };
 export type IssuedServiceKey = {
     id: number;
@@ -217,6 +391,27 @@ export type MailTemplate = {
 export type MailToken = {
     /** From the link in the mail */
     token: string;
+};
+export type NewClient = {
+    /** must not be blank */
+    name: string;
+    redirectUris?: string[] | undefined;
+    postLogoutRedirectUris?: string[] | undefined;
+    authMethod?: "client_secret" | "private_key_jwt" | "none" | undefined;
+    grantTypes?: ("authorization_code" | "refresh_token")[] | undefined;
+    scopes?: ("openid" | "profile" | "email" | "roles" | "offline_access")[] | undefined;
+    resources?: string[] | undefined;
+    jwks?: {
+        keys: Record<string, never>[];
+    } | null;
+    jwksUri?: string | null | undefined;
+    /** One of your own: no consent, and the user’s own tokens */
+    firstParty?: boolean | undefined;
+    requirePkce?: boolean | undefined;
+    requirePar?: boolean | undefined;
+    idTokenAlg?: "RS256" | "ES256" | undefined;
+    backchannelLogoutUri?: string | null | undefined;
+    uri?: string | null | undefined;
 };
 export type NewPasskey = {
     publicKey: {
@@ -451,6 +646,10 @@ export type ProtectedResourceMetadata = {
     authorization_servers: string[];
     bearer_methods_supported: string[];
 };
+export type PushedRequest = {
+    request_uri: string;
+    expires_in: number;
+};
 /** The password or a passkey, and the second factor */
 export type Reauthentication = {
     /** must not be blank */
@@ -580,6 +779,10 @@ export type Session = {
     userAgent: string | null;
     /** The session of the access token */
     current: boolean;
+    client: {
+        clientId: string;
+        name: string;
+    } | null;
 };
 export type TokenPair = {
     /** A JWT */
@@ -636,6 +839,14 @@ export type UserEventData = {
     userId: number;
     /** The name of the audit event */
     cause: string;
+};
+export type UserInfo = {
+    sub: string;
+    name?: string | undefined;
+    preferred_username?: string | undefined;
+    email?: string | undefined;
+    email_verified?: boolean | undefined;
+    roles?: string[] | undefined;
 };
 export type UserStatus = {
     enabled: boolean;
@@ -775,6 +986,21 @@ export type Replies = {
     "POST /api/events/{id}/replay": Repeated;
     "POST /api/webhooks/endpoints/{id}/recover": Repeated;
     "POST /api/events/{id}/forwards": unknown;
+    "GET /oauth2/authorize": unknown;
+    "POST /oauth2/authorize": unknown;
+    "GET /oauth2/authorize/answer": unknown;
+    "GET /api/authorizations/{id}": Authorization;
+    "POST /api/authorizations/{id}": Authorization;
+    "POST /api/clients": IssuedClient;
+    "GET /api/clients": ClientPage;
+    "GET /api/clients/{clientId}": Client;
+    "PATCH /api/clients/{clientId}": Client;
+    "DELETE /api/clients/{clientId}": unknown;
+    "POST /api/clients/{clientId}/rotate-secret": ClientSecret;
+    "GET /api/users/me/grants": Grant[];
+    "DELETE /api/users/me/grants/{clientId}": unknown;
+    "GET /api/users/{id}/grants": Grant[];
+    "DELETE /api/users/{id}/grants/{clientId}": unknown;
     "GET /.well-known/oauth-authorization-server": AuthorizationServerMetadata;
     "GET /api/users/{id}/status": UserStatus;
     "GET /actuator/health": Up;
@@ -811,6 +1037,9 @@ export type Replies = {
     "GET /reference": unknown;
     /** OpenAPI 3.1 */
     "GET /openapi.json": Record<string, unknown>;
+    "POST /oauth2/par": PushedRequest;
+    "GET /oauth2/userinfo": UserInfo;
+    "POST /oauth2/userinfo": UserInfo;
     "POST /oauth2/token": ClientToken;
     "POST /oauth2/introspect": Introspection;
     "POST /oauth2/revoke": unknown;
@@ -879,6 +1108,12 @@ export type Bodies = {
         failedOnly?: boolean | undefined;
     };
     "POST /api/events/{id}/forwards": EventForwardReport;
+    "POST /api/authorizations/{id}": Decision;
+    "POST /api/clients": NewClient;
+    "PATCH /api/clients/{clientId}": ClientChange;
+    "POST /api/clients/{clientId}/rotate-secret": {
+        overlapSeconds?: number | undefined;
+    };
 };
 export type Queries = {
     "GET /api/users": {
@@ -958,6 +1193,35 @@ export type Queries = {
         /** must be a time such as 2030-01-01T12:00:00Z */
         since?: string | undefined;
     };
+    "GET /oauth2/authorize": {
+        client_id?: string | undefined;
+        redirect_uri?: string | undefined;
+        response_type?: string | undefined;
+        response_mode?: string | undefined;
+        scope?: string | undefined;
+        state?: string | undefined;
+        nonce?: string | undefined;
+        code_challenge?: string | undefined;
+        code_challenge_method?: string | undefined;
+        prompt?: string | undefined;
+        max_age?: string | undefined;
+        login_hint?: string | undefined;
+        id_token_hint?: string | undefined;
+        ui_locales?: string | undefined;
+        acr_values?: string | undefined;
+        resource?: string[] | undefined;
+        request_uri?: string | undefined;
+    };
+    "GET /oauth2/authorize/answer": {
+        authorization?: string | undefined;
+    };
+    "GET /api/clients": {
+        /** From 0; anything else counts as 0 */
+        page?: number | undefined;
+        /** From 1 to 2000; a larger number counts as 2000, anything else as 20 */
+        size?: number | undefined;
+        sort?: string[] | undefined;
+    };
 };
 export type EventData = {
     "user.registered": UserEventData;
@@ -975,6 +1239,11 @@ export type EventData = {
     "service_key.rotated": ServiceKeyEventData;
     "service_key.revoked": ServiceKeyEventData;
     "service_key.expiring": ServiceKeyEventData;
+    "client.created": ClientEventData;
+    "client.updated": ClientEventData;
+    "client.deleted": ClientEventData;
+    "grant.created": GrantEventData;
+    "grant.revoked": GrantEventData;
     ping: {
         endpointId: string;
     };
@@ -992,4 +1261,4 @@ export type ProblemDetails = {
     deletesAt?: string | undefined;
     triesLeft?: number | undefined;
 };
-export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "ACCOUNT_DISABLED" | "ADDRESS_NOT_MAILABLE" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "BODY_TOO_LARGE" | "CSRF_TOKEN_INVALID" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "DELETION_PENDING" | "EMAIL_ALREADY_EXISTS" | "EMAIL_ALREADY_VERIFIED" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CODE" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "MAIL_NOT_CONFIGURED" | "MAIL_NOT_FAILED" | "MAIL_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MFA_REQUIRED" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "NO_DELETION_PENDING" | "PASSKEYS_DISABLED" | "PASSKEY_NOT_FOUND" | "PASSKEY_REGISTRATION_FAILED" | "PASSWORD_CHANGE_REQUIRED" | "REAUTHENTICATION_REQUIRED" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SECOND_FACTOR_ACTIVE" | "SECOND_FACTOR_NOT_FOUND" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "STORAGE_FULL" | "STORAGE_READ_ONLY" | "TOKEN_INVALID" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "UNSUPPORTED_MEDIA_TYPE" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED" | "invalid_client" | "invalid_request" | "invalid_scope" | "server_error" | "temporarily_unavailable" | "unsupported_grant_type" | "unsupported_token_type";
+export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "ACCOUNT_DISABLED" | "ADDRESS_NOT_MAILABLE" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "AUTHORIZATION_UNKNOWN" | "BODY_TOO_LARGE" | "CLIENT_NOT_FOUND" | "CLIENT_WITHOUT_SECRET" | "CSRF_TOKEN_INVALID" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "DELETION_PENDING" | "EMAIL_ALREADY_EXISTS" | "EMAIL_ALREADY_VERIFIED" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "GRANT_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CODE" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "MAIL_NOT_CONFIGURED" | "MAIL_NOT_FAILED" | "MAIL_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MFA_REQUIRED" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "NO_DELETION_PENDING" | "ORIGIN_REJECTED" | "PASSKEYS_DISABLED" | "PASSKEY_NOT_FOUND" | "PASSKEY_REGISTRATION_FAILED" | "PASSWORD_CHANGE_REQUIRED" | "REAUTHENTICATION_REQUIRED" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SECOND_FACTOR_ACTIVE" | "SECOND_FACTOR_NOT_FOUND" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "SIGN_IN_REJECTED" | "SIGN_IN_REQUIRED" | "STORAGE_FULL" | "STORAGE_READ_ONLY" | "TOKEN_INVALID" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "UNSUPPORTED_MEDIA_TYPE" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED" | "insufficient_scope" | "invalid_client" | "invalid_grant" | "invalid_request" | "invalid_scope" | "invalid_target" | "invalid_token" | "request_not_supported" | "server_error" | "temporarily_unavailable" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "unsupported_token_type";

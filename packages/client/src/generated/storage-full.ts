@@ -412,6 +412,10 @@ export type Session = {
     userAgent: string | null;
     /** The session of the access token */
     current: boolean;
+    client: {
+        clientId: string;
+        name: string;
+    } | null;
 };
 /** Credentials are never shown, only whether they are set. */
 export type StorageConfig = {

@@ -11,8 +11,10 @@ export {
   readInTurn,
 } from './hooks/bodies/json.ts'
 export { countReplies } from './hooks/measure.ts'
+export { shareWithEveryone } from './hooks/replies.ts'
 export { pageOf, pageQuery, pageReply, pageRequest, pageSize, textIn } from './page.ts'
 export { handleProblems, renderProblem } from './problem-handler.ts'
+export { PROBLEM_PAGE_HEADERS, renderProblemPage } from './problem-page.ts'
 export { consoleRoutes } from './routes/console-pages.ts'
 export { challengeFile } from './routes/doctor-challenge.ts'
 export { type HealthCheck, readinessOf, worst, worstOf } from './routes/health.ts'

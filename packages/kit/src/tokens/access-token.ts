@@ -20,6 +20,14 @@ export type TokenSubject = {
 /** How (RFC 8176) and when the user authenticated. */
 type Proof = { amr?: string[]; authenticatedAt?: Date }
 
+/** The client that acts for the user, and what it was granted; without it the token is the user's own. */
+type TokenGrant = {
+  clientId: string
+  scopes: string[]
+  /** Whom the token is meant for; without it, the services of the suite. */
+  audience?: string | string[]
+}
+
 /** Where public keys come from: this service's own table, or another issuer's published set. */
 export type VerificationKeys = {
   find(kid: string | undefined, algorithm: string): Promise<VerificationKey | undefined>
@@ -43,7 +51,9 @@ export type AcceptsHeader = (header: TokenHeader, token: string) => boolean
 
 export type TokenHeader = Partial<CompactJWSHeaderParameters>
 
-export type SignAccessToken = (subject: TokenSubject & Proof) => Promise<string>
+type Signed = TokenSubject & Proof & { grant?: TokenGrant | undefined }
+
+export type SignAccessToken = (subject: Signed) => Promise<string>
 
 export type AccessTokenSigner = ReturnType<typeof createAccessTokenSigner>
 
@@ -51,20 +61,20 @@ export function createAccessTokenSigner(
   rules: TokenRules & { issuer: string; lifetimeSeconds: number },
   keys: { current(): Promise<PrivateSigningKey> },
 ) {
-  const claimsOf = ({ amr = [], authenticatedAt, ...subject }: TokenSubject & Proof) => {
+  const claimsOf = ({ amr = [], authenticatedAt, grant, ...subject }: Signed) => {
     const issuedAt = Math.floor(rules.clock().getTime() / 1000)
     return {
       iss: rules.issuer,
-      aud: rules.audience,
+      aud: grant?.audience ?? rules.audience,
       iat: issuedAt,
       exp: issuedAt + rules.lifetimeSeconds,
       sub: subject.userId,
-      username: subject.username,
-      roles: subject.roles,
+      ...shownTo(subject, grant),
       sid: subject.sessionId,
-      // Required by RFC 9068. No clients are registered: users sign in to the suite itself.
-      client_id: rules.audience,
+      // Required by RFC 9068. Without a grant, the user signed in to the suite itself.
+      client_id: grant?.clientId ?? rules.audience,
       jti: randomUUID(),
+      ...(grant && { scope: grant.scopes.join(' ') }),
       ...(amr.length > 0 && { amr }),
       ...(authenticatedAt && { auth_time: Math.floor(authenticatedAt.getTime() / 1000) }),
     }
@@ -80,7 +90,16 @@ export function createAccessTokenSigner(
   return {
     lifetimeSeconds: rules.lifetimeSeconds,
     prepare,
-    sign: async (subject: TokenSubject & Proof) => (await prepare())(subject),
+    sign: async (subject: Signed) => (await prepare())(subject),
+  }
+}
+
+/** A token for others shows of the user what its scopes allow. */
+function shownTo({ username, roles }: TokenSubject, grant: TokenGrant | undefined) {
+  if (grant?.audience === undefined) return { username, roles }
+  return {
+    ...(grant.scopes.includes('profile') && { username }),
+    ...(grant.scopes.includes('roles') && { roles }),
   }
 }
 
@@ -93,25 +112,67 @@ const ALGORITHM = 'ES256'
 
 export type AccessTokenVerifier = { verify(token: string): Promise<TokenSubject | undefined> }
 
+export function createAccessTokenVerifier(
+  rules: TokenRules,
+  keys: VerificationKeys,
+): AccessTokenVerifier {
+  return createVerifier(rules, keys, (claims) =>
+    isMeantFor(rules.audience, claims.aud) ? subjectOf(claims) : undefined,
+  )
+}
+
+/** An access token of this service for any audience. Without a client's grant it has no scopes. */
+export type GrantedToken = {
+  userId: string
+  sessionId: string
+  clientId: string
+  scopes: string[]
+  audiences: string[]
+  claims: Record<string, unknown>
+}
+
+/** For endpoints that every access token of this service may be presented to. */
+export function createGrantedTokenVerifier(
+  rules: Pick<TokenRules, 'clock'>,
+  keys: VerificationKeys,
+): { verify(token: string): Promise<GrantedToken | undefined> } {
+  return createVerifier(rules, keys, grantedTokenOf)
+}
+
+type Claims = Record<string, unknown>
+
 /**
  * Verified tokens are cached, because a token is presented many times in its short life and checking
  * the signature is most of the cost. A cached token still expires to the second, and is dropped
  * together with its key.
  */
-export function createAccessTokenVerifier(
-  rules: TokenRules,
+function createVerifier<S>(
+  rules: Omit<TokenRules, 'audience'>,
   keys: VerificationKeys,
-): AccessTokenVerifier {
-  const cached = new Map<string, Verified>()
+  accept: (claims: Claims) => S | undefined,
+): { verify(token: string): Promise<S | undefined> } {
+  const cached = new Map<string, Verified<S>>()
 
-  async function checkAnew(token: string): Promise<TokenSubject | undefined> {
+  async function checkAnew(token: string): Promise<S | undefined> {
     cached.delete(token)
-    const verified = await check(token, rules, keys)
+    const verified = await check(token)
     if (verified) cache(token, verified)
     return verified?.subject
   }
 
-  function cache(token: string, verified: Verified): void {
+  /** Checks the claims first: a token that cannot be accepted must not trigger a key look-up. */
+  async function check(token: string): Promise<Verified<S> | undefined> {
+    const parsed = parseToken(token, rules.acceptsHeader ?? isOwnHeader)
+    const times = parsed && acceptTimes(parsed.claims, rules)
+    const subject = times && accept(parsed.claims)
+    if (!parsed || !times || !subject) return undefined
+    const { kid, algorithm } = parsed
+    const key = await keys.find(kid, algorithm)
+    if (!key || !(await isSignedBy(key, algorithm, token))) return undefined
+    return { subject, ...times, kid, algorithm, key }
+  }
+
+  function cache(token: string, verified: Verified<S>): void {
     if (cached.size >= CACHED_TOKENS) {
       const [oldest] = cached.keys()
       if (oldest !== undefined) cached.delete(oldest)
@@ -129,8 +190,8 @@ export function createAccessTokenVerifier(
   }
 }
 
-type Verified = {
-  subject: TokenSubject
+type Verified<S> = {
+  subject: S
   expiresAtSeconds: number
   kid: string | undefined
   algorithm: string
@@ -138,21 +199,6 @@ type Verified = {
 }
 
 const CACHED_TOKENS = 10_000
-
-/** Checks the claims first: a token that cannot be accepted must not trigger a key look-up. */
-async function check(
-  token: string,
-  rules: TokenRules,
-  keys: VerificationKeys,
-): Promise<Verified | undefined> {
-  const parsed = parseToken(token, rules.acceptsHeader ?? isOwnHeader)
-  const claims = parsed && acceptClaims(parsed.claims, rules)
-  if (!parsed || !claims) return undefined
-  const { kid, algorithm } = parsed
-  const key = await keys.find(kid, algorithm)
-  if (!key || !(await isSignedBy(key, algorithm, token))) return undefined
-  return { ...claims, kid, algorithm, key }
-}
 
 const MAX_LENGTH = 8192
 
@@ -201,15 +247,14 @@ async function isSignedBy(
 // The clocks of a service's nodes may differ by seconds; a difference of a minute would be noticed.
 
 /** Stricter than RFC 7519: whole seconds, no leeway. */
-function acceptClaims(claims: Record<string, unknown>, rules: TokenRules) {
-  const { iss, aud, iat, exp, nbf } = claims
+function acceptTimes(claims: Claims, rules: Pick<TokenRules, 'clock' | 'issuer'>) {
+  const { iss, iat, exp, nbf } = claims
   const nowSeconds = rules.clock().getTime() / 1000
-  if (iss !== (rules.issuer ?? iss) || !isMeantFor(rules.audience, aud)) return undefined
+  if (iss !== (rules.issuer ?? iss)) return undefined
   if (!isTime(exp) || hasExpired({ expiresAtSeconds: exp }, rules.clock)) return undefined
   if (!isTime(iat) || iat > nowSeconds + MAX_CLOCK_SKEW_SECONDS) return undefined
   if (nbf !== undefined && !(isTime(nbf) && nbf <= nowSeconds)) return undefined
-  const subject = subjectOf(claims)
-  return subject && { subject, expiresAtSeconds: exp }
+  return { expiresAtSeconds: exp }
 }
 
 function isMeantFor(audience: string, aud: unknown): boolean {
@@ -217,7 +262,17 @@ function isMeantFor(audience: string, aud: unknown): boolean {
   return aud === audience
 }
 
-function subjectOf(claims: Record<string, unknown>): TokenSubject | undefined {
+function grantedTokenOf(claims: Claims): GrantedToken | undefined {
+  const { sub, sid, client_id: clientId, scope = '', aud } = claims
+  const audiences = [aud].flat()
+  if (!isText(sub) || !isText(sid) || !isText(clientId) || typeof scope !== 'string')
+    return undefined
+  if (!audiences.every(isText)) return undefined
+  const scopes = scope.split(' ').filter((name) => name !== '')
+  return { userId: sub, sessionId: sid, clientId, scopes, audiences, claims }
+}
+
+function subjectOf(claims: Claims): TokenSubject | undefined {
   const { sub, username, sid, roles } = claims
   if (!isText(sub) || !isText(username) || !isText(sid)) return undefined
   if (!Array.isArray(roles) || !roles.every(isText)) return undefined

@@ -3,6 +3,8 @@ export {
   type AccessTokenVerifier,
   createAccessTokenSigner,
   createAccessTokenVerifier,
+  createGrantedTokenVerifier,
+  type GrantedToken,
   type SignAccessToken,
 } from './access-token.ts'
 export {
@@ -14,7 +16,13 @@ export {
 export { createIntrospection, type Introspection } from './issuer/introspection.ts'
 export { hashOpaqueToken, isSameSecret, newOpaqueToken } from './opaque-token.ts'
 export { createRemoteIssuer } from './remote-issuer.ts'
+export {
+  type RsaSigningKeyTables,
+  rsaSigningKeyMigrations,
+  SEALED_RSA_SIGNING_KEYS,
+} from './rsa-signing-keys.repository.ts'
 export { openText, type Sealed, type SealedColumns, sealText } from './sealed-text.ts'
+export { type Claims, readSignedClaims, signClaims } from './signed-claims.ts'
 export { signPayload, verifyPayload } from './signed-payload.ts'
 export {
   listSigningKeys,
@@ -22,4 +30,4 @@ export {
   type SigningKeyTables,
   signingKeyMigrations,
 } from './signing-keys.repository.ts'
-export { openSigningKeys, type SigningKeys } from './signing-keys.ts'
+export { openRsaSigningKeys, openSigningKeys, type SigningKeys } from './signing-keys.ts'

@@ -2,12 +2,20 @@ import {
   createHash,
   createPrivateKey,
   createPublicKey,
+  generateKeyPair,
   generateKeyPairSync,
   type KeyObject,
   type webcrypto,
 } from 'node:crypto'
+import { promisify } from 'node:util'
 import type { Db } from '../database/open.ts'
 import { type Clock, isAhead, MAX_CLOCK_SKEW_SECONDS, secondsAfter } from '../runtime/clock.ts'
+import {
+  deleteRsaSigningKeys,
+  insertRsaSigningKey,
+  listRsaSigningKeys,
+  type RsaSigningKeyTables,
+} from './rsa-signing-keys.repository.ts'
 import { openText, sealText } from './sealed-text.ts'
 import {
   deleteSigningKeys,
@@ -17,12 +25,19 @@ import {
   type StoredSigningKey,
 } from './signing-keys.repository.ts'
 
-type SigningKeyOptions = {
-  db: Db<SigningKeyTables>
+type KeyRules = {
   clock: Clock
   /** 32 bytes; the same on every node. */
   masterKey: Buffer
   tokenLifetimeSeconds: number
+}
+
+/** Where the keys of one algorithm are, and how one is made. */
+type KeyStore = {
+  list(): Promise<StoredSigningKey[]>
+  insert(key: StoredSigningKey): Promise<void>
+  remove(kids: string[]): Promise<void>
+  create(generation: number, signsFrom: Date): Promise<SigningKey>
 }
 
 export type SigningKeys = {
@@ -43,21 +58,52 @@ const RELOAD_SECONDS = 1
 
 const MISS_COOLDOWN_SECONDS = 10
 
+/** The keys of access tokens: P-256. */
+export async function openSigningKeys({
+  db,
+  ...rules
+}: KeyRules & { db: Db<SigningKeyTables> }): Promise<SigningKeys> {
+  const { keys, load } = sharedKeys(rules, {
+    list: () => listSigningKeys(db),
+    insert: (key) => insertSigningKey(db, key),
+    remove: (kids) => deleteSigningKeys(db, kids),
+    create: async (generation, signsFrom) => newSigningKey(generation, signsFrom),
+  })
+  await load()
+  return keys
+}
+
+/** The keys of ID tokens. Making an RSA key takes long, so the first one is made when it is first needed. */
+export function openRsaSigningKeys({
+  db,
+  ...rules
+}: KeyRules & { db: Db<RsaSigningKeyTables> }): SigningKeys {
+  const { keys } = sharedKeys(rules, {
+    list: () => listRsaSigningKeys(db),
+    insert: (key) => insertRsaSigningKey(db, key),
+    remove: (kids) => deleteRsaSigningKeys(db, kids),
+    create: newRsaKey,
+  })
+  const rotateWhenOlderThan = async (seconds: number) => {
+    if ((await listRsaSigningKeys(db)).length > 0) await keys.rotateWhenOlderThan(seconds)
+  }
+  return { ...keys, rotateWhenOlderThan }
+}
+
 /**
  * The keys of one service, shared by its nodes through the database. Rows never change: which key
  * signs follows from their times alone, so nodes agree without communicating. A key keeps verifying after
  * its successor has taken over, until the last token it can have signed has expired. A node that finds
  * no keys, at the first start or because an operator deleted them, creates one that signs at once.
  */
-export async function openSigningKeys(options: SigningKeyOptions): Promise<SigningKeys> {
-  const { db, clock, masterKey, tokenLifetimeSeconds } = options
+function sharedKeys({ clock, masterKey, tokenLifetimeSeconds }: KeyRules, store: KeyStore) {
   let keys: SigningKey[] = []
   let reloadAt = clock()
   let missAllowedAt = clock()
   let reloading: Promise<void> | undefined
 
   async function reload(): Promise<void> {
-    const stored = await listSigningKeys(db)
+    const stored = await store.list()
     if (stored.length === 0) return add(1, clock())
     // An unchanged key stays the same object, because cached tokens are tied to their key by identity.
     keys = stored.map(
@@ -75,7 +121,7 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
   }
 
   async function add(generation: number, signsFrom: Date): Promise<void> {
-    await insertSigningKey(db, sealSigningKey(newSigningKey(generation, signsFrom), masterKey))
+    await store.insert(sealSigningKey(await store.create(generation, signsFrom), masterKey))
     await reload()
   }
 
@@ -116,12 +162,12 @@ export async function openSigningKeys(options: SigningKeyOptions): Promise<Signi
       await add(newest.generation + 1, secondsAfter(clock(), ANNOUNCED_SECONDS))
     }
     const retired = keys.filter(isRetired).map(({ kid }) => kid)
-    await deleteSigningKeys(db, retired)
+    await store.remove(retired)
   }
 
-  await reload()
   const published = async () => (await freshKeys()).map(publicJwk)
-  return { find, current, published, rotateWhenOlderThan }
+  const keySet: SigningKeys = { find, current, published, rotateWhenOlderThan }
+  return { keys: keySet, load: reload }
 }
 
 export type SigningKey = {
@@ -142,6 +188,16 @@ export function newSigningKey(generation: number, signsFrom: Date): SigningKey {
   return { generation, kid: thumbprint(publicKey), signsFrom, privateKey, publicKey }
 }
 
+const RSA_BITS = 2048
+
+const makeKeyPair = promisify(generateKeyPair)
+
+/** In a thread of Node's own, because it takes tenths of a second. */
+async function newRsaKey(generation: number, signsFrom: Date): Promise<SigningKey> {
+  const { privateKey, publicKey } = await makeKeyPair('rsa', { modulusLength: RSA_BITS })
+  return { generation, kid: thumbprint(publicKey), signsFrom, privateKey, publicKey }
+}
+
 function sealSigningKey(key: SigningKey, masterKey: Buffer): StoredSigningKey {
   const { generation, kid, signsFrom } = key
   const pem = key.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
@@ -157,15 +213,18 @@ function openSigningKey(stored: StoredSigningKey, masterKey: Buffer): SigningKey
 
 /** The part of a key that may be published: the public half and how to use it. */
 export function publicJwk(key: SigningKey): PublicJwk {
-  return { ...publicMembers(key.publicKey), kid: key.kid, alg: 'ES256', use: 'sig' }
+  const members = publicMembers(key.publicKey)
+  const alg = members.kty === 'RSA' ? 'RS256' : 'ES256'
+  return { ...members, kid: key.kid, alg, use: 'sig' }
 }
 
+/** RFC 7638: the required members in alphabetical order. */
 function thumbprint(publicKey: KeyObject): string {
-  const { crv, kty, x, y } = publicMembers(publicKey)
-  return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
+  const { crv, e, kty, n, x, y } = publicMembers(publicKey)
+  return createHash('sha256').update(JSON.stringify({ crv, e, kty, n, x, y })).digest('base64url')
 }
 
 function publicMembers(publicKey: KeyObject): PublicJwk {
-  const { kty, crv, x, y } = publicKey.export({ format: 'jwk' })
-  return { kty, crv, x, y }
+  const { kty, crv, x, y, n, e } = publicKey.export({ format: 'jwk' })
+  return kty === 'RSA' ? { kty, n, e } : { kty, crv, x, y }
 }

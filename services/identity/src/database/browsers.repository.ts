@@ -11,7 +11,7 @@ export async function updateWatchedSignIn(db: Db<IdentityTables>, session_id: nu
   await db.updateTable('watched_sign_ins').set({ session_id }).execute()
 }
 
-/** In order of id. */
+/** In order of id, without the sessions of clients: those follow a sign-in. */
 export async function listSignIns(
   db: Db<IdentityTables>,
   { after, most }: { after: number; most: number },
@@ -20,6 +20,7 @@ export async function listSignIns(
     .selectFrom('sessions')
     .select(['id', 'user_id', 'address', 'user_agent', 'created_at'])
     .where('id', '>', after)
+    .where('client_id', 'is', null)
     .orderBy('id')
     .limit(most)
     .execute()

@@ -1,10 +1,16 @@
 import { type AccountTables, SEALED_ACCOUNT_COLUMNS } from '@plinth/accounts'
-import type { Sealed, SealedColumns } from '@plinth/kit/tokens'
+import {
+  type RsaSigningKeyTables,
+  SEALED_RSA_SIGNING_KEYS,
+  type Sealed,
+  type SealedColumns,
+} from '@plinth/kit/tokens'
 import type { ServiceKeyTables } from '@plinth/service-keys'
 import type { Generated } from 'kysely'
 
 export type IdentityTables = AccountTables &
-  ServiceKeyTables & {
+  ServiceKeyTables &
+  RsaSigningKeyTables & {
     /** The random handle that identifies a user to authenticators; it reveals nothing about the user. */
     passkey_users: { user_id: number; handle: string }
     passkeys: {
@@ -121,10 +127,95 @@ export type IdentityTables = AccountTables &
       tries: number
       expires_at: string
     }
+    /** Applications that users sign in to. The lists are JSON arrays. */
+    clients: {
+      client_id: string
+      name: string
+      redirect_uris: string
+      post_logout_redirect_uris: string
+      auth_method: string
+      grant_types: string
+      scopes: string
+      resources: string
+      /** A JSON Web Key Set, or where it is, for clients that authenticate with a key. */
+      jwks: string | null
+      jwks_uri: string | null
+      first_party: number
+      require_pkce: number
+      require_par: number
+      id_token_alg: string
+      backchannel_logout_uri: string | null
+      uri: string | null
+      enabled: number
+      created_by: string
+      created_at: string
+      updated_at: string
+    }
+    /** Two of a client while one replaces the other. */
+    client_secrets: {
+      secret_hash: string
+      client_id: string
+      created_at: string
+      /** Set when it was replaced. */
+      expires_at: string | null
+    }
+    /** Assertions that clients have authenticated with: each works once. */
+    client_assertions: { assertion_hash: string; expires_at: string }
+    /** RFC 9126 */
+    pushed_requests: {
+      request_hash: string
+      client_id: string
+      /** As a form. */
+      parameters: string
+      expires_at: string
+    }
+    /** Requests of clients that await their user, one per tab. */
+    authorizations: {
+      id: string
+      client_id: string
+      /** The hash of the cookie of the browser that it belongs to. */
+      browser_hash: string
+      /** JSON */
+      request: string
+      state: 'pending' | 'allowed' | 'denied' | 'done'
+      /** The browser's session that was begun or confirmed for this request. */
+      session_id: number | null
+      consented: number
+      /** Whether the user wants another account than the one the browser is signed in to. */
+      switching: number
+      created_at: string
+      expires_at: string
+    }
+    authorization_codes: {
+      code_hash: string
+      client_id: string
+      user_id: number
+      /** The browser's. */
+      session_id: number
+      redirect_uri: string
+      code_challenge: string | null
+      nonce: string | null
+      scope: string
+      resources: string
+      expires_at: string
+      used_at: string | null
+      /** The client's session that it was exchanged for. */
+      given_session_id: number | null
+    }
+    /** What users have allowed clients. */
+    grants: {
+      user_id: number
+      client_id: string
+      scopes: string
+      resources: string
+      created_at: string
+      last_used_at: string | null
+    }
   }
 
 export const SEALED_COLUMNS: SealedColumns<IdentityTables> = {
   ...SEALED_ACCOUNT_COLUMNS,
+  ...SEALED_RSA_SIGNING_KEYS,
   mail_outbox: { details: true },
   totp_factors: { secret: true },
 }

@@ -2,30 +2,37 @@ import { type AccountGuard, ADMIN_ROLE, originOf, requireUser, userUnknown } fro
 import {
   bareReply,
   CREDENTIALS_BODY_BYTES,
-  handleProblems,
   IdPath,
   pathId,
   type Request,
   replyWith,
   type Server,
+  shareWithEveryone,
   Type,
 } from '@plinth/kit/http'
 import { Problem } from '@plinth/kit/problems'
 import { KEY_PROBLEMS, type KeyCaller, type KeyGuard } from '@plinth/service-keys'
 import type { Scope } from '../scopes.ts'
-import { grantToken, introspect, metadataOf, type OAuth, revoke } from './oauth.ts'
+import { FORM, inFormScope } from './form-scope.ts'
+import {
+  grantToken,
+  introspect,
+  metadataOf,
+  type OAuth,
+  type OAuthExtension,
+  revoke,
+} from './oauth.ts'
 import {
   clientRejected,
   describeOAuthErrors,
   grantUnsupported,
-  renderOAuthError,
   requestInvalid,
   scopeInvalid,
   tokenUnsupported,
 } from './problems.ts'
 
-const FORM = 'application/x-www-form-urlencoded'
 const METADATA = '/.well-known/oauth-authorization-server'
+const OPENID_METADATA = '/.well-known/openid-configuration'
 const METADATA_SECONDS = 300
 const INTROSPECTION_SCOPE: Scope = 'tokens:introspect'
 
@@ -47,11 +54,22 @@ const MetadataReply = Type.Object(
     revocation_endpoint_auth_methods_supported: texts,
     service_documentation: text,
   },
-  { title: 'AuthorizationServerMetadata' },
+  {
+    title: 'AuthorizationServerMetadata',
+    description: 'Also members of OpenID Connect Discovery and of other standards',
+    additionalProperties: {},
+  },
 )
 
 const TokenReply = Type.Object(
-  { access_token: text, token_type: text, expires_in: Type.Integer(), scope: text },
+  {
+    access_token: text,
+    token_type: text,
+    expires_in: Type.Integer(),
+    scope: text,
+    id_token: Type.Optional(text),
+    refresh_token: Type.Optional(text),
+  },
   { title: 'ClientToken' },
 )
 
@@ -65,10 +83,17 @@ const IntrospectionReply = Type.Object(
 )
 
 const GrantForm = Type.Object({
-  grant_type: Type.Literal('client_credentials'),
+  grant_type: Type.String({ examples: ['client_credentials'] }),
   scope: Type.Optional(text),
   client_id: Type.Optional(text),
   client_secret: Type.Optional(text),
+  client_assertion: Type.Optional(text),
+  client_assertion_type: Type.Optional(text),
+  code: Type.Optional(text),
+  redirect_uri: Type.Optional(text),
+  code_verifier: Type.Optional(text),
+  refresh_token: Type.Optional(text),
+  resource: Type.Optional(texts),
 })
 
 const TokenForm = Type.Object({ token: text, token_type_hint: Type.Optional(text) })
@@ -82,15 +107,15 @@ const CLIENT = {
 
 const oauthTag = { tags: ['OAuth 2.0'], problemForm: describeOAuthErrors }
 
-const TOKEN = {
+const tokenSchema = ({ problems = [] }: Partial<OAuthExtension>) => ({
   ...oauthTag,
   operationId: 'clientToken',
-  summary: 'A short-lived token for a service key (RFC 6749, client_credentials)',
+  summary: 'Tokens for a service key (RFC 6749, client_credentials), a code or a refresh token',
   access: [CLIENT],
   readsBody: { [FORM]: GrantForm },
   response: { 200: TokenReply },
-  problems: [requestInvalid, grantUnsupported, scopeInvalid],
-}
+  problems: [requestInvalid, grantUnsupported, scopeInvalid, ...problems],
+})
 
 const INTROSPECT = {
   ...oauthTag,
@@ -141,16 +166,15 @@ type Options = { publicUrl: string; keyGuard: KeyGuard }
 /** metadata · token · introspect · revoke */
 export function oauthRoutes(server: Server, oauth: OAuth, options: Options): void {
   metadataRoutes(server, oauth, options)
-  server.register(async (scope) => {
-    handleProblems(scope as unknown as Server, renderOAuthError)
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => {
-      done(null, new URLSearchParams(body as string))
-    })
+  inFormScope(server, (scope) => {
+    shareWithEveryone(scope, ['/oauth2/token', '/oauth2/revoke'])
     const { keyGuard } = options
     const bodyLimit = CREDENTIALS_BODY_BYTES
+    const schema = tokenSchema({ ...oauth.extension })
 
-    scope.post('/oauth2/token', { bodyLimit, schema: TOKEN }, async (request) => {
+    scope.post('/oauth2/token', { bodyLimit, schema }, async (request) => {
+      const reply = await grantToClient(oauth, request)
+      if (reply) return reply
       const client = await authenticateClient(request, keyGuard)
       const grant = { grantType: field(request, 'grant_type'), scope: field(request, 'scope') }
       return grantToken(oauth, client, grant)
@@ -169,7 +193,21 @@ export function oauthRoutes(server: Server, oauth: OAuth, options: Options): voi
   })
 }
 
-/** Public, for pages of any origin. RFC 8414: the path of the issuer, if any, follows the well-known path. */
+/** The grants of registered clients; undefined for a service key. */
+async function grantToClient({ extension }: OAuth, request: Request) {
+  const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+  const { authorization } = request.headers
+  return extension?.grant(field(request, 'grant_type'), {
+    form,
+    authorization,
+    origin: originOf(request),
+  })
+}
+
+/**
+ * Public, for pages of any origin. RFC 8414: the path of the issuer, if any, follows the well-known path; OpenID
+ * Connect Discovery has it in front, where it is part of the base path.
+ */
 function metadataRoutes(server: Server, oauth: OAuth, { publicUrl }: Options): void {
   const metadata = metadataOf(oauth, publicUrl)
   const path = new URL(metadata.issuer).pathname.replace(/\/+$/, '')
@@ -179,7 +217,8 @@ function metadataRoutes(server: Server, oauth: OAuth, { publicUrl }: Options): v
     tags: ['OAuth 2.0'],
     response: { 200: replyWith({ headers: ['Cache-Control'] }, MetadataReply) },
   }
-  for (const route of new Set([METADATA, METADATA + path]))
+  const documents = oauth.extension ? [METADATA, OPENID_METADATA] : [METADATA]
+  for (const route of new Set(documents.flatMap((name) => [name, name + path])))
     server.get(route, { schema: { ...schema, hide: route !== METADATA } }, (_request, reply) => {
       reply.header('cache-control', `public, max-age=${METADATA_SECONDS}`)
       reply.header('access-control-allow-origin', '*')

@@ -11,6 +11,7 @@ import { tombstones } from './0007-tombstones.ts'
 import { lastSeen } from './0008-last-seen.ts'
 import { endedSessions } from './0009-ended-sessions.ts'
 import { unicodeDomains } from './0010-unicode-domains.ts'
+import { clientSessions } from './0011-client-sessions.ts'
 
 /** The migrations of this package, kit and events; a host appends its own. */
 export const accountMigrations: Migration[] = [
@@ -27,4 +28,5 @@ export const accountMigrations: Migration[] = [
   lastSeen,
   endedSessions,
   unicodeDomains,
+  clientSessions,
 ]

@@ -54,6 +54,18 @@ export function shareWithOrigins(server: Server, origins: string[]): void {
   })
 }
 
+/** For routes that every page may call, because they take no cookies: tokens decide. */
+export function shareWithEveryone(scope: Server, paths: string[]): void {
+  const everyone = { 'access-control-allow-origin': '*', ...SHARED }
+  scope.addHook('onRequest', async (request, reply) => {
+    if (paths.includes(request.routeOptions.url ?? '')) reply.headers(everyone)
+  })
+  for (const path of paths)
+    scope.options(path, { schema: { hide: true } }, (_request, reply) =>
+      reply.code(204).headers(PREFLIGHT).send(),
+    )
+}
+
 /** Each part of the code names the headers that its own decision depends on. */
 export function addVary(reply: Reply, header: string): void {
   const named = reply.getHeader('vary')

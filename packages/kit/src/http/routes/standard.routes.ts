@@ -154,18 +154,19 @@ const ResourceReply = Type.Object(
 )
 
 /** Publishes the public keys, so that others can verify this service's tokens by themselves. */
-export function jwksRoutes(server: Server, keys: SigningKeys): void {
+export function jwksRoutes(server: Server, ...sets: Pick<SigningKeys, 'published'>[]): void {
   server.get('/.well-known/jwks.json', {
     schema: {
       operationId: 'jwks',
-      summary: 'The public keys that access tokens are checked with (RFC 7517)',
+      summary: 'The public keys that tokens are checked with (RFC 7517)',
       tags: ['Operations'],
       response: { 200: replyWith({ headers: ['Cache-Control'] }, KeysReply) },
     },
     handler: async (_request, reply) => {
       reply.header('cache-control', `public, max-age=${JWKS_MAX_AGE_SECONDS}`)
       reply.header('access-control-allow-origin', '*')
-      return { keys: await keys.published() }
+      const published = await Promise.all(sets.map((keys) => keys.published()))
+      return { keys: published.flat() }
     },
   })
 }

@@ -11,6 +11,7 @@ import { replacedTokens } from './0007-replaced-tokens.ts'
 import { heldRegistrations } from './0008-held-registrations.ts'
 import { checkedCodes } from './0009-checked-codes.ts'
 import { unicodeDomains } from './0010-unicode-domains.ts'
+import { openIdMigrations } from './0011-openid.ts'
 
 export const identityMigrations: Migration[] = [
   ...accountMigrations,
@@ -25,4 +26,5 @@ export const identityMigrations: Migration[] = [
   heldRegistrations,
   checkedCodes,
   unicodeDomains,
+  ...openIdMigrations,
 ]

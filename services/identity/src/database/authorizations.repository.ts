@@ -1,0 +1,161 @@
+import { type Db, deleteUntil, type FromRow, fromRow, prepared, toRow } from '@plinth/kit/database'
+import type { IdentityTables } from './tables.ts'
+
+type AuthorizationRow = IdentityTables['authorizations']
+
+export type Authorization = FromRow<AuthorizationRow>
+
+export async function insertAuthorization(
+  db: Db<IdentityTables>,
+  authorization: Authorization,
+): Promise<void> {
+  await db.insertInto('authorizations').values(toRow<AuthorizationRow>(authorization)).execute()
+}
+
+/** One that still awaits an answer, of this browser. */
+export async function findAuthorization(
+  db: Db<IdentityTables>,
+  { id, browserHash, now }: { id: string; browserHash: string; now: Date },
+): Promise<Authorization | undefined> {
+  const row = await db
+    .selectFrom('authorizations')
+    .selectAll()
+    .where('id', '=', id)
+    .where('browser_hash', '=', browserHash)
+    .where('state', '!=', 'done')
+    .where('expires_at', '>', now.toISOString())
+    .executeTakeFirst()
+  return row && fromRow(row)
+}
+
+type Change = Partial<Pick<AuthorizationRow, 'session_id' | 'consented' | 'switching'>>
+
+export async function updateAuthorization(
+  db: Db<IdentityTables>,
+  id: string,
+  change: Change,
+): Promise<void> {
+  await db.updateTable('authorizations').set(change).where('id', '=', id).execute()
+}
+
+/** Of several concurrent decisions, one succeeds. */
+export async function decideAuthorization(
+  db: Db<IdentityTables>,
+  id: string,
+  { from, to, now }: { from: AuthorizationRow['state']; to: AuthorizationRow['state']; now: Date },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('authorizations')
+    .set({ state: to })
+    .where('id', '=', id)
+    .where('state', '=', from)
+    .where('expires_at', '>', now.toISOString())
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
+}
+
+/** The browser has a new cookie: its other tabs go on. */
+export async function moveAuthorizations(
+  db: Db<IdentityTables>,
+  { from, to }: { from: string; to: string },
+): Promise<void> {
+  await db
+    .updateTable('authorizations')
+    .set({ browser_hash: to })
+    .where('browser_hash', '=', from)
+    .execute()
+}
+
+type CodeRow = IdentityTables['authorization_codes']
+
+export type AuthorizationCode = FromRow<CodeRow>
+
+const insertCodeRow = prepared((db: Db<IdentityTables>, row: CodeRow) =>
+  db.insertInto('authorization_codes').values(row),
+)
+
+export async function insertCode(db: Db<IdentityTables>, code: AuthorizationCode): Promise<void> {
+  await insertCodeRow(db, toRow<CodeRow>(code))
+}
+
+export async function findCode(
+  db: Db<IdentityTables>,
+  codeHash: string,
+): Promise<AuthorizationCode | undefined> {
+  const row = await db
+    .selectFrom('authorization_codes')
+    .selectAll()
+    .where('code_hash', '=', codeHash)
+    .executeTakeFirst()
+  return row && fromRow(row)
+}
+
+/** Of several concurrent uses of a code, one succeeds. */
+export async function spendCode(
+  db: Db<IdentityTables>,
+  codeHash: string,
+  now: Date,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('authorization_codes')
+    .set({ used_at: now.toISOString() })
+    .where('code_hash', '=', codeHash)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now.toISOString())
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
+}
+
+/** What a second use of the code must end. */
+export async function updateGivenSession(
+  db: Db<IdentityTables>,
+  codeHash: string,
+  sessionId: number,
+): Promise<void> {
+  await db
+    .updateTable('authorization_codes')
+    .set({ given_session_id: sessionId })
+    .where('code_hash', '=', codeHash)
+    .execute()
+}
+
+type PushedRow = IdentityTables['pushed_requests']
+
+export async function insertPushed(
+  db: Db<IdentityTables>,
+  pushed: FromRow<PushedRow>,
+): Promise<void> {
+  await db.insertInto('pushed_requests').values(toRow<PushedRow>(pushed)).execute()
+}
+
+/** Of several concurrent uses of a pushed request, one succeeds. */
+export async function takePushed(
+  db: Db<IdentityTables>,
+  { requestHash, clientId, now }: { requestHash: string; clientId: string; now: Date },
+): Promise<string | undefined> {
+  const row = await db
+    .deleteFrom('pushed_requests')
+    .where('request_hash', '=', requestHash)
+    .where('client_id', '=', clientId)
+    .where('expires_at', '>', now.toISOString())
+    .returning('parameters')
+    .executeTakeFirst()
+  return row?.parameters
+}
+
+type Expired = { now: Date; codesBefore: Date }
+
+/** Used codes are kept for a while, so that a second use is noticed. */
+export async function deleteExpiredRequests(
+  db: Db<IdentityTables>,
+  { now, codesBefore }: Expired,
+  signal: AbortSignal,
+): Promise<void> {
+  const column = 'expires_at'
+  await deleteUntil(db, { table: 'authorizations', key: 'id', column }, now, signal)
+  await deleteUntil(db, { table: 'pushed_requests', key: 'request_hash', column }, now, signal)
+  await deleteUntil(db, { table: 'client_assertions', key: 'assertion_hash', column }, now, signal)
+  await deleteUntil(db, { table: 'client_secrets', key: 'secret_hash', column }, now, signal)
+  const codes = { table: 'authorization_codes', key: 'code_hash', column }
+  await deleteUntil(db, codes, codesBefore, signal)
+}

@@ -1,0 +1,96 @@
+import { newOpaqueToken } from '@plinth/kit/tokens'
+import type { Client } from '../database/clients.repository.ts'
+import type { Answer } from './answers.ts'
+import {
+  type AnswerTo,
+  type AuthorizationRequest,
+  checkRequest,
+  findAsker,
+  RequestFault,
+  requireClient,
+} from './authorization-request.ts'
+import { grantOf, openAuthorization } from './authorizations.ts'
+import {
+  type Browser,
+  browserHash,
+  extendSession,
+  type NewCookie,
+  sessionOf,
+} from './browser-sessions.ts'
+import { issueCode } from './codes.ts'
+import type { OpenId } from './openid.ts'
+import type { Parameters } from './parameters.ts'
+import { isPushedAddress, takePushedRequest } from './pushed-requests.ts'
+import { nextStep, type Step } from './steps.ts'
+
+/** Either the client is answered, or the browser goes to the hosted page. */
+export type Authorized = { cookie?: NewCookie | undefined } & (
+  | { to: AnswerTo; answer: Answer }
+  | { page: string }
+)
+
+/** Throws `RequestRefused` where the client must not be answered. */
+export async function authorize(
+  openid: OpenId,
+  given: Parameters,
+  browser: Browser,
+): Promise<Authorized> {
+  const asked = await readRequest(openid, given)
+  try {
+    const request = await checkRequest(openid, asked)
+    return await proceed(openid, { client: asked.client, request }, browser)
+  } catch (error) {
+    if (!(error instanceof RequestFault)) throw error
+    return { to: error.to, answer: { error: error.error, error_description: error.message } }
+  }
+}
+
+/** RFC 9126: beside the address of a pushed request, only the client counts. */
+async function readRequest(openid: OpenId, given: Parameters) {
+  const address = given.get('request_uri')
+  if (address === null || !isPushedAddress(address))
+    return { ...(await findAsker(openid, given)), given, wasPushed: false }
+  const client = await requireClient(openid, given)
+  const pushed = await takePushedRequest(openid, client, given.getAll('request_uri'))
+  return { ...(await findAsker(openid, pushed)), given: pushed, wasPushed: true }
+}
+
+type Asked = { client: Client; request: AuthorizationRequest }
+
+async function proceed(openid: OpenId, asked: Asked, browser: Browser): Promise<Authorized> {
+  const { client, request } = asked
+  const session = await sessionOf(openid, browser)
+  const step = nextStep({
+    client,
+    request,
+    session,
+    confirmedSession: null,
+    consented: false,
+    switching: false,
+    grant: client.firstParty ? undefined : await grantOf(openid.db, client, session),
+    now: openid.clock(),
+  })
+  if (step === 'done' && session) {
+    const code = await issueCode(openid, openid.db, asked, session)
+    return { to: request, answer: { code }, cookie: await extendSession(openid, session, browser) }
+  }
+  if (request.prompts.includes('none'))
+    return { to: request, answer: { error: WITHOUT_PAGE[step] } }
+  return askUser(openid, asked, browser)
+}
+
+/** OpenID Connect Core, section 3.1.2.6. */
+const WITHOUT_PAGE: Record<Step, string> = {
+  'sign-in': 'login_required',
+  consent: 'consent_required',
+  done: 'login_required',
+}
+
+/** The request waits for the user of this browser, which is known by its cookie from now on. */
+async function askUser(openid: OpenId, asked: Asked, browser: Browser): Promise<Authorized> {
+  const cookie = browser.cookie ?? newOpaqueToken()
+  const hash = browserHash({ cookie }) ?? ''
+  const id = await openAuthorization(openid, { ...asked, browserHash: hash })
+  const page = `${openid.publicUrl}/account/sign-in?authorization=${id}`
+  return { page, ...(browser.cookie === undefined && { cookie: { value: cookie } }) }
+}

@@ -1,0 +1,34 @@
+import type { Db } from '@plinth/kit/database'
+import { secondsAfter } from '@plinth/kit/runtime'
+import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
+import { insertCode } from '../database/authorizations.repository.ts'
+import type { BrowserSession } from '../database/client-sessions.repository.ts'
+import type { Client } from '../database/clients.repository.ts'
+import type { IdentityTables } from '../database/tables.ts'
+import type { AuthorizationRequest } from './authorization-request.ts'
+import { CODE_SECONDS, type OpenId } from './openid.ts'
+
+/** A code that the client exchanges for tokens. */
+export async function issueCode(
+  { clock }: Pick<OpenId, 'clock'>,
+  db: Db<IdentityTables>,
+  { client, request }: { client: Client; request: AuthorizationRequest },
+  session: BrowserSession,
+): Promise<string> {
+  const code = newOpaqueToken()
+  await insertCode(db, {
+    codeHash: hashOpaqueToken(code),
+    clientId: client.clientId,
+    userId: session.user.id,
+    sessionId: session.id,
+    redirectUri: request.redirectUri,
+    codeChallenge: request.codeChallenge ?? null,
+    nonce: request.nonce ?? null,
+    scope: request.scopes.join(' '),
+    resources: JSON.stringify(request.resources),
+    expiresAt: secondsAfter(clock(), CODE_SECONDS).toISOString(),
+    usedAt: null,
+    givenSessionId: null,
+  })
+  return code
+}

@@ -1,0 +1,51 @@
+import type { AccountGuard } from '@plinth/accounts'
+import { type Job, startJob } from '@plinth/kit/database'
+import type { Guard, Server } from '@plinth/kit/http'
+import type { Logger } from '@plinth/kit/logging'
+import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
+import { deleteExpiredRequests } from '../database/authorizations.repository.ts'
+import { authorizationRoutes } from './authorizations.routes.ts'
+import { authorizeRoutes } from './authorize.routes.ts'
+import { clientRoutes } from './clients.routes.ts'
+import { grantRoutes } from './grants.routes.ts'
+import type { OpenId } from './openid.ts'
+import { pushedRequestRoutes } from './pushed-requests.routes.ts'
+import { userInfoRoutes } from './userinfo.routes.ts'
+
+/** The OpenID provider: its routes, and the job that deletes what has expired. */
+export function mountOpenId(
+  server: Server,
+  openid: OpenId,
+  guards: { guard: AccountGuard; recent: Guard },
+): void {
+  authorizeRoutes(server, openid)
+  authorizationRoutes(server, openid)
+  pushedRequestRoutes(server, openid)
+  userInfoRoutes(server, openid)
+  clientRoutes(server, openid, guards)
+  grantRoutes(server, openid, guards.guard)
+  server.onClose(startOpenIdSweep(openid, server).stop)
+}
+
+const SWEEP_SECONDS = 60
+/** How long a second use of a code is still noticed. */
+const USED_CODES_SECONDS = DAY_SECONDS
+
+function startOpenIdSweep(
+  { accounts, db, clock, idTokenKeys }: OpenId,
+  { log, metrics }: Server,
+): Job {
+  return startJob({
+    db,
+    name: 'identity-openid-sweep',
+    everySeconds: SWEEP_SECONDS,
+    log: log as Logger,
+    metrics,
+    run: async (signal) => {
+      const now = clock()
+      const codesBefore = secondsAfter(now, -USED_CODES_SECONDS)
+      await deleteExpiredRequests(db, { now, codesBefore }, signal)
+      await idTokenKeys.rotateWhenOlderThan(accounts.settings.keyRotationDays * DAY_SECONDS)
+    },
+  })
+}

@@ -1,0 +1,73 @@
+import type { Accounts } from '@plinth/accounts'
+import type { Db } from '@plinth/kit/database'
+import {
+  type AddressRules,
+  type Clock,
+  DAY_SECONDS,
+  HOUR_SECONDS,
+  MINUTE_SECONDS,
+} from '@plinth/kit/runtime'
+import { createGrantedTokenVerifier, type SigningKeys } from '@plinth/kit/tokens'
+import type { IdentityTables } from '../database/tables.ts'
+
+/** What the rules of the provider need; every rule takes it as its first argument. */
+export type OpenId = {
+  accounts: Accounts
+  db: Db<IdentityTables>
+  clock: Clock
+  /** The base URL of the endpoints and pages. */
+  publicUrl: string
+  issuer: string
+  /** Who the tokens of users and first-party clients are meant for. */
+  audience: string
+  /** Resources that every client may ask for. */
+  resources: string[]
+  /** The base URLs of the consoles. */
+  consoles: string[]
+  idTokenKeys: SigningKeys
+  granted: ReturnType<typeof createGrantedTokenVerifier>
+  /** Where keys of clients may be fetched from. */
+  addresses: AddressRules
+  /** How users may sign in on the hosted page. */
+  signIn: SignInOffer
+}
+
+export type SignInOffer = {
+  methods: string[]
+  providers: { id: string; name: string }[]
+}
+
+export type OpenIdSettings = Pick<
+  OpenId,
+  'publicUrl' | 'resources' | 'consoles' | 'addresses' | 'signIn'
+>
+
+export function openOpenId(
+  accounts: Accounts,
+  db: Db<IdentityTables>,
+  idTokenKeys: SigningKeys,
+  settings: OpenIdSettings,
+): OpenId {
+  const { clock } = accounts
+  const { issuer, audience } = accounts.settings
+  const granted = createGrantedTokenVerifier({ clock }, accounts.signingKeys)
+  return { accounts, db, clock, issuer, audience, idTokenKeys, granted, ...settings }
+}
+
+/** What clients may ask about a user. The scopes of service keys are never granted to them. */
+export const USER_SCOPES = ['openid', 'profile', 'email', 'roles', 'offline_access'] as const
+
+export const ACR_ONE_FACTOR = 'urn:plinth:1fa'
+export const ACR_TWO_FACTORS = 'urn:plinth:2fa'
+
+export const AUTHORIZATION_CODE = 'authorization_code'
+export const REFRESH_TOKEN = 'refresh_token'
+
+export const AUTHORIZATION_SECONDS = 10 * MINUTE_SECONDS
+export const CODE_SECONDS = MINUTE_SECONDS
+export const PUSHED_SECONDS = MINUTE_SECONDS
+export const ID_TOKEN_SECONDS = 900
+
+/** How long a browser stays signed in without use. */
+export const REMEMBERED_SECONDS = 14 * DAY_SECONDS
+export const NOT_REMEMBERED_SECONDS = 12 * HOUR_SECONDS

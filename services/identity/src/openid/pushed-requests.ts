@@ -1,0 +1,76 @@
+import { secondsAfter } from '@plinth/kit/runtime'
+import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
+import { insertPushed, takePushed } from '../database/authorizations.repository.ts'
+import type { Client } from '../database/clients.repository.ts'
+import { checkRequest, findAsker, RequestFault, RequestRefused } from './authorization-request.ts'
+import { type OpenId, PUSHED_SECONDS } from './openid.ts'
+import type { Parameters } from './parameters.ts'
+import {
+  pushedRequestInvalid,
+  requestNotSupported,
+  responseTypeUnsupported,
+  scopeNotGranted,
+  targetInvalid,
+} from './problems.ts'
+
+const ADDRESS = 'urn:ietf:params:oauth:request_uri:'
+
+export const PUSHED_PROBLEMS = [
+  pushedRequestInvalid,
+  responseTypeUnsupported,
+  requestNotSupported,
+  scopeNotGranted,
+  targetInvalid,
+]
+
+/** What authenticates a client is no part of its request. */
+const CREDENTIALS = ['client_secret', 'client_assertion', 'client_assertion_type']
+
+export function isPushedAddress(address: string): boolean {
+  return address.startsWith(ADDRESS)
+}
+
+/** RFC 9126: keeps the request of a client that has authenticated. What is wrong with it is said here. */
+export async function pushRequest(openid: OpenId, client: Client, given: Parameters) {
+  if (given.has('request_uri'))
+    throw pushedRequestInvalid({ detail: 'A pushed request has no request_uri.' })
+  const parameters = new URLSearchParams(given)
+  for (const name of CREDENTIALS) parameters.delete(name)
+  parameters.set('client_id', client.clientId)
+  await requireValid(openid, parameters)
+  const secret = newOpaqueToken()
+  await insertPushed(openid.db, {
+    requestHash: hashOpaqueToken(secret),
+    clientId: client.clientId,
+    parameters: parameters.toString(),
+    expiresAt: secondsAfter(openid.clock(), PUSHED_SECONDS).toISOString(),
+  })
+  return { request_uri: ADDRESS + secret, expires_in: PUSHED_SECONDS }
+}
+
+async function requireValid(openid: OpenId, given: Parameters): Promise<void> {
+  try {
+    await checkRequest(openid, { ...(await findAsker(openid, given)), given, wasPushed: true })
+  } catch (error) {
+    if (error instanceof RequestRefused) throw pushedRequestInvalid({ detail: error.message })
+    if (!(error instanceof RequestFault)) throw error
+    const problem = PUSHED_PROBLEMS.find(({ code }) => code === error.error)
+    throw (problem ?? pushedRequestInvalid)({ detail: error.message })
+  }
+}
+
+/** Works once, for the client that pushed it. */
+export async function takePushedRequest(
+  { db, clock }: OpenId,
+  { clientId }: Client,
+  [address = '', ...more]: string[],
+): Promise<Parameters> {
+  const requestHash = hashOpaqueToken(address.slice(ADDRESS.length))
+  const text =
+    more.length > 0 ? undefined : await takePushed(db, { requestHash, clientId, now: clock() })
+  if (text === undefined)
+    throw new RequestRefused(
+      'This request has expired, was used before, or is of another application.',
+    )
+  return new URLSearchParams(text)
+}
