@@ -22,7 +22,11 @@ export type * as IdentityApi from './generated/identity.ts'
 export type {
   AccountSecurity,
   AuditEvent,
+  Authorization,
   Brand,
+  Client,
+  ClientChange,
+  ClientSecret,
   ClientToken,
   DeletedUser,
   Delivery,
@@ -31,12 +35,15 @@ export type {
   EventForward,
   EventForwardReport,
   EventPage,
+  Grant,
   Invitation,
+  IssuedClient,
   IssuedServiceKey,
   LinkState,
   Mail,
   MailRequested,
   MailTemplate,
+  NewClient,
   PageOfUsers,
   Passkey,
   PendingEmailChange,
@@ -55,6 +62,7 @@ export type {
   User,
   UserChange,
   UserDetails,
+  UserInfo,
   WebhookEndpoint,
   WebhookEndpointChange,
   WebhookEndpointRequest,
@@ -94,6 +102,7 @@ export { ConnectionError, ProblemError, TimeoutError } from './http/errors.ts'
 export type { Listing, Page } from './http/listing.ts'
 export type { ClientOptions } from './http/request.ts'
 export type { UploadOptions } from './http/upload.ts'
+export type { ClientQuery } from './identity/clients.ts'
 export type {
   NewPasskeyCredential,
   PasskeyAssertion,

@@ -63,8 +63,23 @@ const TAKES: Record<string, string[]> = {
   revoke: ['token'],
 }
 
-/** Pages for people, and the operation that only the payment provider calls. */
-const NOT_IN_CLIENT = ['console', 'accountPages', 'reference', 'providerWebhook']
+/**
+ * Pages for people, what their scripts call, what the libraries of other applications call, and the operation that
+ * only the payment provider calls.
+ */
+const NOT_IN_CLIENT = [
+  'console',
+  'accountPages',
+  'reference',
+  'authorize',
+  'authorizeByForm',
+  'authorizationAnswer',
+  'authorization',
+  'decideAuthorization',
+  'pushAuthorizationRequest',
+  'userInfoByForm',
+  'providerWebhook',
+]
 
 const FACTORIES: Record<string, string> = {
   identity: 'identityClient',

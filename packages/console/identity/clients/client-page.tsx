@@ -1,3 +1,4 @@
+import type { Client, ClientSecret } from '@plinth/client'
 import { AdminOnly } from '../../shared/account/session/sign-in.tsx'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { ConfirmButton } from '../../shared/components/button.tsx'
@@ -8,9 +9,9 @@ import { Facts } from '../../shared/components/table.tsx'
 import { goTo } from '../../shared/shell/route.ts'
 import { dateText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
-import { type Client, changeOf, clientPath, FIELDS, valuesOf } from './client.ts'
+import { changeOf, clientPath, FIELDS, valuesOf } from './client.ts'
 import { ClientSettings } from './client-settings.tsx'
-import { type IssuedSecret, Secret } from './issued-secret.tsx'
+import { Secret } from './issued-secret.tsx'
 
 const DAY_SECONDS = 86_400
 
@@ -59,7 +60,7 @@ function StateCard({ client, changed }: { client: Client; changed(): Promise<voi
   const path = clientPath(clientId)
   const enable = useAction(() => session.api.patch(path, { enabled: !enabled }), changed)
   const rotate = useAction(() =>
-    session.api.post<IssuedSecret>(`${path}/rotate-secret`, { overlapSeconds: DAY_SECONDS }),
+    session.api.post<ClientSecret>(`${path}/rotate-secret`, { overlapSeconds: DAY_SECONDS }),
   )
   const remove = useAction(
     () => session.api.delete(path),

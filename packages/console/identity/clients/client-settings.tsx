@@ -1,3 +1,4 @@
+import type { Client } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
@@ -5,7 +6,6 @@ import { Code, CopyButton } from '../../shared/components/code.tsx'
 import { Card } from '../../shared/components/page.tsx'
 import { Loaded } from '../../shared/components/reply.tsx'
 import { session } from '../session.ts'
-import type { Client } from './client.ts'
 import { KINDS } from './settings.ts'
 
 /** What to write into the application, ready to copy. */

@@ -1,24 +1,5 @@
+import type { Client } from '@plinth/client'
 import type { FieldProps, Values } from '../../shared/components/form.tsx'
-
-export type Client = {
-  clientId: string
-  name: string
-  redirectUris: string[]
-  postLogoutRedirectUris: string[]
-  authMethod: 'client_secret' | 'private_key_jwt' | 'none'
-  grantTypes: string[]
-  scopes: string[]
-  resources: string[]
-  jwksUri: string | null
-  firstParty: boolean
-  requirePkce: boolean
-  requirePar: boolean
-  idTokenAlg: string
-  backchannelLogoutUri: string | null
-  uri: string | null
-  enabled: boolean
-  createdAt: string
-}
 
 const SPACES = 'Separated by spaces.'
 

@@ -1,4 +1,4 @@
-import type { Page as PageOf } from '@plinth/client'
+import type { Client, IssuedClient, Page as PageOf } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { AdminOnly } from '../../shared/account/session/sign-in.tsx'
 import { useAction, usePages } from '../../shared/api/use-reply.ts'
@@ -8,9 +8,9 @@ import { type Column, List } from '../../shared/components/table.tsx'
 import { route } from '../../shared/shell/route.ts'
 import { dateText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
-import { AUTH_METHOD, type Client, changeOf, DEFAULT_SCOPES, FIELDS, KEYS } from './client.ts'
+import { AUTH_METHOD, changeOf, DEFAULT_SCOPES, FIELDS, KEYS } from './client.ts'
 import { ClientPage } from './client-page.tsx'
-import { IssuedClient, type IssuedSecret } from './issued-secret.tsx'
+import { NewClientNotice } from './issued-secret.tsx'
 
 /** The applications that users sign in to with an account of this service. */
 export function ClientsPage() {
@@ -37,7 +37,7 @@ function Clients() {
   })
   const create = useAction(
     (values: Values) =>
-      session.api.post<Client & IssuedSecret>('/api/clients', {
+      session.api.post<IssuedClient>('/api/clients', {
         ...changeOf(values),
         authMethod: values.authMethod,
         ...(values.jwksUri && { jwksUri: values.jwksUri }),
@@ -62,7 +62,7 @@ function Clients() {
           kind="primary"
           icon="key"
         />
-        {create.reply?.ok && <IssuedClient client={create.reply.body} />}
+        {create.reply?.ok && <NewClientNotice client={create.reply.body} />}
       </Card>
       <List<Client & { id: string }>
         of={clients}

@@ -1,11 +1,9 @@
+import type { IssuedClient } from '@plinth/client'
 import { Code, CopyButton } from '../../shared/components/code.tsx'
 import { Notice } from '../../shared/components/page.tsx'
-import type { Client } from './client.ts'
-
-export type IssuedSecret = { clientSecret: string | null }
 
 /** What a new client needs to know about itself. */
-export function IssuedClient({ client }: { client: Client & IssuedSecret }) {
+export function NewClientNotice({ client }: { client: IssuedClient }) {
   const { clientId, name, clientSecret } = client
   if (clientSecret !== null) return <Secret of={client} />
   return (
@@ -18,7 +16,7 @@ export function IssuedClient({ client }: { client: Client & IssuedSecret }) {
   )
 }
 
-export function Secret({ of }: { of: IssuedSecret & { clientId: string } }) {
+export function Secret({ of }: { of: Pick<IssuedClient, 'clientId' | 'clientSecret'> }) {
   const { clientId, clientSecret } = of
   return (
     <Notice tone="good" alert>

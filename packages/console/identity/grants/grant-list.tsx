@@ -1,15 +1,15 @@
+import type { Grant } from '@plinth/client'
 import type { Reply } from '../../shared/api/api.ts'
 import { ConfirmButton } from '../../shared/components/button.tsx'
 import { Badge } from '../../shared/components/page.tsx'
 import type { Loading } from '../../shared/components/reply.tsx'
 import { List } from '../../shared/components/table.tsx'
 import { dateText } from '../../shared/wording.ts'
-import type { Grant } from './grants.ts'
 
 type Props = {
   of: Loading<Grant[]>
   caption: string
-  revoke?: { run(clientId: string): unknown; refusal?: Reply }
+  revoke: { run(clientId: string): unknown; refusal?: Reply }
 }
 
 export function GrantList({ of, caption, revoke }: Props) {
@@ -17,7 +17,7 @@ export function GrantList({ of, caption, revoke }: Props) {
   return (
     <List<Grant & { id: string }>
       of={{ ...of, body: rows }}
-      {...(revoke && { action: revoke })}
+      action={revoke}
       caption={caption}
       columns={[
         { title: 'Application', of: ({ client }) => <strong>{client.name}</strong> },
@@ -33,24 +33,20 @@ export function GrantList({ of, caption, revoke }: Props) {
         },
         { title: 'Since', of: ({ createdAt }) => dateText(createdAt) },
         { title: 'Last used', of: ({ lastUsedAt }) => dateText(lastUsedAt) },
-        ...(revoke
-          ? [
-              {
-                title: 'Change',
-                of: ({ client }: Grant) => (
-                  <ConfirmButton
-                    small
-                    kind="danger"
-                    subject={client.name}
-                    question="It loses its access at once. Take it back?"
-                    onClick={() => revoke.run(client.clientId)}
-                  >
-                    Revoke
-                  </ConfirmButton>
-                ),
-              },
-            ]
-          : []),
+        {
+          title: 'Change',
+          of: ({ client }) => (
+            <ConfirmButton
+              small
+              kind="danger"
+              subject={client.name}
+              question="It loses its access at once. Take it back?"
+              onClick={() => revoke.run(client.clientId)}
+            >
+              Revoke
+            </ConfirmButton>
+          ),
+        },
       ]}
       empty={<p class="soft">No application has access.</p>}
     />

@@ -6,12 +6,12 @@ type Props = Parameters<MoreActions>[0]
 
 /** Shows nothing for a user who has allowed no application anything. */
 export function GrantsOfUser({ session, user }: Props) {
-  const { grants } = useGrants(session.api, `/api/users/${user.id}/grants`, true)
+  const { grants, revoke } = useGrants(session.api, `/api/users/${user.id}/grants`, true)
   if (!grants.body || grants.body.length === 0) return null
   return (
     <section class="stack tight">
       <h3>Applications</h3>
-      <GrantList of={grants} caption={`Applications of ${user.username}`} />
+      <GrantList of={grants} revoke={revoke} caption={`Applications of ${user.username}`} />
     </section>
   )
 }

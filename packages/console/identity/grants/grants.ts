@@ -1,14 +1,6 @@
+import type { Grant } from '@plinth/client'
 import type { Api } from '../../shared/api/api.ts'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
-
-/** What a user has allowed an application. */
-export type Grant = {
-  client: { clientId: string; name: string; uri: string | null }
-  scopes: string[]
-  resources: string[]
-  createdAt: string
-  lastUsedAt: string
-}
 
 /** The grants of a user, and how to take one back. The account pages and the console show them in their own words. */
 export function useGrants(api: Api, path: string, silent = false) {

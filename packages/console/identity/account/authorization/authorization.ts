@@ -1,24 +1,8 @@
+import type { Authorization } from '@plinth/client'
 import { computed, signal } from '@preact/signals'
 import { problemIn, type Reply } from '../../../shared/api/api.ts'
 import { api } from '../account.ts'
 import { session } from '../ways-in/session.ts'
-
-export type Authorization = {
-  id: string
-  step: 'sign-in' | 'consent' | 'done'
-  redirectTo: string | null
-  client: { clientId: string; name: string; uri: string | null; host: string; firstParty: boolean }
-  scopes: string[]
-  resources: string[]
-  account: { username: string; email: string } | null
-  loginHint: string | null
-  create: boolean
-  methods: ('password' | 'passkey' | 'code')[]
-  providers: { id: string; name: string }[]
-  locale: string | null
-  device: { address: string; userAgent: string | null } | null
-  expiresAt: string
-}
 
 /** What an application has asked for; undefined until it is read. A refusal never replaces it. */
 export const authorization = signal<Authorization | undefined>(undefined)

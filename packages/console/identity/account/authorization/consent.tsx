@@ -1,9 +1,10 @@
+import type { Authorization } from '@plinth/client'
 import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { Notice } from '../../../shared/components/page.tsx'
 import { Failure, Heading } from '../parts.tsx'
 import { filled, texts } from '../texts/texts.ts'
-import { type Authorization, type Decision, decide } from './authorization.ts'
+import { type Decision, decide } from './authorization.ts'
 import { scopeText } from './scope-text.ts'
 
 /** What the application may do, in plain words, and who it says it is. */

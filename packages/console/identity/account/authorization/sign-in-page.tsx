@@ -1,14 +1,9 @@
+import type { Authorization } from '@plinth/client'
 import { Button } from '../../../shared/components/button.tsx'
 import { Skeleton } from '../../../shared/components/page.tsx'
 import { Done, Heading } from '../parts.tsx'
 import { filled, texts } from '../texts/texts.ts'
-import {
-  type Authorization,
-  authorization,
-  deadEnd,
-  isUnknown,
-  readAuthorization,
-} from './authorization.ts'
+import { authorization, deadEnd, isUnknown, readAuthorization } from './authorization.ts'
 import { ChooseAccount } from './choose-account.tsx'
 import { Consent } from './consent.tsx'
 import { WaysIn } from './ways-in.tsx'

@@ -1,3 +1,4 @@
+import type { Authorization } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
@@ -22,7 +23,7 @@ import { away, finish, returned } from '../ways-in/providers.ts'
 import { isOpen, Register } from '../ways-in/register.tsx'
 import { followToken, SecondStep } from '../ways-in/second-step.tsx'
 import { session } from '../ways-in/session.ts'
-import { type Authorization, decide, handOver } from './authorization.ts'
+import { decide, handOver } from './authorization.ts'
 
 type Way = 'first' | 'code' | 'register'
 
