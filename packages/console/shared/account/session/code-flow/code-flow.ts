@@ -4,10 +4,10 @@ import { baseUrl } from '../../../api/base-url.ts'
 import { challengeOf, randomText } from './proof-key.ts'
 
 /** Where the provider of this console answers. */
-export type Endpoints = { authorize: string; token: string; logout: string }
+export type Endpoints = { authorize: string; token: string; revoke: string }
 
-/** Tokens of the code flow; the id token only proves to the provider who signs out. */
-export type Granted = { pair: TokenPair; idToken: string; endpoints: Endpoints }
+/** Tokens of the code flow. */
+export type Granted = { pair: TokenPair; endpoints: Endpoints }
 
 /** What outlives the navigation. None of it opens anything without the code, which is valid once. */
 type Request = { state: string; verifier: string; place: string; endpoints: Endpoints }
@@ -16,7 +16,6 @@ type TokenReply = {
   access_token: string
   expires_in: number
   refresh_token?: string
-  id_token?: string
 }
 
 const CLIENT_ID = 'plinth-console'
@@ -110,31 +109,31 @@ export async function renew(endpoints: Endpoints, refreshToken: string): Promise
   return reply.ok ? { ...reply, body: reply.body.pair } : reply
 }
 
-/** Ends the browser's session at the provider, and with it those of every console. */
-export function signOut({ endpoints, idToken }: Granted): Reply {
-  sessionStorage.removeItem(SIGNED_IN)
-  const query = new URLSearchParams({
-    client_id: CLIENT_ID,
-    id_token_hint: idToken,
-    post_logout_redirect_uri: REDIRECT_URI,
-  })
-  location.assign(`${endpoints.logout}?${query}`)
-  return { ok: true, status: 204, headers: {}, content: new Blob(), body: undefined }
+/** Ends the session of this console. The provider still knows the browser. */
+export async function signOut({ revoke }: Endpoints, refreshToken: string): Promise<Reply> {
+  const fields = { client_id: CLIENT_ID, token: refreshToken }
+  const reply = await send(revoke, fields)
+  if (reply.ok) sessionStorage.removeItem(SIGNED_IN)
+  return reply
 }
 
 async function askForTokens(
   { token }: Endpoints,
   fields: Record<string, string>,
 ): Promise<Reply<Omit<Granted, 'endpoints'>>> {
-  const headers = {}
-  const content = new Blob()
+  const reply = await send<TokenReply>(token, { client_id: CLIENT_ID, ...fields })
+  return reply.ok ? { ...reply, body: grantedBy(reply.body) } : reply
+}
+
+async function send<Body>(address: string, fields: Record<string, string>): Promise<Reply<Body>> {
+  const [headers, content] = [{}, new Blob()]
   try {
-    const body = new URLSearchParams({ client_id: CLIENT_ID, ...fields })
-    const reply = await fetch(token, { method: 'POST', body, credentials: 'omit' })
+    const body = new URLSearchParams(fields)
+    const reply = await fetch(address, { method: 'POST', body, credentials: 'omit' })
     const { status } = reply
-    const json = await reply.json()
-    if (!reply.ok) return { ok: false, status, headers, content, body: { code: json.error } }
-    return { ok: true, status, headers, content, body: grantedBy(json) }
+    const json = JSON.parse((await reply.text()) || 'null')
+    if (reply.ok) return { ok: true, status, headers, content, body: json }
+    return { ok: false, status, headers, content, body: { code: json?.error } }
   } catch {
     // As everywhere in the console, status 0 means that there was no answer.
     return { ok: false, status: 0, headers, content, body: undefined }
@@ -143,7 +142,6 @@ async function askForTokens(
 
 function grantedBy(reply: TokenReply): Omit<Granted, 'endpoints'> {
   return {
-    idToken: reply.id_token ?? '',
     pair: {
       accessToken: reply.access_token,
       refreshToken: reply.refresh_token ?? '',

@@ -29,7 +29,7 @@ export async function resume(session: Session): Promise<boolean> {
     session.receivedFrom(
       {
         renew: (refreshToken) => renew(granted.endpoints, refreshToken),
-        end: async () => signOut(granted),
+        end: (refreshToken) => signOut(granted.endpoints, refreshToken),
       },
       granted.pair,
     )
@@ -45,13 +45,13 @@ export async function signInAt(issuer: string): Promise<void> {
 /** At the address that this page was opened at: its policy lets it call no other. */
 function ownEndpoints(issuer: string): Endpoints {
   const at = (name: string) => `${issuer}/oauth2/${name}`
-  return { authorize: at('authorize'), token: at('token'), logout: at('logout') }
+  return { authorize: at('authorize'), token: at('token'), revoke: at('revoke') }
 }
 
 type Metadata = {
   authorization_endpoint: string
   token_endpoint: string
-  end_session_endpoint: string
+  revocation_endpoint: string
 }
 
 /** OpenID Connect Discovery; undefined if the issuer does not answer. */
@@ -62,7 +62,7 @@ async function discover(issuer: string): Promise<Endpoints | undefined> {
     return {
       authorize: metadata.authorization_endpoint,
       token: metadata.token_endpoint,
-      logout: metadata.end_session_endpoint,
+      revoke: metadata.revocation_endpoint,
     }
   } catch {
     return undefined
