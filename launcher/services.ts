@@ -35,9 +35,37 @@ export type OperatorDesk = {
   keys: ServiceKeys
   /** Absent if the service has no accounts. */
   users?: Operator
+  /** Absent if the service has no clients. */
+  clients?: ClientDesk
   /** Absent if the service publishes no events. */
   publishSample?(type: string): Promise<string>
   close(): Promise<void>
+}
+
+/** The applications that users of a service sign in to. */
+export type ClientDesk = {
+  create(
+    request: NewClient,
+  ): Promise<{ clientId: string; name: string; clientSecret: string | null }>
+  list(): Promise<ListedClient[]>
+  rotate(clientId: string, overlapSeconds: number): Promise<{ clientSecret: string }>
+  disable(clientId: string): Promise<void>
+  remove(clientId: string): Promise<void>
+}
+
+type NewClient = {
+  name: string
+  redirectUris: string[]
+  authMethod: 'client_secret' | 'none'
+  firstParty: boolean
+}
+
+type ListedClient = {
+  clientId: string
+  name: string
+  redirectUris: string[]
+  firstParty: boolean
+  enabled: boolean
 }
 
 /** Checks of `plinth doctor` by name. */
@@ -104,7 +132,7 @@ export type ServiceEntry = {
   /** Its console lets users sign in at identity, as a client of it. */
   consoleSignsIn?: true
   /** What operators can do with it on the command line. */
-  operated: ('users' | 'keys')[]
+  operated: ('users' | 'keys' | 'clients')[]
   /** The first words of the types of its own events; absent if it publishes none. */
   topics?: string[]
   /** Of its settings that do not start with its own prefix. */
@@ -147,7 +175,7 @@ export const services: ServiceEntry[] = [
     port: 8081,
     path: '/identity',
     consoleSignsIn: true,
-    operated: ['users', 'keys'],
+    operated: ['users', 'keys', 'clients'],
     topics: ['user', 'session', 'passkey', 'mfa'],
     signsForOthers: true,
     isCalled: true,

@@ -1,4 +1,5 @@
 import type { Command } from '../command.ts'
+import { clientCommands } from './access/clients.ts'
 import { keyCommands } from './access/keys.ts'
 import { userCommands } from './access/user.ts'
 import { doctor } from './doctor/doctor.ts'
@@ -25,6 +26,7 @@ export const commands: Command[] = [
   doctor,
   ...userCommands,
   ...keyCommands,
+  ...clientCommands,
   listen,
   trigger,
   ...fileCommands,

@@ -95,6 +95,36 @@ describe('plinth', () => {
     assert.match(user.stderr, /^Created ada \(ROLE_USER\)\. This is the first password\.$/m)
   })
 
+  test('clients are created, listed, rotated, disabled and deleted', async (t) => {
+    const cwd = temporaryFolder(t)
+    const run = (...words: string[]) => plinthHere(['clients', ...words], { cwd })
+    const address = ['--redirect-uri', 'https://wiki.example/callback']
+
+    const wiki = await run('create', 'Wiki', ...address, '--json')
+    const tool = await run('create', 'Tool', '--redirect-uri', 'http://127.0.0.1/', '--public')
+    const { clientId, clientSecret } = JSON.parse(wiki.stdout)
+    const rotated = await run('rotate', clientId, '--overlap', '60')
+    const wrong = await run('create', 'Wiki', '--redirect-uri', 'http://wiki.example/')
+    const disabled = await run('disable', clientId)
+    const listed = await run('list', '--json')
+    const deleted = await run('delete', tool.stdout.trim())
+
+    assert.match(clientSecret, /^[\w-]{43}$/)
+    assert.match(tool.stdout, /^[\w-]{22}\n$/)
+    assert.match(rotated.stdout, /^[\w-]{43}\n$/)
+    assert.equal(wrong.code, 64)
+    assert.match(wrong.stderr, /redirectUris: must start with https/)
+    const states = JSON.parse(listed.stdout).map((one: { name: string; enabled: boolean }) => [
+      one.name,
+      one.enabled,
+    ])
+    assert.deepEqual(states.sort(), [
+      ['Tool', true],
+      ['Wiki', false],
+    ])
+    assert.deepEqual([disabled.code, deleted.code], [0, 0])
+  })
+
   test('version --json is one JSON value with the version of each service', async () => {
     const { code, stdout } = await plinth(['--json', 'version'])
 

@@ -1,6 +1,7 @@
 import {
   ACCOUNT_EVENTS,
   type AccountGuard,
+  type Accounts,
   ADDRESS_EVENTS,
   ADMIN_ROLE,
   accountData,
@@ -64,6 +65,7 @@ import { followEvents } from './notices/consequences.ts'
 import { recordEndpoints } from './notices/notices.ts'
 import { oauthRoutes, userStatusRoute } from './oauth/oauth.routes.ts'
 import { openOAuth } from './oauth/oauth.ts'
+import { clientDesk } from './openid/client-desk.ts'
 import { mountOpenId } from './openid/index.ts'
 import { clientNames } from './openid/known-clients.ts'
 import { openOpenId } from './openid/openid.ts'
@@ -275,6 +277,7 @@ function identityKeys(
 type OperatorDesk = {
   users: Operator
   keys: ServiceKeys
+  clients: ReturnType<typeof clientDesk>
   publishSample(type: string): Promise<string>
   close(): Promise<void>
 }
@@ -293,12 +296,19 @@ export async function openForOperator(config: IdentityConfig): Promise<OperatorD
   return {
     users: operatorOf(accounts, passkeyStore, dropFactor),
     keys: identityKeys(db, systemClock, config, follow),
+    clients: clientDesk(operatorClients(accounts, db, config)),
     publishSample: (type) => insertSample(db, EVENTS, { source: NAME, type, at: systemClock() }),
     close: async () => {
       await accounts.close()
       await close()
     },
   }
+}
+
+function operatorClients(accounts: Accounts, db: Db<IdentityTables>, config: IdentityConfig) {
+  const { issuer, audience } = config.accounts
+  const { addresses } = openIdOptions(config)
+  return { accounts, db, clock: systemClock, issuer, audience, addresses }
 }
 
 /** For the launcher and the command line: what they do with any service, as this one does it. */

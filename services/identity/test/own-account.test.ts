@@ -25,6 +25,7 @@ for (const engine of engines) {
             address: '127.0.0.1',
             userAgent: 'phone',
             current: false,
+            client: null,
           },
           {
             createdAt: startedAt,
@@ -32,6 +33,7 @@ for (const engine of engines) {
             address: '127.0.0.1',
             userAgent: 'node',
             current: true,
+            client: null,
           },
         ],
       )

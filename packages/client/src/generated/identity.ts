@@ -191,6 +191,7 @@ export type DataExport = {
     passkeys: Record<string, unknown>[];
     secondFactor: Record<string, unknown> | null;
     knownBrowsers: Record<string, unknown>[];
+    grants: Record<string, unknown>[];
     serviceKeys: Record<string, unknown>[];
     mails: Record<string, unknown>[];
     elsewhere: {

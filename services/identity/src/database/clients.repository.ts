@@ -74,6 +74,20 @@ export async function listClientNames(
   return new Map(rows.map(({ client_id, name }) => [client_id, name]))
 }
 
+const MAX_LISTED = 1000
+
+/** Oldest first. */
+export async function listAllClients(db: Db<IdentityTables>): Promise<Client[]> {
+  const rows = await db
+    .selectFrom('clients')
+    .selectAll()
+    .orderBy('created_at')
+    .orderBy('client_id')
+    .limit(MAX_LISTED)
+    .execute()
+  return rows.map(clientOf)
+}
+
 export const CLIENT_SORTS = ['createdAt', 'name'] as const
 
 export async function listClients(db: Db<IdentityTables>, page: PageRequest) {

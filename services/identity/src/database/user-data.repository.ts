@@ -16,6 +16,8 @@ export async function eraseUserData(
   await db.deleteFrom('passkey_challenges').where('user_id', '=', id).execute()
   await db.deleteFrom('one_time_tokens').where('user_id', '=', id).execute()
   await deleteFactor(db, id)
+  await db.deleteFrom('authorization_codes').where('user_id', '=', id).execute()
+  await db.deleteFrom('grants').where('user_id', '=', id).execute()
   await db.deleteFrom('known_browsers').where('user_id', '=', id).execute()
   await db.deleteFrom('mail_outbox').where('address', '=', email).execute()
   await db.deleteFrom('mail_outbox').where('user_id', '=', id).execute()

@@ -33,6 +33,7 @@ const ExportReply = Type.Object(
     passkeys: list,
     secondFactor: orNull(one),
     knownBrowsers: list,
+    grants: list,
     serviceKeys: list,
     mails: list,
     elsewhere: Type.Object({ files: Type.String(), payments: Type.String() }),

@@ -16,6 +16,7 @@ import type { Caller } from '@plinth/kit/http'
 import { keysMadeBy, type ServiceKey } from '@plinth/service-keys'
 import { listBrowsers } from '../database/browsers.repository.ts'
 import { findFactor, unusedRecoveryCodes } from '../database/factors.repository.ts'
+import { listGrants } from '../database/grants.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import { listAuditOf, listMailsOf } from '../database/user-data.repository.ts'
 import { LIFETIME_SECONDS } from '../limits.ts'
@@ -114,6 +115,7 @@ async function headOf({ accounts, db, passkeys }: DataExport, userId: number, us
     secondFactor: await secondFactorOf(db, userId),
     // Only a hash of each browser is stored.
     knownBrowsers: [...(await listBrowsers(db, userId)).values()].map((seenAt) => ({ seenAt })),
+    grants: await listGrants(db, userId),
     serviceKeys: (await keysMadeBy(db, username)).map(describeKey),
     mails: await listMailsOf(db, userId),
     elsewhere: ELSEWHERE,
