@@ -64,6 +64,7 @@ export const LAYERS: Record<string, string[]> = {
     'http',
     'session',
     'webhooks',
+    'code-flow',
     'operations',
     'service-keys',
     'events',

@@ -8,12 +8,25 @@ export type {
   Users,
 } from './accounts.ts'
 export type { AuditLog } from './audit-log.ts'
+export {
+  CodeFlow,
+  CodeFlowError,
+  type CodeFlowFault,
+  type CodeFlowOptions,
+  codeFlow,
+  type SignedIn,
+  type SignInRequest,
+} from './code-flow.ts'
 export type { EventListQuery, EventQuery, Events, WebhookEndpoints } from './events.ts'
 export type * as IdentityApi from './generated/identity.ts'
 export type {
   AccountSecurity,
   AuditEvent,
+  Authorization,
   Brand,
+  Client,
+  ClientChange,
+  ClientSecret,
   ClientToken,
   DeletedUser,
   Delivery,
@@ -22,12 +35,15 @@ export type {
   EventForward,
   EventForwardReport,
   EventPage,
+  Grant,
   Invitation,
+  IssuedClient,
   IssuedServiceKey,
   LinkState,
   Mail,
   MailRequested,
   MailTemplate,
+  NewClient,
   PageOfUsers,
   Passkey,
   PendingEmailChange,
@@ -46,6 +62,7 @@ export type {
   User,
   UserChange,
   UserDetails,
+  UserInfo,
   WebhookEndpoint,
   WebhookEndpointChange,
   WebhookEndpointRequest,
@@ -86,6 +103,7 @@ export { ConnectionError, ProblemError, TimeoutError } from './http/errors.ts'
 export type { Listing, Page } from './http/listing.ts'
 export type { ClientOptions } from './http/request.ts'
 export type { UploadOptions } from './http/upload.ts'
+export type { ClientQuery } from './identity/clients.ts'
 export type {
   NewPasskeyCredential,
   PasskeyAssertion,

@@ -173,7 +173,8 @@ export async function createStorageFull(
 
   const healthy = worstOf(database.ping, () => isWritable(storage))
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy })
-  consoleRoutes(server, consoleFolder('storage-full'))
+  const signsInAt = config.trustedIssuer?.issuer
+  consoleRoutes(server, consoleFolder('storage-full'), undefined, { signsInAt })
   indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))
   return server

@@ -21,7 +21,9 @@ import { IssuerOperations } from '../operations.ts'
 import { ServiceKeys } from '../service-keys.ts'
 import type { TokenPair } from '../session/stores.ts'
 import { IdentityAccount } from './account.ts'
+import { Clients } from './clients.ts'
 import type { PasskeyAssertion } from './credentials.ts'
+import { Grants } from './grants.ts'
 import { Mails } from './mails.ts'
 import { OAuth, type OAuthReplies } from './oauth.ts'
 import { type PasskeyReplies, Passkeys } from './passkeys.ts'
@@ -44,6 +46,8 @@ export class IdentityClient extends SignIn {
   readonly endpoints: WebhookEndpoints
   readonly events: Events
   readonly oauth: OAuth
+  readonly clients: Clients
+  readonly grants: Grants
   readonly operations: IssuerOperations
   readonly #opened: OpenSession<Replies>
 
@@ -63,7 +67,9 @@ export class IdentityClient extends SignIn {
     this.keys = new ServiceKeys(calls)
     this.endpoints = new WebhookEndpoints(calls)
     this.events = new Events(calls)
-    this.oauth = new OAuth(open)
+    this.oauth = new OAuth(opened)
+    this.clients = new Clients(calls)
+    this.grants = new Grants(calls)
     this.operations = new IssuerOperations(open)
   }
 
