@@ -8,7 +8,7 @@ import {
   openAccounts,
   operatorOf,
   recordDenials,
-  recordEvent,
+  recordSecurityEvent,
   rotationFindings,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
@@ -168,7 +168,7 @@ export async function createStorageFull(
     catalogue: STORAGE_EVENTS,
     guards: eventGuards(keyGuard, admin),
     record: (to, { origin, ...entry }) =>
-      recordEvent({ db: to, clock }, entry, { ...origin, userAgent: null }),
+      recordSecurityEvent({ db: to, clock }, entry, { ...origin, userAgent: null }),
   })
 
   const healthy = worstOf(database.ping, () => isWritable(storage))
