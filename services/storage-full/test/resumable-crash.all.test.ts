@@ -144,7 +144,9 @@ async function resume(api: Api, token: string, { bytes, seen }: Sending): Promis
   assert.equal(head.status, 200)
   assert.ok(offsetOf(head) >= seen.offset, `${offsetOf(head)} of ${seen.offset} acknowledged`)
   if (fileIdOf(head) > 0) return head
-  return tus.patch(location, offsetOf(head), bytes.subarray(offsetOf(head)))
+  const last = await tus.patch(location, offsetOf(head), bytes.subarray(offsetOf(head)))
+  assert.equal(last.status, 204, JSON.stringify(last.body))
+  return last
 }
 
 /** After all uploads have expired, no byte, part, tail or reservation is left, and `verify` finds nothing. */

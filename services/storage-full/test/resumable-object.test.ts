@@ -92,6 +92,18 @@ for (const engine of engines)
       assert.deepEqual(await leftovers(), [])
     })
 
+    test('one request may bring several parts and the end', { tags: ['all'] }, async (t) => {
+      const { api, user, tus } = await start(t)
+      const bytes = soundOf(18 * MIB)
+      const location = locationOf(await tus.create({ name: 'a.mp3', length: bytes.length }))
+
+      const reply = await tus.patch(location, 0, bytes)
+
+      assert.equal(reply.status, 204)
+      const content = await api.get(`/file/download/${fileIdOf(reply)}`, { token: user })
+      assert.ok(content.bytes.equals(bytes))
+    })
+
     test('a cancelled or refused upload leaves no part, tail or object', {
       tags: ['all'],
     }, async (t) => {
