@@ -29,6 +29,7 @@ import {
   consoleRoutes,
   createServer,
   type Guard,
+  type HealthCheck,
   indexRoute,
   openApiRoutes,
   type Server,
@@ -172,12 +173,21 @@ export async function createStorageFull(
   })
 
   const healthy = worstOf(database.ping, () => isWritable(storage))
+  mountOperations(server, config, healthy)
+  return server
+}
+
+/** Health, the console, and the documents about the service. */
+function mountOperations(
+  server: Server,
+  { trustedIssuer }: StorageFullConfig,
+  healthy: HealthCheck,
+): void {
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy })
-  const signsInAt = config.trustedIssuer?.issuer
+  const signsInAt = trustedIssuer?.issuer
   consoleRoutes(server, consoleFolder('storage-full'), undefined, { signsInAt })
   indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))
-  return server
 }
 
 type UploadGuards = { read: Guard; write: Guard; countBytes(bytes: number): void }
