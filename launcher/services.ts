@@ -129,6 +129,8 @@ export type ServiceEntry = {
   /** If present, only these paths of it are served below the address of the suite in production. */
   publicPaths?: string[]
   consolePath: string
+  /** Its console lets users sign in at identity, as a client of it. */
+  consoleSignsIn?: true
   /** What operators can do with it on the command line. */
   operated: ('users' | 'keys' | 'clients')[]
   /** The first words of the types of its own events; absent if it publishes none. */
@@ -172,6 +174,7 @@ export const services: ServiceEntry[] = [
     portSetting: 'IDENTITY_PORT',
     port: 8081,
     path: '/identity',
+    consoleSignsIn: true,
     operated: ['users', 'keys', 'clients'],
     topics: ['user', 'session', 'passkey', 'mfa'],
     signsForOthers: true,
@@ -187,6 +190,7 @@ export const services: ServiceEntry[] = [
     portSetting: 'STORAGE_FULL_PORT',
     port: 8082,
     path: '/storage',
+    consoleSignsIn: true,
     operated: ['users', 'keys'],
     topics: ['file', 'link'],
     load: async () => (await import('@plinth/storage-full')).description,
@@ -210,6 +214,7 @@ export const services: ServiceEntry[] = [
     portSetting: 'PAYMENTS_PORT',
     port: 8084,
     path: '/payments',
+    consoleSignsIn: true,
     operated: ['keys'],
     topics: ['payment', 'refund'],
     otherPrefix: 'PROVIDER_',

@@ -27,15 +27,15 @@ describe('the quickstarts', async () => {
     { IDENTITY_CORS_ORIGINS: origin, IDENTITY_PASSKEY_ORIGINS: origin },
   )
   const identityUrl = urlOf('identity')
+  const identity = identityClient(identityUrl)
   let settings: Record<string, string>
   let accessToken: string
   before(async () => {
-    const identity = identityClient(identityUrl)
     await identity.logIn('admin', PASSWORD)
     const key = { name: 'quickstart', scopes: ['tokens:introspect'] }
     const { secret } = await identity.keys.create(key)
     settings = { IDENTITY_URL: identityUrl, SERVICE_KEY: secret, WEBHOOK_SECRET, PORT: '0' }
-    accessToken = (await identity.logIn('user', PASSWORD)).accessToken
+    accessToken = (await identityClient(identityUrl).logIn('user', PASSWORD)).accessToken
   })
 
   for (const name of ['express.mjs', 'fastify.mjs'])
@@ -78,7 +78,7 @@ describe('the quickstarts', async () => {
   })
 
   test('react-passkey.jsx signs in with a passkey', { skip: noBrowser }, async (t) => {
-    await servePage(t, port, identityUrl)
+    await servePage(t, port, { file: 'react-passkey.jsx', data: { identity: identityUrl } })
     const page = await (await openBrowser(t)).newPage()
     await addVirtualAuthenticator(page)
     await page.goto(origin)
@@ -98,6 +98,36 @@ describe('the quickstarts', async () => {
     await page.getByText('Signed in as user').waitFor()
     await page.reload()
     await page.getByText('Signed in as user').waitFor()
+  })
+
+  test('sign-in-page.jsx signs users in on the page of Plinth', { skip: noBrowser }, async (t) => {
+    const { clientId } = await identity.clients.create({
+      name: 'Shop',
+      authMethod: 'none',
+      redirectUris: [`${origin}/`],
+    })
+    await servePage(t, port, {
+      file: 'sign-in-page.jsx',
+      data: { identity: identityUrl, client: clientId },
+    })
+    const page = await (await openBrowser(t)).newPage()
+    await page.goto(origin)
+    const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
+    await press('Sign in')
+    await page.getByLabel('Username').fill('user')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await press('Sign in')
+    await press('Allow')
+    await page.getByText('Signed in as user').waitFor()
+    assert.equal(page.url(), `${origin}/`)
+
+    await page.reload()
+    await press('Sign in')
+    await press('Deny')
+
+    await page.getByRole('alert').getByText('access_denied').waitFor()
+    await page.goto(`${origin}/?code=stolen&state=other`)
+    await page.getByRole('alert').getByText('This page has not asked for this answer').waitFor()
   })
 })
 
@@ -147,9 +177,11 @@ async function start(t: TestContext, name: string, env: Record<string, string>):
   throw new Error(`${name} ended without an address`)
 }
 
-async function servePage(t: TestContext, port: number, identityUrl: string): Promise<void> {
+type Quickstart = { file: string; data: Record<string, string> }
+
+async function servePage(t: TestContext, port: number, { file, data }: Quickstart): Promise<void> {
   const { outputFiles } = await build({
-    entryPoints: [join(FOLDER, 'react-passkey.jsx')],
+    entryPoints: [join(FOLDER, file)],
     bundle: true,
     write: false,
     format: 'esm',
@@ -157,7 +189,8 @@ async function servePage(t: TestContext, port: number, identityUrl: string): Pro
     logLevel: 'warning',
   })
   const script = outputFiles[0]?.text ?? ''
-  const page = `<!doctype html><html data-identity="${identityUrl}"><title>Quickstart</title>
+  const attributes = Object.entries(data).map(([name, value]) => `data-${name}="${value}"`)
+  const page = `<!doctype html><html ${attributes.join(' ')}><title>Quickstart</title>
 <div id="app"></div><script type="module" src="/page.js"></script></html>`
   const server = createServer(({ url }, response) => {
     const isScript = url === '/page.js'

@@ -44,6 +44,7 @@ const VISITS: Visit[] = [
       'passkeys',
       'security',
       'mail',
+      'clients',
       'users',
       'keys',
       'events',

@@ -10,7 +10,8 @@ export function collectTokens(page: Page): (count: number) => Promise<string[]> 
 }
 
 function tokensIn(body: Record<string, unknown> | undefined): string[] {
-  const values = [body?.accessToken, body?.refreshToken]
+  const names = ['accessToken', 'refreshToken', 'access_token', 'refresh_token', 'id_token']
+  const values = names.map((name) => body?.[name])
   return values.filter((value) => typeof value === 'string')
 }
 

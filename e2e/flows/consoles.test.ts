@@ -16,6 +16,12 @@ import {
   showRequests,
   signIn,
 } from '../consoles/watched-page.ts'
+import {
+  claimsOf,
+  openVisitor,
+  signIn as signInAt,
+  startApplication,
+} from '../sign-in/application.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 
@@ -141,6 +147,32 @@ describe('one flow of each console', { skip }, () => {
     await page.getByRole('button', { name: 'Save the password' }).click()
     await page.getByRole('heading', { name: 'Your new password is saved' }).waitFor()
     assert.equal(await logIn(username, NEW_PASSWORD), 200)
+  })
+
+  test('sign-in page: signs in with a password, asks for consent once, and is not shown again', async (t) => {
+    const user = await register('shopper')
+    const shop = await startApplication(t, urlOf('identity'))
+    const page = await openVisitor(t, browser)
+    await page.goto(shop.authorize())
+    await page.getByText('To continue to Shop.').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await page.getByLabel('Username').fill(user.username)
+    await page.getByLabel('Password').fill('wrong')
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByText('Wrong username or password.').waitFor()
+    await signInAt(page, user)
+    await page.getByRole('heading', { name: 'Allow Shop?' }).waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await page.getByRole('button', { name: 'Allow', exact: true }).click()
+
+    const answer = await shop.answered(page)
+    const { status, body } = await shop.redeem(answer)
+    assert.deepEqual([status, answer.state, answer.iss], [200, 'of the shop', urlOf('identity')])
+    const { preferred_username, email } = claimsOf(body.id_token)
+    assert.deepEqual([preferred_username, email], [user.username, user.email])
+    await page.goto(shop.authorize())
+    const again = await shop.answered(page)
+    assert.notEqual(again.code, answer.code)
   })
 
   test('storage, full edition: uploads several files and shows them as a grid and as a list', async (t) => {

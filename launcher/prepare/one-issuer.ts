@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Env, generatedKey, publicUrl, readSettings } from '@plinth/kit/runtime'
+import { type Env, generatedKey, isLoopback, publicUrl, readSettings } from '@plinth/kit/runtime'
 import { newKeyText } from '@plinth/service-keys'
 import { isSet, type SuiteConfig } from '../config.ts'
 import { prefixOf, type ServiceEntry } from '../services.ts'
@@ -31,6 +31,29 @@ export function withIdentityTokens(env: Env, { production, identityUrl }: SuiteC
     ...(trusts && { [name]: issuer, [`${name}_ADDRESS`]: identityUrl }),
     ...(requires && { [required]: issuer }),
   }
+}
+
+/**
+ * The consoles sign in at identity from the addresses of their services and from that of the suite. Browsers can do
+ * so over HTTPS and on this machine only.
+ */
+export function withConsoles(
+  env: Env,
+  { publicUrl: suite }: SuiteConfig,
+  here: ServiceEntry[],
+): Env {
+  const name = 'IDENTITY_CONSOLES'
+  if (env[name] !== undefined || isSet(env, name)) return env
+  const bases = here
+    .filter(({ consoleSignsIn }) => consoleSignsIn)
+    .flatMap((entry) => [
+      readSettings(env, (settings) => publicUrl(settings, prefixOf(entry), entry.port)),
+      ...(isAtSuite(env, entry) ? [suite + entry.path] : []),
+    ])
+  const usable = bases.filter(
+    (base) => base.startsWith('https:') || isLoopback(new URL(base).hostname),
+  )
+  return usable.length === 0 ? env : { ...env, [name]: [...new Set(usable)].join(',') }
 }
 
 /** Generates an introspection key for identity and the services that accept its tokens. */

@@ -10,7 +10,13 @@ import {
   withSuiteHost,
 } from '../config.ts'
 import { type PreparedService, type ServiceEntry, services } from '../services.ts'
-import { isAtSuite, withIdentityTokens, withIssuerKey, withPasskeyOrigins } from './one-issuer.ts'
+import {
+  isAtSuite,
+  withConsoles,
+  withIdentityTokens,
+  withIssuerKey,
+  withPasskeyOrigins,
+} from './one-issuer.ts'
 import { withSandboxKeys } from './sandbox-keys.ts'
 
 export type Prepared = { entry: ServiceEntry; service: PreparedService; atSuite: boolean }
@@ -72,11 +78,15 @@ type Plan = { env: Env; entries: ServiceEntry[] }
 function planFor(given: Env, config: SuiteConfig, entries: ServiceEntry[]): Plan {
   const addressed = withPasskeyOrigins(withSuiteAddress(given), config)
   const hasIssuer = entries.some(({ signsForOthers }) => signsForOthers)
-  const env = hasIssuer ? withIssuerKey(withIdentityTokens(addressed, config), config) : addressed
+  const env = hasIssuer ? withOneIssuer(addressed, config, entries) : addressed
   if (!config.sandbox) return { env, entries: withoutSandbox(entries) }
   const connected = withSandboxKeys(env, config)
   // In production the operator had to set SUITE_SANDBOX=on, so do not ask for a second permission.
   return { env: { ...connected, SANDBOX_ALLOW_PRODUCTION: 'true' }, entries }
+}
+
+function withOneIssuer(env: Env, config: SuiteConfig, entries: ServiceEntry[]): Env {
+  return withConsoles(withIssuerKey(withIdentityTokens(env, config), config), config, entries)
 }
 
 function withoutSandbox(entries: ServiceEntry[]): ServiceEntry[] {

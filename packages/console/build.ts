@@ -59,7 +59,7 @@ const CONSOLES: Record<ConsoleName, Description> = {
 
 const CONSOLE_NAMES = Object.keys(CONSOLES) as ConsoleName[]
 
-const GZIP_BUDGETS: Record<string, number> = { 'page.js': 50_000, 'page.css': 10_000 }
+const GZIP_BUDGETS: Record<string, number> = { 'page.js': 55_000, 'page.css': 10_000 }
 /** Together with its stylesheet the reference stays below 40 kB. */
 const REFERENCE_BUDGETS = { ...GZIP_BUDGETS, 'page.js': 30_000 }
 

@@ -16,6 +16,7 @@ const CLIENTS = [
   client.storageClient(URL),
   client.storageKeyClient(URL, 'key'),
   client.paymentsClient(URL),
+  client.codeFlow(URL, { clientId: 'shop' }),
 ]
 const SOURCE = join(ROOT, 'packages/client/src')
 
@@ -31,14 +32,15 @@ const COMMENTED =
 /** What the examples use without declaring it. */
 const GIVEN = `
 import {
-  cookieStore, identityClient, memoryStore, paymentsClient, storageClient, storageKeyClient, verifyWebhook, webStore,
-  type CookieJar, type TokenPair,
+  codeFlow, cookieStore, identityClient, memoryStore, paymentsClient, storageClient, storageKeyClient, verifyWebhook, webStore,
+  type CookieJar, type SignedIn, type TokenPair,
 } from '${join(SOURCE, 'index.ts')}'
 declare const error: unknown, url: string, token: string, paymentId: string, file: Blob, request: Request
 declare const jar: CookieJar, pair: TokenPair, credential: Credential | null
 export const identity = identityClient(url), storage = storageClient(url), payments = paymentsClient(url)
-export const storageKey = storageKeyClient(url, '')
-export { cookieStore, memoryStore, verifyWebhook, webStore, error, token, paymentId, file, request, jar, pair, credential }
+export const storageKey = storageKeyClient(url, ''), plinth = codeFlow(url, { clientId: 'shop' })
+declare const user: SignedIn, refreshToken: string
+export { codeFlow, cookieStore, memoryStore, verifyWebhook, webStore, error, token, paymentId, file, request, jar, pair, credential, user, refreshToken }
 `
 
 describe('the examples in the comments of @plinth/client', () => {

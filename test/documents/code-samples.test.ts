@@ -38,7 +38,23 @@ type Sent = { method: string; path: string; query: string[]; body: unknown }
 
 const FILE = { name: 'picture.png', type: 'image/png' }
 /** Operations whose samples do not use the client. */
-const WITHOUT_CLIENT = ['accountPages', 'console', 'providerWebhook', 'reference']
+const WITHOUT_CLIENT = [
+  'accountPages',
+  'appendToUpload',
+  'authorization',
+  'authorizationAnswer',
+  'authorize',
+  'authorizeByForm',
+  'console',
+  'createUpload',
+  'decideAuthorization',
+  'providerWebhook',
+  'pushAuthorizationRequest',
+  'reference',
+  'uploadOffer',
+  'uploadState',
+  'userInfoByForm',
+]
 /** The bodies that the client sends instead: it fills in what it knows. */
 const SENT_INSTEAD: Record<string, object> = {
   refresh: { refreshToken: 'r' },

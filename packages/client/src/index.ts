@@ -8,12 +8,25 @@ export type {
   Users,
 } from './accounts.ts'
 export type { AuditLog } from './audit-log.ts'
+export {
+  CodeFlow,
+  CodeFlowError,
+  type CodeFlowFault,
+  type CodeFlowOptions,
+  codeFlow,
+  type SignedIn,
+  type SignInRequest,
+} from './code-flow.ts'
 export type { EventListQuery, EventQuery, Events, WebhookEndpoints } from './events.ts'
 export type * as IdentityApi from './generated/identity.ts'
 export type {
   AccountSecurity,
   AuditEvent,
+  Authorization,
   Brand,
+  Client,
+  ClientChange,
+  ClientSecret,
   ClientToken,
   DeletedUser,
   Delivery,
@@ -22,12 +35,15 @@ export type {
   EventForward,
   EventForwardReport,
   EventPage,
+  Grant,
   Invitation,
+  IssuedClient,
   IssuedServiceKey,
   LinkState,
   Mail,
   MailRequested,
   MailTemplate,
+  NewClient,
   PageOfUsers,
   Passkey,
   PendingEmailChange,
@@ -46,6 +62,7 @@ export type {
   User,
   UserChange,
   UserDetails,
+  UserInfo,
   WebhookEndpoint,
   WebhookEndpointChange,
   WebhookEndpointRequest,
@@ -75,6 +92,7 @@ export type {
   StorageTest,
   StoredFile,
   TemporaryLink,
+  Upload,
   Usage,
   UsageOfOwner,
 } from './generated/storage-full.ts'
@@ -85,6 +103,7 @@ export { ConnectionError, ProblemError, TimeoutError } from './http/errors.ts'
 export type { Listing, Page } from './http/listing.ts'
 export type { ClientOptions } from './http/request.ts'
 export type { UploadOptions } from './http/upload.ts'
+export type { ClientQuery } from './identity/clients.ts'
 export type {
   NewPasskeyCredential,
   PasskeyAssertion,
@@ -116,8 +135,10 @@ export {
   type TokenStore,
   webStore,
 } from './session/stores.ts'
+export type { ResumableOptions, ResumableUpload, UploadMemory } from './storage/resumable.ts'
 export type { ProviderName } from './storage/settings.ts'
 export { type StorageClient, type StorageProblem, storageClient } from './storage/storage.ts'
+export type { Uploads } from './storage/uploads.ts'
 export { type StorageKeyClient, type StorageKeyProblem, storageKeyClient } from './storage-key.ts'
 export {
   type EventData,

@@ -1,11 +1,15 @@
 import { administrationPages, ownPages, signInActions } from '../shared/account/account-pages.tsx'
 import { choice } from '../shared/account/administration/users-page.tsx'
+import { resume } from '../shared/account/session/code-flow/provider.ts'
 import { SessionBar } from '../shared/account/session/session-bar.tsx'
 import { HOME, INBOX, PASSKEY } from '../shared/components/icon.tsx'
 import { startConsole } from '../shared/shell/shell.tsx'
 import { accountActions } from './administration/account-actions.tsx'
 import { CreateUser } from './administration/create-user.tsx'
 import { PasskeysOfUser } from './administration/passkeys-of-user.tsx'
+import { ClientsPage } from './clients/clients-page.tsx'
+import { GrantsOfUser } from './grants/grants-of-user.tsx'
+import { OwnGrantsCard } from './grants/own-grants-card.tsx'
 import { MailPage } from './mail/mail-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
 import { OwnDataCard } from './own-data-card.tsx'
@@ -19,37 +23,49 @@ const SCOPES = ['tokens:introspect', 'users:read', 'users:write', 'events:read',
 const EVENTS =
   'USER_CREATED DATA_EXPORTED PASSWORD_EXPIRED PASSWORD_RESET_REQUESTED EMAIL_VERIFIED EMAIL_CHANGED PASSKEY_ADDED PASSKEY_USED PASSKEY_REMOVED TOTP_ADDED TOTP_REMOVED RECOVERY_CODE_USED MAIL_RETRIED'
 
-startConsole({
-  title: 'Identity',
-  sessionBar: (
-    <>
-      <SessionBar session={session} signInPath="session" />
-      <ProveDialog />
-    </>
-  ),
-  actions: () => [
-    ...signInActions(session),
-    { title: 'Refresh the token pair', run: session.refresh },
-    { title: 'Log out', run: session.logOut },
-  ],
-  pages: [
-    { path: '', title: 'Overview', icon: HOME, component: OverviewPage },
-    ...ownPages(session, () => <OwnDataCard />),
-    { path: 'passkeys', title: 'Passkeys', icon: PASSKEY, component: PasskeysPage },
-    { path: 'security', title: 'Security', icon: 'key', component: SecurityPage },
-    { path: 'mail', title: 'Mail', icon: INBOX, component: MailPage },
-    ...administrationPages(
-      session,
-      { scopes: SCOPES, events: EVENTS },
-      {
-        filters: [
-          choice('E-mail address', 'verified', { true: 'verified', false: 'not verified' }),
-          choice('Second factor', 'mfa', { true: 'on', false: 'off' }),
-        ],
-        create: (created) => <CreateUser session={session} created={created} />,
-        actions: accountActions,
-        lists: (props) => <PasskeysOfUser {...props} />,
-      },
+if (await resume(session))
+  startConsole({
+    title: 'Identity',
+    sessionBar: (
+      <>
+        <SessionBar session={session} signInPath="session" />
+        <ProveDialog />
+      </>
     ),
-  ],
-})
+    actions: () => [
+      ...signInActions(session),
+      { title: 'Refresh the token pair', run: session.refresh },
+      { title: 'Log out', run: session.logOut },
+    ],
+    pages: [
+      { path: '', title: 'Overview', icon: HOME, component: OverviewPage },
+      ...ownPages(session, () => (
+        <>
+          <OwnGrantsCard />
+          <OwnDataCard />
+        </>
+      )),
+      { path: 'passkeys', title: 'Passkeys', icon: PASSKEY, component: PasskeysPage },
+      { path: 'security', title: 'Security', icon: 'key', component: SecurityPage },
+      { path: 'mail', title: 'Mail', icon: INBOX, component: MailPage },
+      { path: 'clients', title: 'Clients', icon: 'link', note: 'admin', component: ClientsPage },
+      ...administrationPages(
+        session,
+        { scopes: SCOPES, events: EVENTS },
+        {
+          filters: [
+            choice('E-mail address', 'verified', { true: 'verified', false: 'not verified' }),
+            choice('Second factor', 'mfa', { true: 'on', false: 'off' }),
+          ],
+          create: (created) => <CreateUser session={session} created={created} />,
+          actions: accountActions,
+          lists: (props) => (
+            <>
+              <PasskeysOfUser {...props} />
+              <GrantsOfUser {...props} />
+            </>
+          ),
+        },
+      ),
+    ],
+  })

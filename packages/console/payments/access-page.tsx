@@ -1,14 +1,25 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { ServiceKeys } from '../shared/account/administration/service-keys.tsx'
+import { provider } from '../shared/account/session/code-flow/provider.ts'
+import { SignInWithPlinth } from '../shared/account/session/code-flow/sign-in-button.tsx'
 import { useAction } from '../shared/api/use-reply.ts'
-import { ButtonLink } from '../shared/components/button.tsx'
+import { Button, ButtonLink } from '../shared/components/button.tsx'
 import { Form, type Values } from '../shared/components/form.tsx'
 import { Card, EmptyState, Page } from '../shared/components/page.tsx'
 import { Success } from '../shared/components/reply.tsx'
 import { HealthBar } from '../shared/health.tsx'
 import { facts } from '../shared/shell/facts.ts'
-import { api, callWith, keysApi, mayCall, timesGiven, usesGiven, wasRefused } from './api.ts'
+import {
+  api,
+  callWith,
+  keysApi,
+  mayCall,
+  session,
+  timesGiven,
+  usesGiven,
+  wasRefused,
+} from './api.ts'
 
 const acceptsAccounts = () => facts.value.access === 'issuer'
 
@@ -23,6 +34,7 @@ export function AccessPage() {
           : 'This service needs a service key if it requires callers to identify themselves.'
       }
     >
+      <SignInCard />
       <GivenCard />
       <ServiceKeys
         api={keysApi}
@@ -34,7 +46,7 @@ export function AccessPage() {
           'webhooks:write',
           'keys:write',
         ]}
-        by={String(timesGiven.value)}
+        by={`${timesGiven.value} ${session.claims.value?.sub}`}
         instead={(status) =>
           /401|403/.test(String(status)) && (
             <p>
@@ -46,6 +58,31 @@ export function AccessPage() {
         }
       />
     </Page>
+  )
+}
+
+/** Only if the service accepts tokens of Identity. */
+function SignInCard() {
+  if (!acceptsAccounts() || provider.value === undefined) return null
+  const { username } = session.claims.value ?? {}
+  return (
+    <Card
+      title="Sign in"
+      about="With an account of Identity. Tokens stay in the memory of this page."
+    >
+      {username === undefined ? (
+        <SignInWithPlinth />
+      ) : (
+        <div class="row">
+          <span>
+            Signed in as <strong>{username}</strong>.
+          </span>
+          <Button icon="leave" onClick={() => session.logOut()}>
+            Log out
+          </Button>
+        </div>
+      )}
+    </Card>
   )
 }
 
@@ -140,6 +177,9 @@ function AccessNote() {
         <a href="#/access">Enter one</a>
       </span>
     )
+  const { username } = session.claims.value ?? {}
+  if (!usesGiven.value && username !== undefined)
+    return <span class="soft long">Signed in as {username}.</span>
   if (usesGiven.value)
     return <span class="soft long">Calls use what you entered on the Access page.</span>
   return (

@@ -1,6 +1,10 @@
 import { computed, signal } from '@preact/signals'
+import { createSession } from '../shared/account/session/session.ts'
 import { createApi } from '../shared/api/api.ts'
 import { facts } from '../shared/shell/facts.ts'
+
+/** A sign-in at the issuer; what was typed in comes before it. */
+export const session = createSession({ renewsItself: true })
 
 /** The token or key that was typed in. It stays in this module: the field is cleared. */
 let given: string | undefined
@@ -13,16 +17,21 @@ export const timesGiven = signal(0)
 /** The service has refused a call that had no valid token or key. */
 export const wasRefused = signal(false)
 
-const headers = (): Record<string, string> => (given ? { Authorization: `Bearer ${given}` } : {})
+const headers = (): Record<string, string> =>
+  given ? { Authorization: `Bearer ${given}` } : session.api.credentials()
 
 /** For service keys, which always require credentials: their 401 says nothing about the other calls. */
-export const keysApi = createApi({ headers })
+export const keysApi = createApi({
+  headers,
+  renew: async () => given === undefined && session.renew(),
+})
 
 export const api = createApi({
   headers,
   renew: async () => {
-    wasRefused.value = true
-    return false
+    const isRenewed = given === undefined && (await session.renew())
+    if (!isRenewed) wasRefused.value = true
+    return isRenewed
   },
 })
 
@@ -34,7 +43,12 @@ export function callWith(token: string): void {
 }
 
 /** By default the endpoints require nothing; otherwise they answer 401 without a token or a key. */
-export const mayCall = computed(() => (facts.value.access ?? 'open') === 'open' || usesGiven.value)
+export const mayCall = computed(
+  () =>
+    (facts.value.access ?? 'open') === 'open' ||
+    usesGiven.value ||
+    session.claims.value !== undefined,
+)
 
 /** A random reference, short enough to read aloud. */
 export function newReference(prefix: string): string {

@@ -87,12 +87,12 @@ function SetBadge({ set }: { set: boolean }) {
 
 const MAX_POLLS = 30
 
-/** What the URL says about the checkout that led here. */
-const returned = new URLSearchParams(location.search)
+/** What the URL says about the checkout that led here. It is read late, because a sign-in may come in between. */
+const returned = () => new URLSearchParams(location.search)
 let isNoticed = false
 
 function GuidedSteps() {
-  const outcome = returned.get('checkout') ?? ''
+  const outcome = returned().get('checkout') ?? ''
   if (WORDS[outcome] && mayCall.value) return <StepsAfterReturn outcome={outcome} />
   return sandboxPage.value ? <StepsCard /> : null
 }
@@ -124,7 +124,7 @@ function StepsAfterReturn({ outcome }: { outcome: string }) {
 
 /** A URL typed by hand names no payment; then take the one that changed last. */
 function findReturned(): Promise<Reply<Payment | { content: Payment[] }>> {
-  const id = returned.get('payment')
+  const id = returned().get('payment')
   const wanted = id ? `/${encodeURIComponent(id)}` : '?size=1&sort=updatedAt,desc'
   return api.get(`/api/payments${wanted}`)
 }

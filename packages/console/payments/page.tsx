@@ -1,4 +1,5 @@
 import { ABOUT_EVENTS, Events } from '../shared/account/administration/events/events.tsx'
+import { resume } from '../shared/account/session/code-flow/provider.ts'
 import { CARD, HOME, INBOX } from '../shared/components/icon.tsx'
 import { Page } from '../shared/components/page.tsx'
 import type { ConsolePage } from '../shared/shell/definition.ts'
@@ -6,7 +7,7 @@ import { factsRead } from '../shared/shell/facts.ts'
 import { route } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
 import { AccessBar, AccessPage, withCaller } from './access-page.tsx'
-import { api, timesGiven } from './api.ts'
+import { api, session, timesGiven } from './api.ts'
 import { CheckoutPage } from './checkout/checkout-page.tsx'
 import { CustomersPage } from './checkout/customers-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
@@ -36,14 +37,18 @@ const FOR_CALLERS: ConsolePage[] = [
 ]
 
 // What pages show first depends on whether they may call the service and whether the provider is the sandbox.
-await Promise.all([factsRead, readProvider()])
-startConsole({
-  title: 'Payments',
-  mark: <SandboxMark />,
-  sessionBar: <AccessBar />,
-  pages: [
-    { path: '', title: 'Overview', icon: HOME, component: OverviewPage },
-    ...FOR_CALLERS.map((page) => ({ ...page, component: withCaller(page.title, page.component) })),
-    { path: 'access', title: 'Access', icon: 'key', component: AccessPage, inside: '' },
-  ],
-})
+const [isHere] = await Promise.all([resume(session), factsRead, readProvider()])
+if (isHere)
+  startConsole({
+    title: 'Payments',
+    mark: <SandboxMark />,
+    sessionBar: <AccessBar />,
+    pages: [
+      { path: '', title: 'Overview', icon: HOME, component: OverviewPage },
+      ...FOR_CALLERS.map((page) => ({
+        ...page,
+        component: withCaller(page.title, page.component),
+      })),
+      { path: 'access', title: 'Access', icon: 'key', component: AccessPage, inside: '' },
+    ],
+  })

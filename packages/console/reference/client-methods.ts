@@ -42,6 +42,8 @@ const METHODS: Methods = {
     removePasskeysOfUser: 'removePasskeys',
     removePasskeyOfUser: 'removePasskey',
     userStatus: 'status',
+    grantsOfUser: 'grants',
+    revokeGrantOfUser: 'revokeGrant',
   },
   session: {
     refresh: 'refresh',
@@ -130,6 +132,19 @@ const METHODS: Methods = {
     clientToken: 'token',
     introspect: 'introspect',
     revoke: 'revoke',
+    userInfo: 'userInfo',
+  },
+  clients: {
+    createClient: 'create',
+    clients: 'list',
+    client: 'get',
+    changeClient: 'update',
+    removeClient: 'delete',
+    rotateClientSecret: 'rotateSecret',
+  },
+  grants: {
+    grants: 'list',
+    revokeGrant: 'revoke',
   },
   files: {
     stream: 'stream',
@@ -143,6 +158,11 @@ const METHODS: Methods = {
     upload: 'upload',
     list: 'list',
     info: 'get',
+  },
+  uploads: {
+    uploads: 'list',
+    uploadById: 'get',
+    cancelUpload: 'cancel',
   },
   links: {
     createLink: 'create',

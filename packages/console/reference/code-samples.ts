@@ -54,6 +54,7 @@ const TAKES: Record<string, string[]> = {
   logOut: [],
   changePassword: ['currentPassword', 'newPassword'],
   completeLogIn: ['mfaToken', REST],
+  signInByCode: ['requestToken', 'code'],
   confirmPasswordReset: [REST, 'newPassword'],
   resetPasswordOfUser: ['reason', REST],
   addPasskey: ['credential', 'label'],
@@ -63,8 +64,27 @@ const TAKES: Record<string, string[]> = {
   revoke: ['token'],
 }
 
-/** Pages for people, and the operation that only the payment provider calls. */
-const NOT_IN_CLIENT = ['console', 'accountPages', 'reference', 'providerWebhook']
+/** The steps of a resumable upload, which the client takes by itself. */
+const STEPS = ['uploadOffer', 'createUpload', 'uploadState', 'appendToUpload']
+
+/**
+ * Pages for people, what their scripts call, what the libraries of other applications call, and the operation that
+ * only the payment provider calls.
+ */
+const NOT_IN_CLIENT = [
+  'console',
+  'accountPages',
+  'reference',
+  'authorize',
+  'authorizeByForm',
+  'authorizationAnswer',
+  'authorization',
+  'decideAuthorization',
+  'pushAuthorizationRequest',
+  'userInfoByForm',
+  'providerWebhook',
+  ...STEPS,
+]
 
 const FACTORIES: Record<string, string> = {
   identity: 'identityClient',

@@ -1,4 +1,5 @@
 import { administrationPages, ownPages, signInActions } from '../shared/account/account-pages.tsx'
+import { resume } from '../shared/account/session/code-flow/provider.ts'
 import { SessionBar } from '../shared/account/session/session-bar.tsx'
 import { route } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
@@ -23,16 +24,17 @@ const EVENTS =
 
 const FileRoute = () => (route.value[1] ? <FilePage /> : <FilesPage />)
 
-startConsole({
-  title: 'Storage',
-  sessionBar: <SessionBar session={session} signInPath="session" />,
-  actions: () => [...signInActions(session), { title: 'Log out', run: session.logOut }],
-  pages: [
-    { path: '', title: 'Files', icon: 'file', component: FilesPage },
-    { path: 'files', title: 'File', icon: 'file', component: FileRoute, inside: '' },
-    { path: 'owners', title: 'Owners', icon: 'people', note: 'admin', component: OwnersPage },
-    { path: 'storage', title: 'Storage', icon: 'disks', note: 'admin', component: StoragePage },
-    ...ownPages(session),
-    ...administrationPages(session, { scopes: SCOPES, events: EVENTS }),
-  ],
-})
+if (await resume(session))
+  startConsole({
+    title: 'Storage',
+    sessionBar: <SessionBar session={session} signInPath="session" />,
+    actions: () => [...signInActions(session), { title: 'Log out', run: session.logOut }],
+    pages: [
+      { path: '', title: 'Files', icon: 'file', component: FilesPage },
+      { path: 'files', title: 'File', icon: 'file', component: FileRoute, inside: '' },
+      { path: 'owners', title: 'Owners', icon: 'people', note: 'admin', component: OwnersPage },
+      { path: 'storage', title: 'Storage', icon: 'disks', note: 'admin', component: StoragePage },
+      ...ownPages(session),
+      ...administrationPages(session, { scopes: SCOPES, events: EVENTS }),
+    ],
+  })

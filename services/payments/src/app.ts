@@ -141,7 +141,7 @@ function paymentConsoleRoutes(server: Server, config: PaymentsConfig): void {
   server.get('/api-test/provider.json', { schema: { hide: true } }, () => ({
     sandboxUrl: sandboxUrl ?? null,
   }))
-  consoleRoutes(server, consoleFolder('payments'))
+  consoleRoutes(server, consoleFolder('payments'), undefined, { signsInAt: issuer?.issuer })
 }
 
 /** For the command line: opens the service's database, whether or not the service is running. */

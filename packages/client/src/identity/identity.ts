@@ -8,14 +8,22 @@ import {
 } from '../accounts.ts'
 import { AuditLog } from '../audit-log.ts'
 import { Events, WebhookEndpoints } from '../events.ts'
-import type { AuditEvent, ProblemCode, ProblemDetails, Replies } from '../generated/identity.ts'
+import type {
+  AuditEvent,
+  ProblemCode,
+  ProblemDetails,
+  Replies,
+  SignInCodeRequested,
+} from '../generated/identity.ts'
 import type { CallOptions } from '../http/calls.ts'
 import { type Answered, ProblemError } from '../http/errors.ts'
 import { IssuerOperations } from '../operations.ts'
 import { ServiceKeys } from '../service-keys.ts'
 import type { TokenPair } from '../session/stores.ts'
 import { IdentityAccount } from './account.ts'
+import { Clients } from './clients.ts'
 import type { PasskeyAssertion } from './credentials.ts'
+import { Grants } from './grants.ts'
 import { Mails } from './mails.ts'
 import { OAuth, type OAuthReplies } from './oauth.ts'
 import { type PasskeyReplies, Passkeys } from './passkeys.ts'
@@ -38,6 +46,8 @@ export class IdentityClient extends SignIn {
   readonly endpoints: WebhookEndpoints
   readonly events: Events
   readonly oauth: OAuth
+  readonly clients: Clients
+  readonly grants: Grants
   readonly operations: IssuerOperations
   readonly #opened: OpenSession<Replies>
 
@@ -57,7 +67,9 @@ export class IdentityClient extends SignIn {
     this.keys = new ServiceKeys(calls)
     this.endpoints = new WebhookEndpoints(calls)
     this.events = new Events(calls)
-    this.oauth = new OAuth(open)
+    this.oauth = new OAuth(opened)
+    this.clients = new Clients(calls)
+    this.grants = new Grants(calls)
     this.operations = new IssuerOperations(open)
   }
 
@@ -74,6 +86,31 @@ export class IdentityClient extends SignIn {
   ): Promise<TokenPair> {
     const json = { mfaToken, ...proof }
     const pair = await this.#opened.open.json('POST /api/auth/mfa', { json }, options)
+    this.session.adopt(pair)
+    return pair
+  }
+
+  /**
+   * Sends a mail with a code to sign in. The code works only together with the `requestToken`.
+   * @example
+   * const { requestToken } = await identity.requestSignInCode('ada@example.com')
+   */
+  requestSignInCode(email: string, options?: CallOptions): Promise<SignInCodeRequested> {
+    return this.#opened.open.json('POST /api/auth/code', { json: { email } }, options)
+  }
+
+  /**
+   * @example
+   * const { requestToken } = await identity.requestSignInCode('ada@example.com')
+   * await identity.signInByCode(requestToken, '1234-5678')
+   */
+  async signInByCode(
+    requestToken: string,
+    code: string,
+    options?: CallOptions,
+  ): Promise<TokenPair> {
+    const json = { requestToken, code }
+    const pair = await this.#opened.open.json('POST /api/auth/code/confirm', { json }, options)
     this.session.adopt(pair)
     return pair
   }

@@ -3,6 +3,7 @@ import type {
   ClientToken,
   Introspection as Introspected,
   Replies,
+  UserInfo,
 } from '../generated/identity.ts'
 import type { CallOptions, Calls } from '../http/calls.ts'
 
@@ -29,9 +30,11 @@ export type OAuthReplies = Omit<Replies, 'POST /oauth2/introspect'> & {
 /** For servers, which send a service key as their `accessToken`. */
 export class OAuth {
   readonly #open: Calls<OAuthReplies>
+  readonly #calls: Calls<OAuthReplies>
 
-  constructor(open: Calls<OAuthReplies>) {
+  constructor({ open, calls }: { open: Calls<OAuthReplies>; calls: Calls<OAuthReplies> }) {
     this.#open = open
+    this.#calls = calls
   }
 
   /**
@@ -58,6 +61,15 @@ export class OAuth {
    */
   revoke(token: string, options?: CallOptions): Promise<void> {
     return this.#open.nothing('POST /oauth2/revoke', { form: { token } }, options)
+  }
+
+  /**
+   * OpenID Connect Core, section 5.3: what the scopes of the access token say about its user.
+   * @example
+   * const { sub, email } = await identity.oauth.userInfo()
+   */
+  userInfo(options?: CallOptions): Promise<UserInfo> {
+    return this.#calls.json('GET /oauth2/userinfo', {}, options)
   }
 
   /**

@@ -2,6 +2,7 @@ import { type OpenSession, Users } from '../accounts.ts'
 import type {
   DeletedUser,
   DeletedUsers,
+  Grant,
   Invitation,
   Passkey,
   Replies,
@@ -39,6 +40,24 @@ export class IdentityUsers extends Users {
    */
   status(id: number, options?: CallOptions): Promise<UserStatus> {
     return this.#calls.json('GET /api/users/{id}/status', { path: { id } }, options)
+  }
+
+  /**
+   * What the user has allowed applications.
+   * @example
+   * const grants = await identity.users.grants(7)
+   */
+  grants(id: number, options?: CallOptions): Promise<Grant[]> {
+    return this.#calls.json('GET /api/users/{id}/grants', { path: { id } }, options)
+  }
+
+  /**
+   * @example
+   * await identity.users.revokeGrant(7, 'bT9Rk3JmQ2xvV0hQb3RqWg')
+   */
+  revokeGrant(id: number, clientId: string, options?: CallOptions): Promise<void> {
+    const call = { path: { id, clientId } }
+    return this.#calls.nothing('DELETE /api/users/{id}/grants/{clientId}', call, options)
   }
 
   /**

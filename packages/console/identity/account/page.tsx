@@ -9,8 +9,11 @@ import { render } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { baseUrl } from '../../shared/api/base-url.ts'
 import { brand, readBrand, type Step, stepOf } from './account.ts'
+import { isSignIn } from './authorization/authorization.ts'
+import { SignInPage } from './authorization/sign-in-page.tsx'
 import { ByMail } from './by-mail.tsx'
 import { OwnAccount } from './own/own-account.tsx'
+import { texts } from './texts/texts.ts'
 
 const root = document.getElementById('app')
 if (root) render(<AccountPage />, root)
@@ -36,6 +39,7 @@ function AccountPage() {
       removeEventListener('click', startOver)
     }
   }, [here, visits])
+  const Home = isSignIn ? SignInPage : OwnAccount
   const go = (next: Step) => {
     here.value = { step: next, token: '' }
   }
@@ -46,9 +50,14 @@ function AccountPage() {
         <strong>{brand.value?.name}</strong>
       </header>
       {here.value.step === 'home' ? (
-        <OwnAccount />
+        <Home />
       ) : (
         <ByMail key={visits.value} {...here.value} go={go} />
+      )}
+      {here.value.step !== 'home' && isSignIn && (
+        <p>
+          <a href="#home">{texts.backToSignIn}</a>
+        </p>
       )}
     </main>
   )

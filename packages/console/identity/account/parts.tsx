@@ -34,6 +34,10 @@ export function Ask(props: {
   token?: string
   /** Where to request a new mail; by default one to choose a new password. */
   again?: Again
+  /** What refusals mean on this form, by their code, if that is not what they mean elsewhere. */
+  meanings?: Record<string, string>
+  /** Shown below the fields. */
+  children?: ComponentChildren
 }) {
   const { action } = props
   const submit = (event: SubmitEvent) => {
@@ -50,6 +54,7 @@ export function Ask(props: {
           fault={field.fault ?? (faultOf(action.reply, field.name) && props.refused[field.name])}
         />
       ))}
+      {props.children}
       <div class="row">
         <Button submits kind={props.plain ? 'plain' : 'primary'} busy={action.busy}>
           {props.send}
@@ -60,7 +65,10 @@ export function Ask(props: {
           reply={action.reply}
           again={props.again ?? '#forgot'}
           token={props.token}
-          locked={takesRecoveryCode(props.fields) ? texts.factorLocked : undefined}
+          meanings={{
+            ...(takesRecoveryCode(props.fields) && { TOO_MANY_ATTEMPTS: texts.factorLocked }),
+            ...props.meanings,
+          }}
         />
       )}
     </form>
@@ -83,10 +91,10 @@ export function Failure(props: {
   again?: Again | undefined
   /** The token of the refused link. */
   token?: string | undefined
-  /** What to do after too many attempts, if there is more to do than to wait. */
-  locked?: string | undefined
+  /** What refusals mean here, by their code, if that is not what they mean elsewhere. */
+  meanings?: Record<string, string>
 }) {
-  const { reply, again, token, locked } = props
+  const { reply, again, token, meanings = {} } = props
   if (!reply || reply.ok) return null
   const code = reply.body?.code
   // The user has chosen not to reauthenticate.
@@ -94,7 +102,7 @@ export function Failure(props: {
   if (code !== 'TOKEN_INVALID')
     return (
       <Notice tone="bad" alert>
-        <p>{(code === 'TOO_MANY_ATTEMPTS' && locked) || failureText(code)}</p>
+        <p>{meanings[code ?? ''] ?? failureText(code)}</p>
         {code === 'EMAIL_NOT_VERIFIED' && (
           <p>
             <a href="#verify">{texts.haveCode}</a>

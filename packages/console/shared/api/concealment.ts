@@ -13,6 +13,7 @@ const MEMBERS: Record<string, string> = {
   secretKey: '$SECRET_KEY',
   secret: '$SECRET',
   secondSecret: '$SECRET',
+  clientSecret: '$CLIENT_SECRET',
   mfaToken: '$MFA_TOKEN',
   recoveryCode: '$RECOVERY_CODE',
   recoveryCodes: '$RECOVERY_CODE',
@@ -27,7 +28,7 @@ const HEADERS: Record<string, string> = {
 
 /** The names of the variables that a copied request may need. */
 export const NAMES =
-  '(?:ACCESS|REFRESH|CSRF|MFA)_TOKEN|TOKEN|(?:NEW_)?PASSWORD|[A-Z]+_KEY|SECRET|RECOVERY_CODE|TOTP_URI'
+  '(?:ACCESS|REFRESH|CSRF|MFA)_TOKEN|TOKEN|(?:NEW_)?PASSWORD|[A-Z]+_KEY|(?:CLIENT_)?SECRET|RECOVERY_CODE|TOTP_URI'
 
 export const PLACEHOLDER = new RegExp(`\\$(${NAMES})`, 'g')
 
@@ -35,6 +36,8 @@ export function concealBody(body: unknown): unknown {
   if (body === undefined) return undefined
   const text = JSON.stringify(body, (name, value) => {
     const isSecret = Array.isArray(value) || (typeof value === 'string' && value !== '')
+    // Other addresses of that name, such as the home page of a client, are no secrets.
+    if (name === 'uri' && !String(value).startsWith('otpauth:')) return value
     return isSecret ? (MEMBERS[name] ?? value) : value
   })
   return JSON.parse(text)

@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks'
+import { SignInWithPlinth } from '../../shared/account/session/code-flow/sign-in-button.tsx'
 import { SignInCard } from '../../shared/account/session/sign-in.tsx'
 import { Button } from '../../shared/components/button.tsx'
 import { EmptyState, Page, Skeleton } from '../../shared/components/page.tsx'
@@ -30,7 +31,9 @@ export function FilesPage() {
   if (!who.value)
     return (
       <Page title="Your files" about="Upload, preview and share files.">
-        <SignInCard session={session} />
+        <SignInCard session={session}>
+          <SignInWithPlinth />
+        </SignInCard>
       </Page>
     )
   return (

@@ -13,7 +13,7 @@ const BrandReply = Type.Object(
   { additionalProperties: false, title: 'Brand' },
 )
 
-/** The pages that the links in mails open, in the look of the application. */
+/** The pages that links in mails and other applications open, in the look of the application. */
 export function accountPageRoutes(
   server: Server,
   { appName, colour, logo }: MailSettings,
@@ -23,6 +23,7 @@ export function accountPageRoutes(
     operationId: 'accountPages',
     summary: 'The pages that the links in mails open',
     personal: true,
+    alsoAt: ['sign-in'],
   })
 
   server.get('/account/brand', {

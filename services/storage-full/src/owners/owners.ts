@@ -40,6 +40,8 @@ export function authenticateWith(
 /** What the service announces about itself when it trusts an issuer. */
 export function trustIssuer(server: Server, publicUrl: string, { issuer, key }: Issuer): void {
   protectedResourceRoutes(server, { publicUrl, issuer })
+  // Its console offers to sign in there.
+  server.pageFacts.issuer = issuer
   if (key === undefined)
     server.announcements.push(
       'a disabled administrator of the issuer stays one for up to 15 minutes, links of disabled users still open, and files of erased users are kept: set STORAGE_FULL_TRUSTED_ISSUER_KEY',

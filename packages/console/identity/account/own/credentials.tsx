@@ -6,7 +6,7 @@ import { brand, post } from '../account.ts'
 import { CodeForm } from '../by-code.tsx'
 import { Ask, Failure, Section } from '../parts.tsx'
 import { filled, texts } from '../texts/texts.ts'
-import { session } from './session.ts'
+import { session } from '../ways-in/session.ts'
 
 type Values = Record<string, string>
 

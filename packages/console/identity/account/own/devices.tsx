@@ -4,7 +4,7 @@ import { ConfirmButton } from '../../../shared/components/button.tsx'
 import { Badge, Skeleton } from '../../../shared/components/page.tsx'
 import { Failure, Section } from '../parts.tsx'
 import { filled, texts, timeIn } from '../texts/texts.ts'
-import { session } from './session.ts'
+import { session } from '../ways-in/session.ts'
 
 export function Devices() {
   const { sessions, end } = useOwnSessions(session.api)

@@ -9,12 +9,13 @@ import { proving } from '../../proving.ts'
 import { hasNewPassword } from '../account.ts'
 import { Done, Failure, Heading } from '../parts.tsx'
 import { dateIn, filled, texts } from '../texts/texts.ts'
+import { session } from '../ways-in/session.ts'
 import { Address, Password } from './credentials.tsx'
 import { Devices } from './devices.tsx'
+import { Grants } from './grants.tsx'
 import { OwnData } from './own-data.tsx'
 import { Passkeys } from './passkeys.tsx'
 import { SecondFactor } from './second-factor.tsx'
-import { session } from './session.ts'
 import { Prove, SignIn } from './sign-in.tsx'
 
 /** When the account will be erased; set once its owner has requested it on this page. */
@@ -65,6 +66,7 @@ function Overview() {
         <SecondFactor on={secondFactor} since={enrolledAt} changed={security.reload} />
         <Passkeys />
         <Devices />
+        <Grants />
         <Address email={email} verified={emailVerified} changed={reload} />
         <Password />
         <OwnData

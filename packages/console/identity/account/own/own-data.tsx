@@ -2,7 +2,7 @@ import { Button, ConfirmButton } from '../../../shared/components/button.tsx'
 import { useOwnData } from '../../own-account.ts'
 import { Failure, Section } from '../parts.tsx'
 import { texts } from '../texts/texts.ts'
-import { session } from './session.ts'
+import { session } from '../ways-in/session.ts'
 
 export function OwnData({ erased }: { erased(at: string): void }) {
   const { take, erase } = useOwnData(session.api, erased)

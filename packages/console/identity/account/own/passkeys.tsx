@@ -2,7 +2,7 @@ import { ConfirmButton } from '../../../shared/components/button.tsx'
 import { useOwnPasskeys } from '../../own-account.ts'
 import { Failure, Section } from '../parts.tsx'
 import { dateIn, filled, texts } from '../texts/texts.ts'
-import { session } from './session.ts'
+import { session } from '../ways-in/session.ts'
 
 /** Lets owners remove a passkey that is not theirs. */
 export function Passkeys() {

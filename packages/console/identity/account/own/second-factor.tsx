@@ -6,7 +6,7 @@ import { Notice } from '../../../shared/components/page.tsx'
 import { FEW_CODES, useActiveFactor, useEnrolment, useTypeBack } from '../../own-account.ts'
 import { Ask, Failure, Section } from '../parts.tsx'
 import { dateIn, filled, texts } from '../texts/texts.ts'
-import { session } from './session.ts'
+import { session } from '../ways-in/session.ts'
 
 const CODE = {
   label: texts.factor,

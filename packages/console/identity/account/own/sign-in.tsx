@@ -1,45 +1,20 @@
-import type { TokenPair } from '@plinth/client'
 import { useEffect, useState } from 'preact/hooks'
-import { problemIn, type Refusal } from '../../../shared/api/api.ts'
+import { problemIn } from '../../../shared/api/api.ts'
 import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { faultOf } from '../../../shared/components/form.tsx'
-import { PASSKEY } from '../../../shared/components/icon.tsx'
-import { SUPPORTED } from '../../passkeys/support.ts'
 import { proving } from '../../proving.ts'
 import { brand } from '../account.ts'
 import { Ask, Failure, Heading } from '../parts.tsx'
 import { filled, texts } from '../texts/texts.ts'
-import { askPasskey, session } from './session.ts'
-
-const PASSWORD = {
-  label: texts.password,
-  name: 'password',
-  type: 'password',
-  autocomplete: 'current-password',
-} as const
-
-const FACTOR = {
-  label: texts.factor,
-  name: 'code',
-  hint: texts.factorHint,
-  autocomplete: 'one-time-code',
-}
+import { askPasskey, PasskeyButton, signInByPasskey } from '../ways-in/passkey.tsx'
+import { PASSWORD, PasswordForm } from '../ways-in/password.tsx'
+import { FACTOR, followToken, SecondStep } from '../ways-in/second-step.tsx'
+import { session } from '../ways-in/session.ts'
 
 export function SignIn() {
-  const signIn = useAction(
-    (values: Record<string, string>) => session.signIn(values),
-    (reply) => followToken(problemIn(reply)),
-  )
   const byPasskey = useAction(
-    async () => {
-      const asked = await askPasskey()
-      if (!asked) return undefined
-      const { headers, passkey } = asked
-      const call = session.api.post<TokenPair>('/login/webauthn', passkey, { headers, open: true })
-      const reply = session.received(await call)
-      return session.secondStep.value ? undefined : reply
-    },
+    () => signInByPasskey(),
     (reply) => followToken(problemIn(reply)),
   )
   if (session.secondStep.value) return <SecondStep />
@@ -47,52 +22,12 @@ export function SignIn() {
     <>
       <Heading>{texts.signInTitle}</Heading>
       <p>{filled(texts.signInAbout, { app: brand.value?.name ?? '' })}</p>
-      <Ask
-        label={texts.signInTitle}
-        fields={[{ label: texts.username, name: 'username', autocomplete: 'username' }, PASSWORD]}
-        refused={{ username: texts.fieldRefused, password: texts.fieldRefused }}
-        action={signIn}
-        send={texts.signIn}
-      />
+      <PasswordForm />
       <div class="row">
         <PasskeyButton action={byPasskey}>{texts.passkeySignIn}</PasskeyButton>
         <a href="#forgot">{texts.forgotTitle}</a>
       </div>
       <Failure reply={byPasskey.refusal ?? session.stepRefusal.value} />
-    </>
-  )
-}
-
-/** The password or passkey was right, but another step comes first: its page continues with the token. */
-function followToken(problem: Refusal | undefined): void {
-  if (problem?.code === 'PASSWORD_CHANGE_REQUIRED') location.hash = `reset=${problem.token}`
-  if (problem?.code === 'DELETION_PENDING') location.hash = `keep=${problem.token}`
-}
-
-function SecondStep() {
-  const complete = useAction(session.completeSignIn, (reply) => {
-    if (problemIn(reply)?.token) session.secondStep.value = false
-    followToken(problemIn(reply))
-  })
-  return (
-    <>
-      <Heading>{texts.secondStepTitle}</Heading>
-      <Ask
-        label={texts.secondStepTitle}
-        fields={[{ ...FACTOR, focused: true }]}
-        refused={{ code: texts.factorRefused }}
-        action={complete}
-        send={texts.signIn}
-      />
-      <div class="row">
-        <Button
-          onClick={() => {
-            session.secondStep.value = false
-          }}
-        >
-          {texts.startAgain}
-        </Button>
-      </div>
     </>
   )
 }
@@ -139,15 +74,4 @@ export function Prove({ secondFactor }: { secondFactor: boolean }) {
 function useFocusGivenBack(): void {
   const [before] = useState(() => document.activeElement as HTMLElement | null)
   useEffect(() => () => queueMicrotask(() => before?.focus()), [before])
-}
-
-type PasskeyButtonProps = { action: { run(): unknown; busy: boolean }; children: string }
-
-function PasskeyButton({ action, children }: PasskeyButtonProps) {
-  if (!SUPPORTED) return null
-  return (
-    <Button icon={PASSKEY} busy={action.busy} onClick={() => action.run()}>
-      {children}
-    </Button>
-  )
 }

@@ -1,11 +1,20 @@
 import type { LinkState } from '@plinth/client'
+import { authorization, opened } from '../authorization/authorization.ts'
 import { de } from './de.ts'
 import { en, type Texts } from './en.ts'
 import { es } from './es.ts'
 
-/** The first of the reader's languages that we support, with its region, which dates follow. */
-const locale = navigator.languages.find((tag) => /^(en|de|es)\b/i.test(tag)) ?? 'en'
-const language = locale.slice(0, 2).toLowerCase()
+// An application may ask for a language, so the page is written only when that is known.
+await opened
+
+/** The first language that we support, with its region, which dates follow. */
+const wanted = [authorization.value?.locale ?? '', ...navigator.languages]
+const language =
+  wanted
+    .find((tag) => /^(en|de|es)\b/i.test(tag))
+    ?.slice(0, 2)
+    .toLowerCase() ?? 'en'
+const locale = navigator.languages.find((tag) => tag.toLowerCase().startsWith(language)) ?? language
 
 document.documentElement.lang = language
 

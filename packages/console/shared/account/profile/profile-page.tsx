@@ -2,9 +2,11 @@ import type { Profile } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useLoad } from '../../api/use-reply.ts'
-import { Card, Page } from '../../components/page.tsx'
+import { ButtonLink } from '../../components/button.tsx'
+import { Card, EmptyState, Page } from '../../components/page.tsx'
 import { Loaded } from '../../components/reply.tsx'
 import { Facts } from '../../components/table.tsx'
+import { accountElsewhere } from '../session/code-flow/provider.ts'
 import type { Session } from '../session/session.ts'
 import { RoleBadges } from '../session/session-bar.tsx'
 import { SignedInOnly } from '../session/sign-in.tsx'
@@ -20,6 +22,16 @@ type Props = {
 export function ProfilePage({ session, children }: Props) {
   // A password change ends other sessions, so the list of sessions is reloaded.
   const passwordChanges = useSignal(0)
+  if (session.isProvided.value && accountElsewhere.value)
+    return (
+      <Page title="Profile" about="The account this access token belongs to.">
+        <EmptyState icon="person" title="Your account is at Identity" about="Change it there.">
+          <ButtonLink href={accountElsewhere.value} newTab>
+            Open your account
+          </ButtonLink>
+        </EmptyState>
+      </Page>
+    )
   return (
     <Page title="Profile" about="The account this access token belongs to.">
       <SignedInOnly session={session}>

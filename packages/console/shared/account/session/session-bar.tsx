@@ -33,7 +33,9 @@ export function SessionBar({ session, signInPath }: { session: Session; signInPa
         </span>
       </span>
       <AccessMeter expiresAt={expiry.access} lifetime={(claims.exp - claims.iat) * 1000} />
-      <span class="soft long">refresh token {remainingText(expiry.refresh - now.value)}</span>
+      {!session.isProvided.value && (
+        <span class="soft long">refresh token {remainingText(expiry.refresh - now.value)}</span>
+      )}
       <span class="space" />
       <InspectorButton />
       <Button small icon="refresh" label="Refresh" onClick={session.refresh}>

@@ -2,6 +2,7 @@ import { useAction } from '../../api/use-reply.ts'
 import { Button } from '../../components/button.tsx'
 import { Badge, Card, Page } from '../../components/page.tsx'
 import { Refusal, Success } from '../../components/reply.tsx'
+import { SignInWithPlinth } from './code-flow/sign-in-button.tsx'
 import { RegisterCard } from './register-card.tsx'
 import type { Session } from './session.ts'
 import { SignInCard } from './sign-in.tsx'
@@ -12,9 +13,11 @@ export function SessionPage({ session }: { session: Session }) {
     return (
       <Page
         title="Sign in"
-        about="Tokens are kept in the memory of this page only, so a reload asks you to sign in again."
+        about="Tokens are kept in the memory of this page only. After a reload you sign in again, unless you have signed in with Plinth."
       >
-        <SignInCard session={session} />
+        <SignInCard session={session}>
+          <SignInWithPlinth />
+        </SignInCard>
         <RegisterCard session={session} />
       </Page>
     )
@@ -24,10 +27,14 @@ export function SessionPage({ session }: { session: Session }) {
         Signed in as <strong>{session.claims.value.username}</strong>.
       </Success>
       <TokenCard session={session} />
-      <RefreshCard session={session} />
+      {!session.isProvided.value && <RefreshCard session={session} />}
       <Card
         title="Log out"
-        about="Ends the refresh-token session. The access token already issued stays valid until it expires."
+        about={
+          session.isProvided.value
+            ? 'Ends the session of this console. Identity still knows this browser.'
+            : 'Ends the refresh-token session. The access token already issued stays valid until it expires.'
+        }
       >
         <div>
           <Button kind="danger" icon="leave" onClick={session.logOut}>

@@ -11,6 +11,12 @@ export type Credentials = { username?: string; password?: string }
 
 export type Session = ReturnType<typeof createSession>
 
+/** Where tokens come from: it also renews and ends them. */
+type Source = {
+  renew(refreshToken: string): Promise<Reply<TokenPair>>
+  end(refreshToken: string): Promise<Reply>
+}
+
 type Options = {
   renewsItself: boolean
   /** Asks the user to reauthenticate, for a call that requires it; false if the user does not. */
@@ -32,6 +38,8 @@ export function createSession({ renewsItself, prove }: Options) {
     claims.value && Math.min(expiry.value.access, claims.value.exp * 1000) <= Date.now()
   const renew = async () => Boolean(automatic.value && expired()) && vault.refresh()
   const api: Api = createApi({ headers: () => bearer(vault.accessToken()), renew, prove })
+  const own = sourceAt(api)
+  const source = signal<Source>(own)
 
   function show(pair: TokenPair | undefined): void {
     decoded.value = pair && decodeToken(pair.accessToken)
@@ -40,8 +48,7 @@ export function createSession({ renewsItself, prove }: Options) {
   }
 
   async function postRefresh(refreshToken: string): Promise<Reply<TokenPair>> {
-    const call = { open: true }
-    const reply = await api.post<TokenPair>('/api/auth/refresh', { refreshToken }, call)
+    const reply = await source.value.renew(refreshToken)
     if (reply.ok) rotations.value += 1
     return reply
   }
@@ -50,8 +57,13 @@ export function createSession({ renewsItself, prove }: Options) {
   function received(reply: Reply<TokenPair>): Reply {
     if (!reply.ok) return keepStep(reply)
     endStep()
-    vault.put(reply.body)
+    receivedFrom(own, reply.body)
     return { ...reply, body: undefined, content: new Blob() }
+  }
+
+  function receivedFrom(place: Source, pair: TokenPair): void {
+    source.value = place
+    vault.put(pair)
   }
 
   /** Undefined if the second factor comes next, which is no failure. */
@@ -62,20 +74,29 @@ export function createSession({ renewsItself, prove }: Options) {
     return secondStep.value ? undefined : reply
   }
 
-  function postLogout(refreshToken: string): Promise<Reply> {
-    return api.post('/api/auth/logout', { refreshToken }, { once: true })
-  }
-
   return {
     ...{ api, decoded, claims, expiry, automatic, rotations, hasSpentToken },
-    ...{ received, signIn, secondStep, stepRefusal, renew },
+    ...{ received, receivedFrom, signIn, secondStep, stepRefusal, renew },
+    /** Whether the tokens come from the provider that this console signs in at. */
+    isProvided: computed(() => source.value !== own),
     completeSignIn: async ({ code = '' }: { code?: string }) =>
       received(await api.post<TokenPair>('/api/auth/mfa', stepWith(code), { open: true })),
     refresh: vault.refresh,
-    logOut: () => vault.end(postLogout),
+    logOut: () => vault.end(source.value.end),
+    /** Gives the session to the service for another use: its refresh token then ends, as with a logout. */
+    handOver: <Body>(path: string, json: object) =>
+      vault.end((refreshToken) => api.post<Body>(path, { ...json, refreshToken }, { once: true })),
     isAdmin: computed(() => claims.value?.roles.includes(ADMIN_ROLE) ?? false),
     replaySpentToken: () => postRefresh(vault.spentRefreshToken() ?? ''),
     copyAccessToken: (button: HTMLElement) => copyText(vault.accessToken() ?? '', button),
+  }
+}
+
+/** The endpoints of the service itself. */
+function sourceAt(api: Api): Source {
+  return {
+    renew: (refreshToken) => api.post('/api/auth/refresh', { refreshToken }, { open: true }),
+    end: (refreshToken) => api.post('/api/auth/logout', { refreshToken }, { once: true }),
   }
 }
 

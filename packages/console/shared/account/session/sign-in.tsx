@@ -9,7 +9,13 @@ import { Refusal } from '../../components/reply.tsx'
 import { facts } from '../../shell/facts.ts'
 import { type Credentials, DEMO_ACCOUNTS, type Session } from './session.ts'
 
-export function SignInCard({ session }: { session: Session }) {
+type SignInCardProps = {
+  session: Session
+  /** Another way to sign in. */
+  children?: ComponentChildren
+}
+
+export function SignInCard({ session, children }: SignInCardProps) {
   const signIn = useAction(session.signIn)
   if (session.secondStep.value) return <SecondStepCard session={session} />
   return (
@@ -34,6 +40,7 @@ export function SignInCard({ session }: { session: Session }) {
       <Refusal reply={session.stepRefusal.value}>
         <p>Sign in again.</p>
       </Refusal>
+      {children}
     </Card>
   )
 }

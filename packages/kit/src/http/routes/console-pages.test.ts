@@ -9,9 +9,15 @@ import { systemClock } from '../../runtime/clock.ts'
 import { createServer } from '../server.ts'
 import { consoleRoutes } from './console-pages.ts'
 
-type Options = { built?: boolean; path?: string; publicUrl?: string }
+type Options = {
+  built?: boolean
+  path?: string
+  publicUrl?: string
+  about?: Parameters<typeof consoleRoutes>[3]
+}
 
-async function startConsole(t: TestContext, { built = true, path, publicUrl }: Options = {}) {
+async function startConsole(t: TestContext, { built = true, ...options }: Options = {}) {
+  const { path, publicUrl, about } = options
   const folder = mkdtempSync(join(tmpdir(), 'plinth-console-'))
   t.after(() => rmSync(folder, { recursive: true }))
   if (built) {
@@ -21,7 +27,7 @@ async function startConsole(t: TestContext, { built = true, path, publicUrl }: O
   }
   const log = createLogger('test', 'silent')
   const server = createServer({ log, clock: systemClock, publicUrl })
-  consoleRoutes(server, join(folder, 'dist'), path)
+  consoleRoutes(server, join(folder, 'dist'), path, about)
   return listenForTest(t, server)
 }
 
@@ -58,6 +64,24 @@ describe('a console', () => {
     assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self'/)
     assert.match(policy, /require-trusted-types-for 'script'; trusted-types 'none'/)
     assert.doesNotMatch(policy, /unsafe|\*/)
+  })
+
+  test('that signs in at an issuer may call it, and no other', async (t) => {
+    const { api } = await startConsole(t, { about: { signsInAt: 'https://id.example/plinth' } })
+
+    const { headers } = await api.get('/api-test/index.html')
+
+    const policy = headers.get('content-security-policy') ?? ''
+    assert.match(policy, /connect-src 'self' https:\/\/id\.example;/)
+  })
+
+  test('opens at further names, if it has any', async (t) => {
+    const { api } = await startConsole(t, { path: '/account', about: { alsoAt: ['sign-in'] } })
+
+    const [page, other] = [await api.get('/account/sign-in'), await api.get('/account/sign-on')]
+
+    assert.deepEqual([page.status, other.status], [200, 404])
+    assert.deepEqual(page.bytes, (await api.get('/account/')).bytes)
   })
 
   test('is sent once and then revalidated by its ETag', async (t) => {

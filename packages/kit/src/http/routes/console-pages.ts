@@ -15,6 +15,10 @@ type About = {
   summary: string
   /** Not cached by the browser, because it shows data about one person. */
   personal?: boolean
+  /** More names of the first page, such as `sign-in`; its script decides what to show there. */
+  alsoAt?: string[]
+  /** The issuer whose accounts the page accepts: it may call that, too. */
+  signsInAt?: string | undefined
 }
 
 const CONSOLE = { operationId: 'console', summary: 'The console, a page for browsers' }
@@ -24,10 +28,10 @@ export function consoleRoutes(
   server: Server,
   folder: string,
   path = '/api-test',
-  { personal = false, ...about }: About = CONSOLE,
+  { personal = false, alsoAt = [], signsInAt, ...about }: Partial<About> = {},
 ): void {
   const response = { 302: bareReply({ headers: ['Location'], description: 'Where the page is' }) }
-  const schema = { ...about, tags: ['Operations'], response }
+  const schema = { ...CONSOLE, ...about, tags: ['Operations'], response }
   if (path !== '')
     server.get(path, { schema }, (request, reply) =>
       reply.redirect(`${basePathOf(request)}${path}/index.html`, 302),
@@ -40,10 +44,12 @@ export function consoleRoutes(
   const pages = readPages(folder)
   for (const [name, page] of pages) {
     const caching: Headers = personal ? { 'cache-control': 'no-store' } : { etag: page.etag }
-    const headers = pageHeaders({ 'content-security-policy': POLICY, ...caching })
+    const headers = pageHeaders({ 'content-security-policy': policyFor(signsInAt), ...caching })
     const send = (request: Request, reply: Reply) => sendPage(page, headers, request, reply)
     server.get(`${path}/${name}`, { schema: PAGE }, send)
-    if (name === 'index.html') server.get(`${path}/`, { schema: PAGE }, atFolder(send))
+    if (name !== 'index.html') continue
+    server.get(`${path}/`, { schema: PAGE }, atFolder(send))
+    for (const other of alsoAt) server.get(`${path}/${other}`, { schema: PAGE }, send)
   }
 }
 
@@ -89,13 +95,20 @@ function pageOf(extension: string, bytes: Buffer): Page {
   return { bytes, type: MEDIA_TYPES[extension] ?? 'application/octet-stream', etag }
 }
 
+function policyFor(issuer: string | undefined): string {
+  const calls = issuer ? `${OWN_CALLS} ${new URL(issuer).origin}` : OWN_CALLS
+  return POLICY.map((rule) => (rule === OWN_CALLS ? calls : rule)).join('; ')
+}
+
+const OWN_CALLS = "connect-src 'self'"
+
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' blob: data:",
   "media-src 'self' blob:",
-  "connect-src 'self'",
+  OWN_CALLS,
   "font-src 'self'",
   // Content that a page created itself, which inherits the policy of the page.
   'frame-src blob:',
@@ -104,7 +117,7 @@ const POLICY = [
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
-].join('; ')
+]
 
 /** The headers of our pages: only their own scripts and styles, no framing, no inline code. */
 function pageHeaders(overrides: Headers): Headers {

@@ -2,7 +2,7 @@ import type { TokenPair } from '@plinth/client'
 import type { Reply } from '../../../api/api.ts'
 
 type Rotation = (refreshToken: string) => Promise<Reply<TokenPair>>
-type Logout = (refreshToken: string) => Promise<Reply>
+type Logout<Body> = (refreshToken: string) => Promise<Reply<Body>>
 
 /**
  * Holds the tokens of one page. They live in this closure and nowhere else: no storage, no cookie, no
@@ -40,7 +40,7 @@ export function createTokenVault(rotate: Rotation, onChange: (pair?: TokenPair) 
   }
 
   /** Logs out; if the access token had expired, refreshes and tries once more. */
-  async function end(logOut: Logout): Promise<Reply | undefined> {
+  async function end<Body>(logOut: Logout<Body>): Promise<Reply<Body> | undefined> {
     const reply = await endOnce(logOut)
     if (reply?.status !== 401) return reply
     const renewal = await rotation()
@@ -53,7 +53,7 @@ export function createTokenVault(rotate: Rotation, onChange: (pair?: TokenPair) 
    * Discards the pair only when the service has ended its session. The service ends nothing for a
    * token that a refresh has replaced, so a logout that overlapped a refresh is sent again.
    */
-  async function endOnce(logOut: Logout): Promise<Reply | undefined> {
+  async function endOnce<Body>(logOut: Logout<Body>): Promise<Reply<Body> | undefined> {
     await rotating
     const named = pair
     if (!named) return undefined

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { browserSkip, openBrowser } from '../browser.ts'
+import { accessibilityFaults } from '../consoles/accessibility.ts'
+import { collectTokens, findTokens } from '../consoles/token-probe.ts'
+import { consoleOf } from '../consoles/watched-page.ts'
+import { startSuite } from '../stack.ts'
+import { suiteCleanup } from '../suite-cleanup.ts'
+import { openVisitor, register, signIn } from './application.ts'
+
+const skip = await browserSkip()
+const ADMIN = { username: 'admin', password: 'password123123' }
+
+describe('the consoles are clients of identity', { skip }, () => {
+  const shared = suiteCleanup()
+  let browser: Browser
+  let suite: Awaited<ReturnType<typeof startSuite>>
+
+  before(async () => {
+    browser = await openBrowser(shared)
+    suite = await startSuite(shared, { PAYMENTS_ACCESS: 'issuer' })
+  })
+
+  const withPlinth = (page: Page) =>
+    page.getByRole('button', { name: 'Sign in with Plinth' }).click()
+  const isSignedIn = (page: Page, name: string) =>
+    page.locator('.session-bar', { hasText: name }).waitFor()
+  const workers = async (page: Page) => {
+    const session = await page.context().newCDPSession(page)
+    const { targetInfos } = await session.send('Target.getTargets')
+    return targetInfos.filter(({ type }) => /worker/.test(type)).map(({ url }) => url)
+  }
+
+  test('a sign-in at one opens the others without a page, and all of them after a reload', async (t) => {
+    const identity = await openVisitor(t, browser)
+    const tokens = [collectTokens(identity)]
+    await identity.goto(consoleOf(suite.urlOf('identity'), 'session'))
+    assert.deepEqual(await accessibilityFaults(identity), [])
+    await withPlinth(identity)
+    await identity.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await signIn(identity, ADMIN)
+    await isSignedIn(identity, 'admin')
+    assert.equal(identity.url(), consoleOf(suite.urlOf('identity'), 'session'))
+
+    const consoles: [name: string, page: string, shows: RegExp][] = [
+      ['storage-full', '', /No files yet/],
+      ['payments', 'access', /Signed in as admin/],
+    ]
+    const pages = [identity]
+    for (const [name, place, shows] of consoles) {
+      const page = await identity.context().newPage()
+      tokens.push(collectTokens(page))
+      pages.push(page)
+      await page.goto(consoleOf(suite.urlOf(name), place))
+      await withPlinth(page)
+      await page.getByText(shows).first().waitFor()
+      assert.equal(page.url(), consoleOf(suite.urlOf(name), place))
+    }
+    for (const page of pages) await page.reload()
+    await isSignedIn(identity, 'admin')
+    for (const [index, [, , shows]] of consoles.entries())
+      await pages[index + 1]?.getByText(shows).first().waitFor()
+
+    const known = (await Promise.all(tokens.map((collected) => collected(4)))).flat()
+    for (const page of pages) {
+      assert.deepEqual(await findTokens(page, known), [])
+      assert.deepEqual(await workers(page), [])
+      assert.doesNotMatch(page.url(), /code=|state=/)
+    }
+  })
+
+  test('a console at the address of the suite signs in, too', async (t) => {
+    const page = await openVisitor(t, browser)
+    await page.goto(consoleOf(`${suite.landingUrl}/storage`))
+    await withPlinth(page)
+    await signIn(page, await register(suite.urlOf('identity'), 'suiteuser'))
+
+    await isSignedIn(page, 'suiteuser')
+
+    assert.equal(page.url(), consoleOf(`${suite.landingUrl}/storage`))
+    await page.goto(consoleOf(`${suite.landingUrl}/identity`, 'session'))
+    await withPlinth(page)
+    await isSignedIn(page, 'suiteuser')
+  })
+
+  test('after the session of the browser has ended, a reload shows the form, once', async (t) => {
+    const page = await openVisitor(t, browser)
+    await page.goto(consoleOf(suite.urlOf('identity'), 'session'))
+    await withPlinth(page)
+    await signIn(page, await register(suite.urlOf('identity'), 'ended'))
+    await isSignedIn(page, 'ended')
+
+    await page.context().clearCookies()
+    const visited: string[] = []
+    page.on('framenavigated', (frame) => visited.push(new URL(frame.url()).pathname))
+    await page.reload()
+    await page.getByText('Not signed in.').waitFor()
+    await page.reload()
+    await page.getByText('Not signed in.').waitFor()
+
+    assert.ok(visited.length <= 4, visited.join())
+    assert.equal(page.url(), consoleOf(suite.urlOf('identity'), 'session'))
+  })
+
+  test('a console that was signed out stays so after a reload', async (t) => {
+    const page = await openVisitor(t, browser)
+    await page.goto(consoleOf(suite.urlOf('storage-full'), 'session'))
+    await withPlinth(page)
+    await signIn(page, await register(suite.urlOf('identity'), 'leaving'))
+    await isSignedIn(page, 'leaving')
+
+    await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
+    await page.getByText('Not signed in.').waitFor()
+    await page.reload()
+
+    await page.getByText('Not signed in.').waitFor()
+  })
+
+  test('a visitor who cancels is back at the console', async (t) => {
+    const page = await openVisitor(t, browser)
+    await page.goto(consoleOf(suite.urlOf('identity'), 'session'))
+    await withPlinth(page)
+    await page.getByRole('button', { name: 'Cancel' }).click()
+
+    await page.getByText('Not signed in.').waitFor()
+
+    assert.equal(await page.locator('.notice.bad').count(), 0)
+  })
+
+  test('the own form of the identity console gives a pair and no cookie: a reload ends it', async (t) => {
+    const page = await openVisitor(t, browser)
+    await page.goto(consoleOf(suite.urlOf('identity'), 'session'))
+    await page.getByRole('button', { name: 'Sign in as user' }).first().click()
+    await isSignedIn(page, 'user')
+    assert.deepEqual(await page.context().cookies(), [])
+
+    await page.reload()
+
+    await page.getByText('Not signed in.').waitFor()
+  })
+
+  test('an answer that the console has not asked for is ignored', async (t) => {
+    const page = await openVisitor(t, browser)
+
+    await page.goto(`${suite.urlOf('identity')}/api-test/index.html?code=stolen&state=other`)
+
+    await page.getByText('Not signed in.').waitFor()
+    assert.doesNotMatch(page.url(), /stolen/)
+  })
+})

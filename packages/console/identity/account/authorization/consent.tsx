@@ -1,0 +1,55 @@
+import type { Authorization } from '@plinth/client'
+import { useAction } from '../../../shared/api/use-reply.ts'
+import { Button } from '../../../shared/components/button.tsx'
+import { Notice } from '../../../shared/components/page.tsx'
+import { Failure, Heading } from '../parts.tsx'
+import { filled, texts } from '../texts/texts.ts'
+import { type Decision, decide } from './authorization.ts'
+import { scopeText } from './scope-text.ts'
+
+/** What the application may do, in plain words, and who it says it is. */
+export function Consent({ asked }: { asked: Authorization }) {
+  const decision = useAction((action: Decision) => decide(action))
+  const { client, account, scopes, resources } = asked
+  const { name, host } = client
+  return (
+    <>
+      <Heading>{filled(texts.consentTitle, { client: name })}</Heading>
+      <p>{filled(texts.consentAbout, { client: name, host })}</p>
+      <ul class="scopes">
+        {[...scopes, ...resources].map((name) => (
+          <li key={name}>{scopeText(name)}</li>
+        ))}
+      </ul>
+      {isLoopback(host) && (
+        <Notice tone="warn">
+          <p>{texts.consentLoopback}</p>
+        </Notice>
+      )}
+      {account && (
+        <p class="soft">
+          {filled(texts.signedInAs, { username: account.username })} {account.email}
+        </p>
+      )}
+      <div class="row">
+        <Button kind="primary" busy={decision.busy} onClick={() => decision.run('allow')}>
+          {texts.allow}
+        </Button>
+        <Button busy={decision.busy} onClick={() => decision.run('deny')}>
+          {texts.refuse}
+        </Button>
+      </div>
+      <div class="row">
+        <Button busy={decision.busy} onClick={() => decision.run('switch')}>
+          {texts.otherAccount}
+        </Button>
+      </div>
+      <Failure reply={decision.refusal} />
+    </>
+  )
+}
+
+/** Any program on this device can pass for such an application. */
+function isLoopback(host: string): boolean {
+  return /^(localhost|127\.0\.0\.1|\[?::1\]?)(:\d+)?$/.test(host)
+}

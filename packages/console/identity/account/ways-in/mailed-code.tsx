@@ -1,0 +1,78 @@
+import type { TokenPair } from '@plinth/client'
+import { useSignal } from '@preact/signals'
+import { problemIn, type Reply } from '../../../shared/api/api.ts'
+import { useAction } from '../../../shared/api/use-reply.ts'
+import { post } from '../account.ts'
+import { CODE, EMAIL } from '../by-code.tsx'
+import { Ask, Heading } from '../parts.tsx'
+import { texts } from '../texts/texts.ts'
+import { followToken } from './second-step.tsx'
+import { session } from './session.ts'
+
+type Values = Record<string, string>
+
+type Props = {
+  email?: string | undefined
+  signedIn(reply: Reply | undefined): unknown
+}
+
+/** Signs in with a code that is mailed to the address of the account. */
+export function MailedCode({ email, signedIn }: Props) {
+  const requestToken = useSignal('')
+  const ask = useAction(
+    ({ email = '' }: Values) => post<{ requestToken: string }>('/api/auth/code', { email }),
+    (reply) => {
+      if (reply?.ok) requestToken.value = reply.body.requestToken
+    },
+  )
+  if (requestToken.value === '')
+    return (
+      <>
+        <Heading>{texts.codeSignInTitle}</Heading>
+        <p>{texts.codeSignInAbout}</p>
+        <Ask
+          label={texts.codeSignInTitle}
+          fields={[{ ...EMAIL, ...(email !== undefined && { value: email }) }]}
+          refused={{ email: texts.emailRefused }}
+          action={ask}
+          send={texts.send}
+        />
+      </>
+    )
+  const confirm = ({ code = '' }: Values) =>
+    receive('/api/auth/code/confirm', { requestToken: requestToken.value, code })
+  return <CodeFromMail confirm={confirm} signedIn={signedIn} />
+}
+
+/** Undefined if the second factor comes next. */
+export async function receive(path: string, body: object): Promise<Reply | undefined> {
+  const reply = session.received(await session.api.post<TokenPair>(path, body, { open: true }))
+  return session.secondStep.value ? undefined : reply
+}
+
+type CodeProps = {
+  confirm(values: Values): Promise<Reply | undefined>
+  signedIn(reply: Reply | undefined): unknown
+}
+
+/** Where the code from the mail is typed. */
+export function CodeFromMail({ confirm, signedIn }: CodeProps) {
+  const action = useAction(confirm, async (reply) => {
+    followToken(problemIn(reply))
+    await signedIn(reply)
+  })
+  return (
+    <>
+      <Heading>{texts.sentTitle}</Heading>
+      <p>{texts.codeSignInSent}</p>
+      <Ask
+        label={texts.sentTitle}
+        fields={[{ ...CODE, focused: true }]}
+        refused={{ code: texts.codeRefused }}
+        meanings={{ INVALID_CODE: texts.codeInvalid, INVALID_CREDENTIALS: texts.codeInvalid }}
+        action={action}
+        send={texts.signIn}
+      />
+    </>
+  )
+}
