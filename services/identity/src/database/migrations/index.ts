@@ -13,6 +13,7 @@ import { checkedCodes } from './0009-checked-codes.ts'
 import { unicodeDomains } from './0010-unicode-domains.ts'
 import { openIdMigrations } from './0011-openid.ts'
 import { federationSchema } from './0012-federation.ts'
+import { signOuts } from './0013-sign-outs.ts'
 
 export const identityMigrations: Migration[] = [
   ...accountMigrations,
@@ -29,4 +30,5 @@ export const identityMigrations: Migration[] = [
   unicodeDomains,
   ...openIdMigrations,
   federationSchema,
+  signOuts,
 ]
