@@ -75,6 +75,7 @@ for (const engine of engines) {
         token_endpoint_auth_signing_alg_values_supported: ['RS256', 'PS256', 'ES256', 'EdDSA'],
         authorization_endpoint: `${base}/oauth2/authorize`,
         userinfo_endpoint: `${base}/oauth2/userinfo`,
+        end_session_endpoint: `${base}/oauth2/logout`,
         pushed_authorization_request_endpoint: `${base}/oauth2/par`,
         require_pushed_authorization_requests: false,
         grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],

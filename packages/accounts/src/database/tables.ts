@@ -52,6 +52,8 @@ export type AccountTables = SigningKeyTables &
       resources: Generated<string | null>
       /** The browser's session that a client's session ends with. */
       parent_id: Generated<number | null>
+      /** The browser's session that it was begun in, and may outlast. */
+      begun_in: Generated<number | null>
       /** The hash of the cookie, if the session is a browser's; such a session has no refresh token. */
       browser_hash: Generated<string | null>
       /** Whether the browser stays signed in after it was closed. */

@@ -785,6 +785,9 @@ export type Session = {
         name: string;
     } | null;
 };
+export type SignedOut = {
+    redirectTo: string | null;
+};
 export type TokenPair = {
     /** A JWT */
     accessToken: string;
@@ -992,6 +995,9 @@ export type Replies = {
     "GET /oauth2/authorize/answer": unknown;
     "GET /api/authorizations/{id}": Authorization;
     "POST /api/authorizations/{id}": Authorization;
+    "GET /oauth2/logout": unknown;
+    "POST /oauth2/logout": unknown;
+    "POST /api/sign-outs/{id}": SignedOut;
     "POST /api/clients": IssuedClient;
     "GET /api/clients": ClientPage;
     "GET /api/clients/{clientId}": Client;
@@ -1110,6 +1116,7 @@ export type Bodies = {
     };
     "POST /api/events/{id}/forwards": EventForwardReport;
     "POST /api/authorizations/{id}": Decision;
+    "POST /api/sign-outs/{id}": Record<string, never>;
     "POST /api/clients": NewClient;
     "PATCH /api/clients/{clientId}": ClientChange;
     "POST /api/clients/{clientId}/rotate-secret": {
@@ -1216,6 +1223,12 @@ export type Queries = {
     "GET /oauth2/authorize/answer": {
         authorization?: string | undefined;
     };
+    "GET /oauth2/logout": {
+        id_token_hint?: string | undefined;
+        client_id?: string | undefined;
+        post_logout_redirect_uri?: string | undefined;
+        state?: string | undefined;
+    };
     "GET /api/clients": {
         /** From 0; anything else counts as 0 */
         page?: number | undefined;
@@ -1262,4 +1275,4 @@ export type ProblemDetails = {
     deletesAt?: string | undefined;
     triesLeft?: number | undefined;
 };
-export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "ACCOUNT_DISABLED" | "ADDRESS_NOT_MAILABLE" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "AUTHORIZATION_UNKNOWN" | "BODY_TOO_LARGE" | "CLIENT_NOT_FOUND" | "CLIENT_WITHOUT_SECRET" | "CSRF_TOKEN_INVALID" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "DELETION_PENDING" | "EMAIL_ALREADY_EXISTS" | "EMAIL_ALREADY_VERIFIED" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "GRANT_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CODE" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "MAIL_NOT_CONFIGURED" | "MAIL_NOT_FAILED" | "MAIL_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MFA_REQUIRED" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "NO_DELETION_PENDING" | "ORIGIN_REJECTED" | "PASSKEYS_DISABLED" | "PASSKEY_NOT_FOUND" | "PASSKEY_REGISTRATION_FAILED" | "PASSWORD_CHANGE_REQUIRED" | "REAUTHENTICATION_REQUIRED" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SECOND_FACTOR_ACTIVE" | "SECOND_FACTOR_NOT_FOUND" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "SIGN_IN_REJECTED" | "SIGN_IN_REQUIRED" | "STORAGE_FULL" | "STORAGE_READ_ONLY" | "TOKEN_INVALID" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "UNSUPPORTED_MEDIA_TYPE" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED" | "insufficient_scope" | "invalid_client" | "invalid_grant" | "invalid_request" | "invalid_scope" | "invalid_target" | "invalid_token" | "request_not_supported" | "server_error" | "temporarily_unavailable" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "unsupported_token_type";
+export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "ACCOUNT_DISABLED" | "ADDRESS_NOT_MAILABLE" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "AUTHORIZATION_UNKNOWN" | "BODY_TOO_LARGE" | "CLIENT_NOT_FOUND" | "CLIENT_WITHOUT_SECRET" | "CSRF_TOKEN_INVALID" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "DELETION_PENDING" | "EMAIL_ALREADY_EXISTS" | "EMAIL_ALREADY_VERIFIED" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "GRANT_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CODE" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "MAIL_NOT_CONFIGURED" | "MAIL_NOT_FAILED" | "MAIL_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MFA_REQUIRED" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "NO_DELETION_PENDING" | "ORIGIN_REJECTED" | "PASSKEYS_DISABLED" | "PASSKEY_NOT_FOUND" | "PASSKEY_REGISTRATION_FAILED" | "PASSWORD_CHANGE_REQUIRED" | "REAUTHENTICATION_REQUIRED" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SECOND_FACTOR_ACTIVE" | "SECOND_FACTOR_NOT_FOUND" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "SIGN_IN_REJECTED" | "SIGN_IN_REQUIRED" | "SIGN_OUT_UNKNOWN" | "STORAGE_FULL" | "STORAGE_READ_ONLY" | "TOKEN_INVALID" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "UNSUPPORTED_MEDIA_TYPE" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED" | "insufficient_scope" | "invalid_client" | "invalid_grant" | "invalid_request" | "invalid_scope" | "invalid_target" | "invalid_token" | "request_not_supported" | "server_error" | "temporarily_unavailable" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "unsupported_token_type";

@@ -168,7 +168,7 @@ export async function moveClientSessions(
 ): Promise<void> {
   await db
     .updateTable('sessions')
-    .set({ parent_id: to })
+    .set({ parent_id: to, begun_in: to })
     .where('parent_id', '=', from)
     .where('state', '=', 'active')
     .execute()
@@ -239,6 +239,7 @@ export async function insertClientSession(
     scope: session.scopes.join(' '),
     resources: JSON.stringify(session.resources),
     parent_id: session.parentId,
+    begun_in: browser.id,
   })
   if (!inserted) throw new Error('The database returned no id for the new session')
   return inserted.id
@@ -383,6 +384,21 @@ export async function findClientSession(
     scopes: (row.scope ?? '').split(' '),
     resources: JSON.parse(row.resources ?? '[]'),
   }
+}
+
+/** The browser's session that a client's session was begun in. */
+export async function findBeginning(
+  db: Db<IdentityTables>,
+  id: number,
+): Promise<number | undefined> {
+  if (!Number.isSafeInteger(id)) return undefined
+  const row = await db
+    .selectFrom('sessions')
+    .select('begun_in')
+    .where('id', '=', id)
+    .where('client_id', 'is not', null)
+    .executeTakeFirst()
+  return row?.begun_in ?? undefined
 }
 
 /** Ends every session of a client, or those of one user. */

@@ -202,6 +202,13 @@ export type IdentityTables = AccountTables &
       /** The client's session that it was exchanged for. */
       given_session_id: number | null
     }
+    /** Requests of clients to sign a user out, which await the user. */
+    sign_outs: {
+      id: string
+      browser_hash: string
+      redirect_to: string | null
+      expires_at: string
+    }
     /** What users have allowed clients. */
     grants: {
       user_id: number

@@ -1,8 +1,6 @@
 import { originOf } from '@plinth/accounts'
 import {
   CREDENTIALS_BODY_BYTES,
-  type Guard,
-  guarding,
   oneOf,
   orNull,
   type Reply,
@@ -16,7 +14,8 @@ import {
 import { type Decision, decide, showAuthorization } from './authorizations.ts'
 import { cookieHeader, cookieIn } from './cookies.ts'
 import type { OpenId } from './openid.ts'
-import { authorizationUnknown, originRejected, signInRejected, signInRequired } from './problems.ts'
+import { authorizationUnknown, signInRejected, signInRequired } from './problems.ts'
+import { sameOrigin } from './same-origin-guard.ts'
 
 const text = Type.String()
 const closed = { additionalProperties: false }
@@ -122,14 +121,4 @@ function decisionIn({ body, headers }: { body: Sent; headers: Request['headers']
   if (action !== 'sign-in') return { action }
   const [, accessToken] = /^bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? []
   return { action, accessToken, refreshToken, remember }
-}
-
-/** The cookie decides here, so another site must not be able to send the request. */
-export function sameOrigin({ publicUrl }: Pick<OpenId, 'publicUrl'>): Guard {
-  const { origin: own } = new URL(publicUrl)
-  return guarding({ schemes: {}, problems: [originRejected] }, async ({ headers }) => {
-    const { origin, 'sec-fetch-site': site = 'same-origin' } = headers
-    if (origin !== undefined && origin !== own) throw originRejected()
-    if (site !== 'same-origin' && site !== 'none') throw originRejected()
-  })
 }

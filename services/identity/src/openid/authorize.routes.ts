@@ -1,22 +1,20 @@
 import {
   bareReply,
   CREDENTIALS_BODY_BYTES,
-  PROBLEM_PAGE_HEADERS,
   type Reply,
   type Request,
-  renderProblemPage,
   replyWith,
   type Server,
   Type,
 } from '@plinth/kit/http'
 import { FORM } from '../oauth/form-scope.ts'
 import { answerAddress, answerForm } from './answers.ts'
-import { type AnswerTo, RequestRefused } from './authorization-request.ts'
+import type { AnswerTo } from './authorization-request.ts'
 import { takeAnswer } from './authorizations.ts'
 import { type Authorized, authorize } from './authorize.ts'
 import { cookieHeader, cookieIn } from './cookies.ts'
 import type { OpenId } from './openid.ts'
-import { authorizationUnknown } from './problems.ts'
+import { orRefusal } from './refusal-page.ts'
 
 const PATH = '/oauth2/authorize'
 
@@ -143,16 +141,4 @@ const HTML = 'text/html; charset=utf-8'
 
 function isForm({ responseMode }: AnswerTo): boolean {
   return responseMode === 'form_post'
-}
-
-/** Until it is certain who asked, the person is told, whatever the client accepts. */
-async function orRefusal(reply: Reply, work: () => Promise<Reply>): Promise<Reply> {
-  try {
-    return await work()
-  } catch (error) {
-    const isOver = authorizationUnknown.is(error)
-    if (!(error instanceof RequestRefused) && !isOver) throw error
-    const { type, body } = renderProblemPage({ title: 'This did not work', text: error.message })
-    return reply.code(400).headers(PROBLEM_PAGE_HEADERS).type(type).send(body)
-  }
 }

@@ -28,6 +28,10 @@ export function cookieIn(header: string | undefined, rules: Rules): string | und
     : undefined
 }
 
+export function endedCookie(rules: Rules): string {
+  return cookieHeader({ value: '', seconds: 0 }, rules)
+}
+
 /** Lax: a client sends the browser here from another site. */
 export function cookieHeader({ value, seconds }: NewCookie, rules: Rules): string {
   const parts = [`${nameOf(rules)}=${value}`, 'Path=/', 'HttpOnly', 'SameSite=Lax']

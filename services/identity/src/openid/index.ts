@@ -4,12 +4,14 @@ import type { Guard, Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
 import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { deleteExpiredRequests } from '../database/authorizations.repository.ts'
+import { deleteExpiredSignOuts } from '../database/sign-outs.repository.ts'
 import { authorizationRoutes } from './authorizations.routes.ts'
 import { authorizeRoutes } from './authorize.routes.ts'
 import { clientRoutes } from './clients.routes.ts'
 import { grantRoutes } from './grants.routes.ts'
 import type { OpenId } from './openid.ts'
 import { pushedRequestRoutes } from './pushed-requests.routes.ts'
+import { signOutRoutes } from './sign-out.routes.ts'
 import { userInfoRoutes } from './userinfo.routes.ts'
 
 /** The OpenID provider: its routes, and the job that deletes what has expired. */
@@ -22,6 +24,7 @@ export function mountOpenId(
   authorizationRoutes(server, openid)
   pushedRequestRoutes(server, openid)
   userInfoRoutes(server, openid)
+  signOutRoutes(server, openid)
   clientRoutes(server, openid, guards)
   grantRoutes(server, openid, guards.guard)
   server.onClose(startOpenIdSweep(openid, server).stop)
@@ -45,6 +48,7 @@ function startOpenIdSweep(
       const now = clock()
       const codesBefore = secondsAfter(now, -USED_CODES_SECONDS)
       await deleteExpiredRequests(db, { now, codesBefore }, signal)
+      await deleteExpiredSignOuts(db, now, signal)
       await idTokenKeys.rotateWhenOlderThan(accounts.settings.keyRotationDays * DAY_SECONDS)
     },
   })

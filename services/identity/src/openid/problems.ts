@@ -33,6 +33,12 @@ export const originRejected = defineProblem(
   'Only the pages of this service may send this.',
 )
 
+export const signOutUnknown = defineProblem(
+  'SIGN_OUT_UNKNOWN',
+  404,
+  'This request was answered, has expired, or was made in another browser.',
+)
+
 export const grantUnknown = defineProblem(
   'GRANT_NOT_FOUND',
   404,

@@ -91,6 +91,7 @@ function metadataOf({ publicUrl }: OpenId) {
   return {
     authorization_endpoint: at('authorize'),
     userinfo_endpoint: at('userinfo'),
+    end_session_endpoint: at('logout'),
     pushed_authorization_request_endpoint: at('par'),
     require_pushed_authorization_requests: false,
     response_types_supported: ['code'],

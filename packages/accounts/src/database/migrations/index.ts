@@ -12,6 +12,7 @@ import { lastSeen } from './0008-last-seen.ts'
 import { endedSessions } from './0009-ended-sessions.ts'
 import { unicodeDomains } from './0010-unicode-domains.ts'
 import { clientSessions } from './0011-client-sessions.ts'
+import { begunSessions } from './0012-begun-sessions.ts'
 
 /** The migrations of this package, kit and events; a host appends its own. */
 export const accountMigrations: Migration[] = [
@@ -29,4 +30,5 @@ export const accountMigrations: Migration[] = [
   endedSessions,
   unicodeDomains,
   clientSessions,
+  begunSessions,
 ]

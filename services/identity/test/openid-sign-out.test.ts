@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import {
+  type Fields,
+  obtainTokens,
+  openBrowser,
+  type Registered,
+  refreshWith,
+  registerClient,
+  requestOf,
+} from './browser.ts'
+import { engines, sharedIdentity } from './start-identity.ts'
+
+const AFTER = 'https://wiki.example/bye'
+
+for (const engine of engines)
+  describe(`GET /oauth2/logout on ${engine.name}`, engine.options, () => {
+    const shared = sharedIdentity({ engine })
+    let client: Registered
+
+    before(async () => {
+      const postLogoutRedirectUris = [AFTER]
+      client = await registerClient(shared().api, { firstParty: true, postLogoutRedirectUris })
+    })
+
+    const parameters = { scope: 'openid' }
+    const signedIn = () => obtainTokens(shared().api, client, { parameters })
+
+    async function signOut(browser: ReturnType<typeof openBrowser>, query: Fields) {
+      const reply = await browser.open(`/oauth2/logout?${new URLSearchParams(query)}`)
+      return { status: reply.status, location: reply.headers.get('location') ?? '', reply }
+    }
+
+    async function isSignedIn(browser: ReturnType<typeof openBrowser>) {
+      const { code } = await browser.authorize(requestOf(client, { prompt: 'none' }).parameters)
+      return code !== ''
+    }
+
+    test('with the hint of this browser ends its session and its clients, and goes back', async () => {
+      const { api, clock } = shared()
+      const { browser, id_token, refresh_token } = await signedIn()
+      const cookie = browser.cookie
+      clock.advance(1000)
+
+      const query = { id_token_hint: id_token, post_logout_redirect_uri: AFTER, state: 'a b' }
+      const { status, location, reply } = await signOut(browser, query)
+
+      browser.setCookie(cookie)
+      assert.deepEqual([status, location], [303, `${AFTER}?state=a+b`])
+      assert.match(reply.headers.get('set-cookie') ?? '', /^plinth-sso=; .*Max-Age=0$/)
+      assert.equal(await isSignedIn(browser), false)
+      assert.equal((await refreshWith(api, client, refresh_token)).body.error, 'invalid_grant')
+    })
+
+    test('without a hint, or with that of another browser, asks the user first', async () => {
+      const { api, config } = shared()
+      const { browser } = await signedIn()
+      const { id_token } = await signedIn()
+      const back = { post_logout_redirect_uri: AFTER, client_id: client.clientId }
+
+      for (const query of [back, { ...back, id_token_hint: id_token }]) {
+        const { location } = await signOut(browser, query)
+        assert.equal(location.startsWith(`${config.publicUrl}/account/sign-out?request=`), true)
+        assert.equal(await isSignedIn(browser), true)
+      }
+      const { location } = await signOut(browser, back)
+      const id = new URL(location).searchParams.get('request')
+      const confirm = (cookie: string | undefined, headers: Fields = {}) =>
+        api.post(`/api/sign-outs/${id}`, {}, { headers: { cookie: cookie ?? '', ...headers } })
+      const other = await confirm((await signedIn()).browser.cookie)
+      const foreign = await confirm(browser.cookie, { origin: 'https://evil.example' })
+      const first = await confirm(browser.cookie)
+      const second = await confirm(browser.cookie)
+
+      assert.deepEqual([other.status, other.body.code], [404, 'SIGN_OUT_UNKNOWN'])
+      assert.equal(foreign.body.code, 'ORIGIN_REJECTED')
+      assert.deepEqual([first.status, first.body], [200, { redirectTo: AFTER }])
+      assert.equal(second.status, 404)
+      assert.equal(await isSignedIn(browser), false)
+    })
+
+    test('with the hint of a client that keeps offline access, that access stays', async () => {
+      const { api } = shared()
+      const { browser, id_token, refresh_token } = await obtainTokens(api, client)
+
+      const query = { id_token_hint: id_token, post_logout_redirect_uri: AFTER }
+      const { location } = await signOut(browser, query)
+
+      assert.equal(location, AFTER)
+      assert.equal((await refreshWith(api, client, refresh_token)).status, 200)
+    })
+
+    test('goes back at once where nobody is signed in', async () => {
+      const { api, config } = shared()
+      const browser = openBrowser(api)
+
+      const back = { post_logout_redirect_uri: AFTER, client_id: client.clientId }
+      const { location } = await signOut(browser, back)
+      const nowhere = await signOut(browser, {})
+
+      assert.equal(location, AFTER)
+      assert.equal(nowhere.location, `${config.publicUrl}/account/sign-out`)
+    })
+
+    test('answers a page to an address that is not registered, or without a client, and to a bad hint', async () => {
+      const { browser, id_token } = await signedIn()
+      const { clientId: client_id } = client
+      const refused: Fields[] = [
+        { client_id, post_logout_redirect_uri: 'https://evil.example/' },
+        { post_logout_redirect_uri: AFTER },
+        { client_id: 'unknown', post_logout_redirect_uri: AFTER },
+        { id_token_hint: `${id_token}x`, post_logout_redirect_uri: AFTER },
+        { id_token_hint: id_token, client_id: 'plinth-console' },
+      ]
+
+      for (const query of refused) {
+        const { status, location, reply } = await signOut(browser, query)
+        assert.deepEqual([status, location], [400, ''], JSON.stringify(query))
+        assert.match(reply.headers.get('content-type') ?? '', /^text\/html/)
+      }
+      assert.equal(await isSignedIn(browser), true)
+    })
+
+    test('a sign-out at one console ends all of them', async () => {
+      const { api, config } = shared()
+      const index = `${config.publicUrl}/api-test/index.html`
+      const console = { clientId: 'plinth-console', clientSecret: null }
+      const own = { redirect_uri: index, scope: 'openid roles' }
+      const first = await obtainTokens(api, console, { parameters: own })
+      const { browser } = first
+      const second = await obtainTokens(api, console, { parameters: own, browser })
+
+      const query = { id_token_hint: first.id_token, post_logout_redirect_uri: index }
+      const { location } = await signOut(browser, query)
+
+      assert.equal(location, index)
+      for (const { access_token: token, refresh_token } of [first, second]) {
+        assert.equal((await api.get('/api/users/me', { token })).status, 401)
+        assert.equal((await refreshWith(api, console, refresh_token)).status, 400)
+      }
+    })
+
+    test('accepts a form, and goes on with a GET', async () => {
+      const { api, config } = shared()
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+
+      const reply = await api.request('POST', '/oauth2/logout', { headers, body: 'state=x' })
+
+      assert.equal(reply.headers.get('location'), `${config.publicUrl}/oauth2/logout?state=x`)
+    })
+  })
