@@ -44,11 +44,14 @@ const WITHOUT_CLIENT = [
   'authorizationAnswer',
   'authorize',
   'authorizeByForm',
+  'confirmSignOut',
   'console',
   'decideAuthorization',
   'providerWebhook',
   'pushAuthorizationRequest',
   'reference',
+  'signOut',
+  'signOutByForm',
   'userInfoByForm',
 ]
 /** The bodies that the client sends instead: it fills in what it knows. */

@@ -78,6 +78,9 @@ const NOT_IN_CLIENT = [
   'decideAuthorization',
   'pushAuthorizationRequest',
   'userInfoByForm',
+  'signOut',
+  'signOutByForm',
+  'confirmSignOut',
   'providerWebhook',
 ]
 
