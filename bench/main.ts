@@ -7,13 +7,14 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Part, Row } from './harness/row.ts'
 import { SECONDS } from './harness/settings.ts'
+import { crowd as identityCrowd } from './identity/crowd.ts'
 import { growth } from './identity/growth.ts'
 import { logins } from './identity/logins.ts'
 import { observed } from './identity/observed.ts'
 import { profile } from './identity/profile.ts'
 import { kit } from './kit/kit.ts'
 import { start } from './kit/start.ts'
-import { crowd } from './payments/crowd.ts'
+import { crowd as paymentsCrowd } from './payments/crowd.ts'
 import { events } from './payments/events.ts'
 import { payments } from './payments/payments.ts'
 import { onPostgres } from './postgres/databases.ts'
@@ -45,6 +46,7 @@ const PARTS: Record<string, Part> = {
   'identity/observed': observed,
   'identity/logins': logins,
   'identity/growth': growth,
+  'identity/crowd': identityCrowd,
   'storage-full/local': local,
   'storage-full/object': object,
   'storage-full/small': fullSmall,
@@ -57,7 +59,7 @@ const PARTS: Record<string, Part> = {
   'storage-key/lists': keyLists,
   'storage-key/memory': keyMemory,
   payments,
-  'payments/crowd': crowd,
+  'payments/crowd': paymentsCrowd,
   events,
   'postgres/sessions': onPostgres(sessions),
   'postgres/files': onPostgres(postgresFiles),

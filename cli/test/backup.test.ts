@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import {
   createReadStream,
   createWriteStream,
@@ -392,6 +393,30 @@ test('data that 1.0 left is backed up once this version has run on it, and the b
   const verified = await plinth(['backup', 'create', '--verify'], { env })
 
   assert.equal(verified.code, 0, verified.stderr)
+})
+
+test('an archive is restored to a named empty folder while another one is served', {
+  tags: ['all'],
+}, async (t) => {
+  const { env: chosen, folder } = await suiteEnv(t, sqlite)
+  const keys = ['IDENTITY', 'STORAGE_FULL', 'PAYMENTS'].map((name) => `${name}_MASTER_KEY`)
+  const key = randomBytes(32).toString('base64')
+  const env = { ...chosen, ...Object.fromEntries(keys.map((name) => [name, key])) }
+  const suite = await startSuiteOn(t, env)
+  await fill(suite)
+  const other = join(folder, 'other')
+
+  const created = await plinthHere(['backup', 'create'], { env })
+  const archive = created.stdout.trim()
+  const restored = await plinthHere(['restore', archive, '--data', other], { env })
+  const again = await plinthHere(['restore', archive, '--data', other, '--replace'], { env })
+
+  assert.ok(existsSync(archive), created.stdout)
+  assert.match(created.stderr, /contains identity, storage-full/)
+  assert.equal(restored.code, 0, restored.stderr)
+  assert.match(again.stderr, /Running here: identity, /)
+  const users = await plinthHere(['user', 'list', '--data', other], { env })
+  assert.deepEqual(users, await plinthHere(['user', 'list'], { env }))
 })
 
 test('a second backup at the same time fails with "try again later"', async (t) => {

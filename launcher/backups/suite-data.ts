@@ -88,10 +88,19 @@ async function prepareNamed(env: Env, names: string[]) {
 
 const ANSWER_MS = 1_000
 
-/** For a restore. A folder of files has no lock, so ask each service over HTTP whether it is running. */
-export async function dataOfStopped(env: Env, names: string[]): Promise<ServiceData[]> {
+/**
+ * For a restore. A folder of files has no lock, so ask each service over HTTP whether it is running. A data folder that
+ * the operator named and that has no data yet cannot be the one in use.
+ */
+export async function dataOfStopped(
+  env: Env,
+  names: string[],
+  { isNamed }: { isNamed: boolean },
+): Promise<ServiceData[]> {
   const { prepared, withGivenKeys } = await prepareNamed(env, names)
-  const answers = await Promise.all(prepared.map(isAnswering))
+  const isRunning = async (one: Prepared) =>
+    (!isNamed || (await hasData(one.service.data))) && isAnswering(one)
+  const answers = await Promise.all(prepared.map(isRunning))
   const running = prepared.filter((_, index) => answers[index]).map(({ entry }) => entry.name)
   if (running.length > 0)
     throw new StartError(`Running here: ${running.join(', ')}. Stop what runs, and try again.`)

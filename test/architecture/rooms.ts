@@ -89,6 +89,8 @@ export const LAYERS: Record<string, string[]> = {
     'deletion',
     'export',
     'passkeys',
+    'sign-in-code',
+    'federation',
     'oauth',
     'openid',
     'sweep',
@@ -102,6 +104,7 @@ export const LAYERS: Record<string, string[]> = {
     'database',
     'locations',
     'files',
+    'uploads',
     'owners',
     'thumbnails',
     'upkeep',
@@ -178,9 +181,10 @@ const PUBLIC_FILES: Record<string, Record<string, RegExp>> = {
     recovery: /^(jobs|reconcile|recover)\.ts$/,
   },
   'storage-full': {
-    locations: /^(locations|status|problems|providers\/provider)\.ts$/,
+    locations: /^(locations|status|problems|providers\/(provider|partial))\.ts$/,
     files:
-      /^(storage|files|bytes|events|files\.repository|problems|usage\/usage|deletions\/deletions)\.ts$/,
+      /^(storage|files|bytes|events|files\.repository|problems|usage\/(usage|(usage|counted-files)\.repository)|deletions\/deletions)\.ts$/,
+    uploads: /^(uploads|expire|uploads\.repository)\.ts$/,
     upkeep: /^(jobs|moves|sweep|verify)\.ts$/,
   },
 }

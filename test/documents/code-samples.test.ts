@@ -40,18 +40,22 @@ const FILE = { name: 'picture.png', type: 'image/png' }
 /** Operations whose samples do not use the client. */
 const WITHOUT_CLIENT = [
   'accountPages',
+  'appendToUpload',
   'authorization',
   'authorizationAnswer',
   'authorize',
   'authorizeByForm',
   'confirmSignOut',
   'console',
+  'createUpload',
   'decideAuthorization',
   'providerWebhook',
   'pushAuthorizationRequest',
   'reference',
   'signOut',
   'signOutByForm',
+  'uploadOffer',
+  'uploadState',
   'userInfoByForm',
 ]
 /** The bodies that the client sends instead: it fills in what it knows. */

@@ -100,6 +100,8 @@ describe('docs/openapi', () => {
       'passkey.removed': 'PASSKEY_REMOVED',
       'mfa.enabled': 'TOTP_ADDED',
       'mfa.disabled': 'TOTP_REMOVED',
+      'identity.linked': 'IDENTITY_LINKED',
+      'identity.unlinked': 'IDENTITY_UNLINKED',
       'payment.created': 'PENDING OPEN',
       'payment.paid': 'PAID COMPLETE',
       'payment.failed': 'FAILED COMPLETE',

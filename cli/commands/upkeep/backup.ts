@@ -90,10 +90,11 @@ async function create(given: Given): Promise<Outcome | undefined> {
   if (!made) return undefined
   const { file, bytes, services, leftOut, faults, pruned, pinged, copy } = made
   const unheard = pinged === false ? ['BACKUP_PING_URL did not accept the ping.'] : []
-  const kept = `${file} (${bytes} bytes) contains ${services.join(', ')}.`
+  const kept = `It has ${bytes} bytes and contains ${services.join(', ')}.`
   const copied = copy === undefined ? [] : [`A copy is in the bucket: ${copy}.`]
   return {
-    text: [...faults, ...unheard, kept, ...copied, ...leftOut.map(withoutData), KEYS].join('\n'),
+    text: file,
+    note: [...faults, ...unheard, kept, ...copied, ...leftOut.map(withoutData), KEYS].join('\n'),
     json: { ...made, pruned: pruned.map(nameOf) },
     code: faults.length > 0 ? EXIT.failed : EXIT.done,
   }

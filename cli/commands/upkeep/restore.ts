@@ -18,13 +18,14 @@ export const restore: Command = {
   run: (given) => withExitCode(() => restoreFrom(given)),
 }
 
-async function restoreFrom({ operands, env, flag, progress }: Given): Promise<Outcome> {
+async function restoreFrom({ operands, env, flag, text, progress }: Given): Promise<Outcome> {
   armFailPoint(env)
   const { restoreBackup } = await import('@plinth/backup')
   const { openNamed } = await import('../../../launcher/backups/open-archive.ts')
   const { dataOfStopped } = await import('../../../launcher/backups/suite-data.ts')
   const [file = ''] = operands
-  const servicesOf = (names: string[]) => dataOfStopped(env, names)
+  const isNamed = text('data') !== undefined
+  const servicesOf = (names: string[]) => dataOfStopped(env, names, { isNamed })
   const { passphrase, dataFolder } = loadBackups(env)
   // Progress counts the bytes of the archive. The length of stdin is unknown, so there it counts restored files.
   const [input, show] =

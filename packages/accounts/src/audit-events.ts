@@ -25,6 +25,13 @@ export const AUDIT_EVENTS = {
   ACCESS_DENIED: null,
   SESSION_REVOKED: 'session.revoked',
 
+  SIGN_IN_CODE_REQUESTED: null,
+  SIGN_IN_CODE_USED: null,
+  SIGN_UP_CODE_REQUESTED: null,
+  IDENTITY_USED: null,
+  IDENTITY_LINKED: 'identity.linked',
+  IDENTITY_UNLINKED: 'identity.unlinked',
+
   PASSWORD_CHANGED: 'user.updated',
   PASSWORD_RESET_REQUESTED: null,
   PASSWORD_RESET: 'user.updated',

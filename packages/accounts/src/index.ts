@@ -25,7 +25,12 @@ export {
   recordThrottle,
   throttled,
 } from './audit/failure-limit.ts'
-export { ACCOUNT_EVENTS, ADDRESS_EVENTS, FACTOR_EVENTS } from './audit/published-events.ts'
+export {
+  ACCOUNT_EVENTS,
+  ADDRESS_EVENTS,
+  FACTOR_EVENTS,
+  IDENTITY_EVENTS,
+} from './audit/published-events.ts'
 export { reason, WhyBody } from './audit/schemas.ts'
 export type { AuditEvent } from './audit-events.ts'
 export { accountData } from './backup-data.ts'
@@ -57,6 +62,7 @@ export {
   listEnabledAdmins,
   lockUser,
   markVerified,
+  NO_PASSWORD,
   releaseEmail,
   type User,
   updateSecondFactor,
@@ -66,9 +72,11 @@ export { keyRules, mountAccounts } from './host.ts'
 export { type DropFactor, type Operator, operatorOf } from './operator.ts'
 export { passwordQueueFull } from './passwords/pool.ts'
 export {
+  credentialsRejected,
   deletionPending,
   emailTaken,
   lastAdministrator,
+  registrationClosed,
   tooManyFailures,
   usernameTaken,
   userUnknown,

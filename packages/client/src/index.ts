@@ -92,6 +92,7 @@ export type {
   StorageTest,
   StoredFile,
   TemporaryLink,
+  Upload,
   Usage,
   UsageOfOwner,
 } from './generated/storage-full.ts'
@@ -134,8 +135,10 @@ export {
   type TokenStore,
   webStore,
 } from './session/stores.ts'
+export type { ResumableOptions, ResumableUpload, UploadMemory } from './storage/resumable.ts'
 export type { ProviderName } from './storage/settings.ts'
 export { type StorageClient, type StorageProblem, storageClient } from './storage/storage.ts'
+export type { Uploads } from './storage/uploads.ts'
 export { type StorageKeyClient, type StorageKeyProblem, storageKeyClient } from './storage-key.ts'
 export {
   type EventData,

@@ -159,6 +159,11 @@ const METHODS: Methods = {
     list: 'list',
     info: 'get',
   },
+  uploads: {
+    uploads: 'list',
+    uploadById: 'get',
+    cancelUpload: 'cancel',
+  },
   links: {
     createLink: 'create',
     openLink: 'open',

@@ -54,6 +54,7 @@ const TAKES: Record<string, string[]> = {
   logOut: [],
   changePassword: ['currentPassword', 'newPassword'],
   completeLogIn: ['mfaToken', REST],
+  signInByCode: ['requestToken', 'code'],
   confirmPasswordReset: [REST, 'newPassword'],
   resetPasswordOfUser: ['reason', REST],
   addPasskey: ['credential', 'label'],
@@ -62,6 +63,9 @@ const TAKES: Record<string, string[]> = {
   introspect: ['token'],
   revoke: ['token'],
 }
+
+/** The steps of a resumable upload, which the client takes by itself. */
+const STEPS = ['uploadOffer', 'createUpload', 'uploadState', 'appendToUpload']
 
 /**
  * Pages for people, what their scripts call, what the libraries of other applications call, and the operation that
@@ -82,6 +86,7 @@ const NOT_IN_CLIENT = [
   'signOutByForm',
   'confirmSignOut',
   'providerWebhook',
+  ...STEPS,
 ]
 
 const FACTORIES: Record<string, string> = {

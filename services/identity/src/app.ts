@@ -7,6 +7,7 @@ import {
   accountData,
   demoConveniences,
   FACTOR_EVENTS,
+  IDENTITY_EVENTS,
   keyRules,
   mountAccounts,
   type Operator,
@@ -37,6 +38,7 @@ import { openRsaSigningKeys } from '@plinth/kit/tokens'
 import {
   addChosenKey,
   expiryFindings,
+  type KeyGuard,
   openServiceKeys,
   type ServiceKeys,
   serviceKeyGuard,
@@ -84,6 +86,8 @@ import { recoveryRoutes } from './recovery/recovery.routes.ts'
 import { holdRegistrations } from './registration/held.ts'
 import { registrationRoutes } from './registration/registration.routes.ts'
 import { SCOPES, type Scope } from './scopes.ts'
+import { signInCodeRoutes } from './sign-in-code/sign-in-code.routes.ts'
+import { prepareSignInCode } from './sign-in-code/sign-in-code.ts'
 import { startSweep } from './sweep.ts'
 
 export { type IdentityConfig, loadConfig } from './config.ts'
@@ -95,6 +99,7 @@ const EVENTS = {
   ...ACCOUNT_EVENTS,
   ...ADDRESS_EVENTS,
   ...FACTOR_EVENTS,
+  ...IDENTITY_EVENTS,
   ...KEY_EVENTS,
   ...CLIENT_EVENTS,
 }
@@ -155,8 +160,9 @@ export async function createIdentity(
   const { factorRemovalHours: removalHours } = config
   const factors = { accounts, db, issuer: config.mail.appName, removalHours }
   const guards = { guard, recent: recentGuard(config)(accounts) }
-  const { publicUrl, accounts: settings, deletionGraceDays: graceDays } = config
-  mountMailing(server, { accounts, db, outbox, keys, factors, publicUrl, graceDays }, guards)
+  const { publicUrl, accounts: settings, deletionGraceDays: graceDays, signInCode } = config
+  const parts = { accounts, db, outbox, keys, factors, publicUrl, graceDays, signInCode }
+  mountMailing(server, parts, guards)
 
   mountPasskeys(server, config, factors, guards)
   removalRoutes(server, factors, guards)
@@ -173,13 +179,32 @@ export async function createIdentity(
     guards: eventGuards(keyGuard, guard.role(ADMIN_ROLE), guards.recent),
     record: recordEndpoints(outbox, config.publicUrl),
   })
+  const oauth = mountProvider(server, { accounts, db, keys, keyGuard, idTokenKeys }, config, guards)
+  mountOperations(server, database.ping)
+  return server
+}
+
+type Provider = {
+  accounts: Accounts
+  db: Db<IdentityTables>
+  keys: ServiceKeys<Scope>
+  keyGuard: KeyGuard
+  idTokenKeys: ReturnType<typeof openIdTokenKeys>
+}
+
+/** Tokens for other applications: of users who sign in to them, and of service keys. */
+function mountProvider(
+  server: Server,
+  { accounts, db, keys, keyGuard, idTokenKeys }: Provider,
+  config: IdentityConfig,
+  guards: Guards,
+) {
   const openid = openOpenId(accounts, db, idTokenKeys, openIdOptions(config))
   mountOpenId(server, openid, guards)
   const oauth = openOAuth(accounts, keys, clientEndpoints(openid))
-  oauthRoutes(server, oauth, { publicUrl, keyGuard })
-  userStatusRoute(server, oauth, guard)
-  mountOperations(server, database.ping)
-  return server
+  oauthRoutes(server, oauth, { publicUrl: config.publicUrl, keyGuard })
+  userStatusRoute(server, oauth, guards.guard)
+  return oauth
 }
 
 /** Health, the console, and the documents about the service. */
@@ -200,32 +225,44 @@ function openIdTokenKeys(
   return openRsaSigningKeys({ db, clock, masterKey, tokenLifetimeSeconds })
 }
 
-function openIdOptions({ publicUrl, openid, relyingParty, events, production }: IdentityConfig) {
-  const methods = relyingParty ? ['password', 'passkey'] : ['password']
+function openIdOptions(config: IdentityConfig) {
+  const { publicUrl, openid, relyingParty, signInCode, events, production } = config
+  const methods = [
+    'password',
+    ...(relyingParty ? ['passkey'] : []),
+    ...(signInCode ? ['code'] : []),
+  ]
   const addresses = { production, allowCidrs: events.allowCidrs }
   return { publicUrl, ...openid, addresses, signIn: { methods, providers: [] } }
 }
 
 type Guards = { guard: AccountGuard<Scope>; recent: Guard }
 
-type Mailing = Omit<UserMails, 'log'> & { factors: Factors } & Pick<Deletions, 'keys' | 'graceDays'>
+type Mailing = Omit<UserMails, 'log'> & { factors: Factors; signInCode: boolean } & Pick<
+    Deletions,
+    'keys' | 'graceDays'
+  >
 
 /** The capabilities that mail users: their routes and jobs. The jobs stop with the server. */
 function mountMailing(
   server: Server,
-  { factors, keys, graceDays, ...parts }: Mailing,
+  { factors, keys, graceDays, signInCode, ...parts }: Mailing,
   guards: Guards,
 ): void {
   const mails = { ...parts, log: server.log as Logger }
   const { accounts, outbox, publicUrl } = mails
   const recovery = { ...mails, passkeys: passkeyStore, factors }
-  const delivery = startDelivery(outbox, prepareMails(recovery), server, publicUrl)
+  const codes = { ...recovery, signInCode }
+  const prepare = prepareMails(recovery, { 'sign-in-code': prepareSignInCode(codes) })
+  const delivery = startDelivery(outbox, prepare, server, publicUrl)
   server.onClose(delivery.stop)
   server.onClose(startSweep(mails, server).stop)
   const { stop, eraseNow } = startErasure(mails, server)
   server.onClose(stop)
   recoveryRoutes(server, recovery, guards)
   emailRoutes(server, recovery, guards)
+  signInCodeRoutes(server, codes)
+  Object.assign(server.pageFacts, { signInCode })
   deletionRoutes(server, { ...mails, keys, graceDays, eraseNow }, guards)
   registrationRoutes(server, mails, guards)
   exportRoutes(server, { ...mails, passkeys: passkeyStore }, guards)

@@ -49,6 +49,8 @@ export function loadConfig(env: Env = process.env) {
         settings.choice('IDENTITY_REGISTRATION', REGISTRATIONS, 'open') === 'confirm',
       /** Whether users must verify their address before they can sign in. */
       requireVerified: settings.flag('IDENTITY_REQUIRE_VERIFIED', false),
+      /** Whether users can sign in with a code that is mailed to them. */
+      signInCode: settings.flag('IDENTITY_SIGN_IN_CODE', false),
       /** Whether changes to an account require recent reauthentication. */
       reauthenticate: settings.flag('IDENTITY_REAUTHENTICATE', false),
       /** The delay before a removal of a second factor by an administrator takes effect; 0 means none. */

@@ -20,6 +20,9 @@ export const LIFETIME_SECONDS = {
   'deletion-undo': 7 * DAY_SECONDS,
 } as const
 
+/** How long a mailed code is valid that signs in or confirms a sign-up. */
+export const CODE_SECONDS = 10 * MINUTE_SECONDS
+
 /** How long after it expires a link can still say why it does not work. */
 export const ENDED_SECONDS = 7 * DAY_SECONDS
 

@@ -4,6 +4,7 @@ import type { Logger } from '@plinth/kit/logging'
 import { secondsAfter } from '@plinth/kit/runtime'
 import { deleteUnfinished } from './database/factors.repository.ts'
 import { deleteExpiredHeld } from './database/held-registrations.repository.ts'
+import { deleteExpiredCodes } from './database/mailed-codes.repository.ts'
 import { deleteTokensExpiredBy } from './database/one-time-tokens.repository.ts'
 import { removeDueFactors } from './factors/removal.ts'
 import { ENDED_SECONDS, ENROLMENT_SECONDS } from './limits.ts'
@@ -14,7 +15,7 @@ import { reportNewBrowsers } from './notices/new-browsers.ts'
 const SWEEP_SECONDS = 60
 
 /**
- * Deletes expired tokens, registrations and unfinished enrolments, old mails, and factors whose removal is due;
+ * Deletes expired tokens, codes, registrations and unfinished enrolments, old mails, and factors whose removal is due;
  * reports sign-ins with new browsers.
  */
 export function startSweep(
@@ -30,6 +31,7 @@ export function startSweep(
     run: async (signal) => {
       await deleteTokensExpiredBy(db, secondsAfter(accounts.clock(), -ENDED_SECONDS), signal)
       await deleteExpiredHeld(db, accounts.clock(), signal)
+      await deleteExpiredCodes(db, accounts.clock(), signal)
       await sweepMails(outbox, signal)
       await removeDueFactors({ accounts, db }, signal)
       await reportNewBrowsers({ db, outbox, publicUrl }, signal)

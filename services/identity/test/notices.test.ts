@@ -35,6 +35,12 @@ const NO_NOTICE = [
   'already-registered',
   'invitation',
   'data-export',
+  'sign-in-code',
+  'sign-up-code',
+  'account-emptied',
+  // Their events are those of sign-ins with providers, which have tests of their own.
+  'identity-linked',
+  'identity-unlinked',
 ]
 
 type Started = Awaited<ReturnType<typeof startWithAlice>>

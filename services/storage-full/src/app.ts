@@ -28,6 +28,7 @@ import {
   callerGuard,
   consoleRoutes,
   createServer,
+  type Guard,
   indexRoute,
   openApiRoutes,
   type Server,
@@ -73,6 +74,11 @@ import { dataOpenedBy } from './upkeep/backup.ts'
 import { bucketFindingsWith } from './upkeep/bucket.ts'
 import { startUpkeep } from './upkeep/jobs.ts'
 import { moveRoutes } from './upkeep/moves.routes.ts'
+import { measureUploads } from './uploads/measure.ts'
+import { tusRoutes } from './uploads/tus.routes.ts'
+import { TUS_CORS_HEADERS } from './uploads/tus.ts'
+import { uploadListRoutes } from './uploads/uploads.routes.ts'
+import { openUploads, type Uploads } from './uploads/uploads.ts'
 
 export { loadConfig, type StorageFullConfig } from './config.ts'
 export { PROVIDER_NAMES, type ProviderName } from './database/tables.ts'
@@ -96,6 +102,7 @@ const API: ApiDescription = {
     'Signing in': 'Signing in, refreshing and signing out.',
     'Own account': 'What every user may see and change.',
     Files: 'Upload, list, read, delete and restore.',
+    Uploads: 'Uploads that can be resumed: tus 1.0.0.',
     Links: 'Temporary access without an account.',
     Storage: 'For administrators: where uploads go.',
     Moves: 'For administrators: all files from one store to another.',
@@ -118,9 +125,9 @@ export async function createStorageFull(
   const log = createLogger(NAME, config.logLevel)
   const introspection = introspectionOf(config.trustedIssuer, clock)
   const { storage, database, keys } = await openStorage(config, { clock, log, introspection })
-  const server = createServer({ ...config, log, clock })
+  const server = createServer({ ...config, log, clock, corsHeaders: TUS_CORS_HEADERS })
   server.onClose(database.close)
-  measureStorage(server, storage, config)
+  const countBytes = measureStorage(server, storage, config)
   database.measure(server.metrics)
   server.onClose(storage.providers.close)
   const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
@@ -142,7 +149,8 @@ export async function createStorageFull(
     recordDenials(accounts, keyGuard.or(scope, callers.caller))
   const [read, write] = [withKey('files:read'), withKey('files:write')]
   const admin = recordDenials(accounts, callers.role(ADMIN_ROLE))
-  uploadRoute(server, storage, write)
+  uploadRoute(server, storage, { write, countBytes })
+  mountUploads(server, openUploads(storage, config.uploads), { read, write, countBytes })
   fileRoutes(server, storage, read)
   deletionRoutes(server, storage, { read, write })
   thumbnailRoutes(server, storage, { caller: read, thumbnails: createThumbnails(storage) })
@@ -170,6 +178,14 @@ export async function createStorageFull(
   indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))
   return server
+}
+
+type UploadGuards = { read: Guard; write: Guard; countBytes(bytes: number): void }
+
+function mountUploads(server: Server, uploads: Uploads, options: UploadGuards): void {
+  measureUploads(server.metrics, uploads.storage)
+  uploadListRoutes(server, uploads, options.read)
+  tusRoutes(server, uploads, options)
 }
 
 type OpenStorage = { storage: Storage; database: Database<StorageTables>; keys: ServiceKeys }

@@ -55,6 +55,13 @@ export function loadConfig(env: Env = process.env) {
         }),
         objectEndpoints: objectEndpoints(settings),
       },
+      uploads: {
+        perOwner: settings.integer('STORAGE_FULL_UPLOADS_PER_USER', 100, { min: 1, max: 10_000 }),
+        expiresSeconds: settings.integer('STORAGE_FULL_UPLOAD_EXPIRES_SECONDS', DAY_SECONDS, {
+          min: 1,
+          max: 31 * DAY_SECONDS,
+        }),
+      },
       events: eventSettings(settings),
       accounts: {
         source: 'storage-full',

@@ -44,3 +44,15 @@ export const FACTOR_EVENTS = {
   'mfa.enabled': causedBy('TOTP_ADDED', 'Logins of a user now require a second factor.'),
   'mfa.disabled': causedBy('TOTP_REMOVED', 'Logins of a user no longer require a second factor.'),
 } satisfies Catalogue
+
+/** Additional events of a host where users sign in with accounts at providers. */
+export const IDENTITY_EVENTS = {
+  'identity.linked': causedBy(
+    'IDENTITY_LINKED',
+    'A user can now sign in with an account at a provider.',
+  ),
+  'identity.unlinked': causedBy(
+    'IDENTITY_UNLINKED',
+    'Accounts at providers were removed from a user.',
+  ),
+} satisfies Catalogue

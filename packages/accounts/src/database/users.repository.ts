@@ -40,6 +40,9 @@ export type HashedRegistration = Pick<User, 'username' | 'email' | 'passwordHash
 export const ADMIN_ROLE = 'ROLE_ADMIN'
 export const USER_ROLE = 'ROLE_USER'
 
+/** The hash of a user who signs in without a password: none matches it. */
+export const NO_PASSWORD = ''
+
 export async function insertUser(db: Db<AccountTables>, user: NewUser): Promise<User> {
   const { id } = await db
     .insertInto('users')

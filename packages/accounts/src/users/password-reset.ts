@@ -3,30 +3,41 @@ import type { Accounts, Admission } from '../accounts.ts'
 import { type By, recordSecurityEvent } from '../audit/audit.ts'
 import { revokeSessions } from '../database/ended-sessions.repository.ts'
 import type { AccountTables } from '../database/tables.ts'
-import { lockUser, type User, updatePasswordHash } from '../database/users.repository.ts'
+import {
+  lockUser,
+  NO_PASSWORD,
+  type User,
+  updatePasswordHash,
+} from '../database/users.repository.ts'
 
 /** The passkeys that a host keeps for its users. */
 export type PasskeyStore = {
   list(db: Db<AccountTables>, userId: number): Promise<PasskeySummary[]>
   /** Returns the number removed. */
   remove(db: Db<AccountTables>, userId: number, choice: { id: string } | 'all'): Promise<number>
+  /** Removes the user's accounts at providers too, on hosts where users sign in with them. */
+  removeIdentities?(accounts: Accounts, user: User, by: By): Promise<void>
 }
 
 export type PasskeySummary = { id: string; label: string; createdAt: string; lastUsedAt: string }
 
 /**
  * For an operator, or a user who has proved that the address is theirs. Needs no current password, ends
- * every session and, given a store, removes every passkey, because one of them may be a thief's. Returns what
- * `admit` decided, or undefined if the user no longer exists.
+ * every session and, given a store, removes every passkey and identity, because one of them may be a thief's.
+ * Without a new password the account has none. Returns what `admit` decided, or undefined if the user no longer
+ * exists.
  */
 export async function resetPassword<A extends Admission>(
   accounts: Accounts,
   user: User,
-  newPassword: string,
+  newPassword: string | undefined,
   by: By,
   { passkeys, admit }: Reset<A>,
 ): Promise<(A & { passkeysRemoved: number }) | undefined> {
-  const newHash = await accounts.passwords.hash(newPassword, by.origin.address)
+  const newHash =
+    newPassword === undefined
+      ? NO_PASSWORD
+      : await accounts.passwords.hash(newPassword, by.origin.address)
   return inTransaction(accounts.db, async (db) => {
     const now = await lockUser(db, user.id)
     if (!now) return undefined
@@ -44,6 +55,7 @@ export async function resetPassword<A extends Admission>(
         { event: 'PASSKEY_REMOVED', ...who },
         by.origin,
       )
+    await passkeys?.removeIdentities?.({ ...accounts, db }, now, by)
     return { ...admission, passkeysRemoved }
   })
 }

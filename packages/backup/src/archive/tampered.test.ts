@@ -84,6 +84,19 @@ test('an archive that was unpacked, altered and packed again is refused', async 
     await assert.rejects(altered(change), new RegExp(`damaged or not one of ours: .*${why}`), why)
 })
 
+test('members that a restore does not read are checked as well', async () => {
+  const archive = await archiveOf(async ({ text }) => {
+    await text('files/a/1', 'not of interest')
+    await text('files/a/2', 'not of interest either')
+  })
+  const names: string[] = []
+  const ignore = async ({ name }: { name: string }) => void names.push(name)
+
+  await readArchive(Readable.from([archive]), async () => {}, ignore)
+
+  assert.deepEqual(names, ['files/a/1', 'files/a/2'])
+})
+
 test('a member that climbs out of its folder is no member', () => {
   const hostile = ['files/a/../../etc/passwd', 'files/a/..', 'files//x', 'files/a//x', 'files/a']
   for (const path of ['', 'files', ...hostile, 'db/a/t', 'db/a/../t', 'db/a/t/0/1', 'other/a/b'])

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { chownSync, createReadStream, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import {
+  chownSync,
+  createReadStream,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -78,6 +87,24 @@ test('refuses to start unless a fifth more than the size of the data is free', a
   const left = readdirSync(folder).filter((name) => name.startsWith('plinth-'))
   assert.deepEqual(left, [])
   await saved(24 * MEGABYTE)
+})
+
+test('removes what a killed backup left, and overwrites no file', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-parts-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const [left, other] = ['plinth-20261116T020000Z-2.0.0.tar.zst.part', 'holiday.tar.zst.part']
+  for (const name of [left, other, 'named.tar.zst']) writeFileSync(join(folder, name), 'before')
+  const service = serviceOf(new Map(), MEGABYTE)
+  const file = join(folder, 'named.tar.zst')
+
+  await assert.rejects(saveBackup([service], { folder, file, clock: systemClock }), {
+    reason: 'cannot-create',
+    message: `${file} is already there; nothing was changed.`,
+  })
+
+  assert.equal(readFileSync(file, 'utf8'), 'before')
+  const parts = readdirSync(folder).filter((name) => name.endsWith('.part'))
+  assert.deepEqual(parts, [other])
 })
 
 test('files that root creates belong to the owner of the folder', asRoot, async (t) => {

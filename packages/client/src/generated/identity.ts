@@ -785,6 +785,21 @@ export type Session = {
         name: string;
     } | null;
 };
+export type SignInByCode = {
+    /** From the request for the code */
+    requestToken: string;
+    /** must not be blank */
+    code: string;
+};
+export type SignInCodeRequest = {
+    /** must be an e-mail address */
+    email: string;
+};
+export type SignInCodeRequested = {
+    message: string;
+    /** The code works only together with it */
+    requestToken: string;
+};
 export type SignedOut = {
     redirectTo: string | null;
 };
@@ -934,6 +949,8 @@ export type Replies = {
     "POST /api/users/me/email/pending": PendingEmailChange;
     "POST /api/users/me/email/confirm": unknown;
     "POST /api/users/me/email/undo": unknown;
+    "POST /api/auth/code": SignInCodeRequested;
+    "POST /api/auth/code/confirm": TokenPair;
     "POST /api/users/me/deletion/cancel": unknown;
     "POST /api/users/{id}/deletion/cancel": unknown;
     "GET /api/users/deleted": DeletedUsers;
@@ -1076,6 +1093,8 @@ export type Bodies = {
     "POST /api/users/me/email/pending": MailToken;
     "POST /api/users/me/email/confirm": MailProof;
     "POST /api/users/me/email/undo": MailToken;
+    "POST /api/auth/code": SignInCodeRequest;
+    "POST /api/auth/code/confirm": SignInByCode;
     "POST /api/users/me/deletion/cancel": KeepAccount;
     "POST /api/users/{id}/deletion/cancel": Why;
     "POST /api/users/{id}/export": Why;
@@ -1249,6 +1268,8 @@ export type EventData = {
     "passkey.removed": UserEventData;
     "mfa.enabled": UserEventData;
     "mfa.disabled": UserEventData;
+    "identity.linked": UserEventData;
+    "identity.unlinked": UserEventData;
     "service_key.created": ServiceKeyEventData;
     "service_key.rotated": ServiceKeyEventData;
     "service_key.revoked": ServiceKeyEventData;
@@ -1269,10 +1290,10 @@ export type EventData = {
 };
 export type ProblemDetails = {
     errors?: string[] | undefined;
+    triesLeft?: number | undefined;
     mfaToken?: string | undefined;
     methods?: ("totp" | "recoveryCode")[] | undefined;
     token?: string | undefined;
     deletesAt?: string | undefined;
-    triesLeft?: number | undefined;
 };
-export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "ACCOUNT_DISABLED" | "ADDRESS_NOT_MAILABLE" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "AUTHORIZATION_UNKNOWN" | "BODY_TOO_LARGE" | "CLIENT_NOT_FOUND" | "CLIENT_WITHOUT_SECRET" | "CSRF_TOKEN_INVALID" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "DELETION_PENDING" | "EMAIL_ALREADY_EXISTS" | "EMAIL_ALREADY_VERIFIED" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "GRANT_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CODE" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "MAIL_NOT_CONFIGURED" | "MAIL_NOT_FAILED" | "MAIL_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MFA_REQUIRED" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "NO_DELETION_PENDING" | "ORIGIN_REJECTED" | "PASSKEYS_DISABLED" | "PASSKEY_NOT_FOUND" | "PASSKEY_REGISTRATION_FAILED" | "PASSWORD_CHANGE_REQUIRED" | "REAUTHENTICATION_REQUIRED" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SECOND_FACTOR_ACTIVE" | "SECOND_FACTOR_NOT_FOUND" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "SIGN_IN_REJECTED" | "SIGN_IN_REQUIRED" | "SIGN_OUT_UNKNOWN" | "STORAGE_FULL" | "STORAGE_READ_ONLY" | "TOKEN_INVALID" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "UNSUPPORTED_MEDIA_TYPE" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED" | "insufficient_scope" | "invalid_client" | "invalid_grant" | "invalid_request" | "invalid_scope" | "invalid_target" | "invalid_token" | "request_not_supported" | "server_error" | "temporarily_unavailable" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "unsupported_token_type";
+export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "ACCOUNT_DISABLED" | "ADDRESS_NOT_MAILABLE" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "AUTHORIZATION_UNKNOWN" | "BODY_TOO_LARGE" | "CLIENT_NOT_FOUND" | "CLIENT_WITHOUT_SECRET" | "CSRF_TOKEN_INVALID" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "DELETION_PENDING" | "EMAIL_ALREADY_EXISTS" | "EMAIL_ALREADY_VERIFIED" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "GRANT_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CODE" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "MAIL_NOT_CONFIGURED" | "MAIL_NOT_FAILED" | "MAIL_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MFA_REQUIRED" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "NO_DELETION_PENDING" | "ORIGIN_REJECTED" | "PASSKEYS_DISABLED" | "PASSKEY_NOT_FOUND" | "PASSKEY_REGISTRATION_FAILED" | "PASSWORD_CHANGE_REQUIRED" | "REAUTHENTICATION_REQUIRED" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SECOND_FACTOR_ACTIVE" | "SECOND_FACTOR_NOT_FOUND" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "SIGN_IN_CODE_DISABLED" | "SIGN_IN_REJECTED" | "SIGN_IN_REQUIRED" | "SIGN_OUT_UNKNOWN" | "STORAGE_FULL" | "STORAGE_READ_ONLY" | "TOKEN_INVALID" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "UNSUPPORTED_MEDIA_TYPE" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED" | "insufficient_scope" | "invalid_client" | "invalid_grant" | "invalid_request" | "invalid_scope" | "invalid_target" | "invalid_token" | "request_not_supported" | "server_error" | "temporarily_unavailable" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "unsupported_token_type";

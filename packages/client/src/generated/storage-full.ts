@@ -540,11 +540,27 @@ export type Up = {
     status: "UP" | "DEGRADED";
     reason?: string | undefined;
 };
+export type Upload = {
+    uploadId: string;
+    filename: string;
+    folder: string;
+    /** How many bytes have arrived */
+    offset: number;
+    /** How many bytes the file has */
+    length: number;
+    createdAt: string;
+    expiresAt: string;
+    fileId: number | null;
+};
 export type Usage = {
     files: number;
     bytes: number;
     maxFiles: number | null;
     maxBytes: number | null;
+    /** Uploads that are not finished */
+    uploadingFiles: number;
+    /** What they reserve in the quota */
+    uploadingBytes: number;
 };
 export type UsageOfOwner = {
     ownerId: number | string;
@@ -645,6 +661,13 @@ export type Replies = {
     "GET /.well-known/jwks.json": {
         keys: Record<string, string>[];
     };
+    "GET /file/uploads": Upload[];
+    "OPTIONS /file/uploads": unknown;
+    "POST /file/uploads": unknown;
+    "GET /file/uploads/{uploadId}": Upload;
+    "HEAD /file/uploads/{uploadId}": unknown;
+    "PATCH /file/uploads/{uploadId}": unknown;
+    "DELETE /file/uploads/{uploadId}": unknown;
     "GET /file/stream/{id}": unknown;
     "GET /file/download/{id}": unknown;
     "GET /file/list": StoredFile[];
@@ -879,13 +902,6 @@ export type EventData = {
     };
 };
 export type ProblemDetails = {
-    errors?: string[] | undefined;
-    provider?: string | undefined;
-    success?: boolean | undefined;
-    available?: boolean | undefined;
-    steps?: TestStep[] | undefined;
-    maxFiles?: number | null | undefined;
-    maxBytes?: number | null | undefined;
     extension?: string | undefined;
     accepted?: string[] | undefined;
     claims?: {
@@ -893,5 +909,15 @@ export type ProblemDetails = {
         declaredType: string | null;
         content: string | null;
     };
+    expected?: string | null | undefined;
+    actual?: string | null | undefined;
+    errors?: string[] | undefined;
+    provider?: string | undefined;
+    maxFiles?: number | null | undefined;
+    maxBytes?: number | null | undefined;
+    success?: boolean | undefined;
+    available?: boolean | undefined;
+    steps?: TestStep[] | undefined;
+    maxUploads?: number | undefined;
 };
-export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "BODY_TOO_LARGE" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "EMAIL_ALREADY_EXISTS" | "EMPTY_FILE" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "FILE_NOT_FOUND" | "FILE_TOO_LARGE" | "FILE_TYPE_MISMATCH" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "ISSUER_UNAVAILABLE" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LINK_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MALFORMED_UPLOAD" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "MOVE_NOT_FOUND" | "MOVE_UNDER_WAY" | "PRECONDITION_FAILED" | "QUOTA_EXCEEDED" | "RANGE_NOT_SATISFIABLE" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "STORAGE_FULL" | "STORAGE_NOT_CONFIGURED" | "STORAGE_READ_ONLY" | "STORAGE_TEST_FAILED" | "STORAGE_UNAVAILABLE" | "STORED_BYTES_MISSING" | "THUMBNAILS_BUSY" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "UNSUPPORTED_FILE_TYPE" | "UNSUPPORTED_MEDIA_TYPE" | "UPLOAD_ABORTED" | "UPLOAD_TOO_SLOW" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED";
+export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "BODY_TOO_LARGE" | "CHECKSUM_MISMATCH" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "EMAIL_ALREADY_EXISTS" | "EMPTY_FILE" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "FILE_NOT_FOUND" | "FILE_TOO_LARGE" | "FILE_TYPE_MISMATCH" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "ISSUER_UNAVAILABLE" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LINK_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MALFORMED_UPLOAD" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "MOVE_NOT_FOUND" | "MOVE_UNDER_WAY" | "OFFSET_MISMATCH" | "PRECONDITION_FAILED" | "QUOTA_EXCEEDED" | "RANGE_NOT_SATISFIABLE" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "STORAGE_FULL" | "STORAGE_NOT_CONFIGURED" | "STORAGE_READ_ONLY" | "STORAGE_TEST_FAILED" | "STORAGE_UNAVAILABLE" | "STORED_BYTES_MISSING" | "THUMBNAILS_BUSY" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "TOO_MANY_UPLOADS" | "TUS_VERSION_UNSUPPORTED" | "UNSUPPORTED_FILE_TYPE" | "UNSUPPORTED_MEDIA_TYPE" | "UPLOAD_ABORTED" | "UPLOAD_LOCKED" | "UPLOAD_NOT_FOUND" | "UPLOAD_TOO_SLOW" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED";

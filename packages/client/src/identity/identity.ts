@@ -8,7 +8,13 @@ import {
 } from '../accounts.ts'
 import { AuditLog } from '../audit-log.ts'
 import { Events, WebhookEndpoints } from '../events.ts'
-import type { AuditEvent, ProblemCode, ProblemDetails, Replies } from '../generated/identity.ts'
+import type {
+  AuditEvent,
+  ProblemCode,
+  ProblemDetails,
+  Replies,
+  SignInCodeRequested,
+} from '../generated/identity.ts'
 import type { CallOptions } from '../http/calls.ts'
 import { type Answered, ProblemError } from '../http/errors.ts'
 import { IssuerOperations } from '../operations.ts'
@@ -80,6 +86,31 @@ export class IdentityClient extends SignIn {
   ): Promise<TokenPair> {
     const json = { mfaToken, ...proof }
     const pair = await this.#opened.open.json('POST /api/auth/mfa', { json }, options)
+    this.session.adopt(pair)
+    return pair
+  }
+
+  /**
+   * Sends a mail with a code to sign in. The code works only together with the `requestToken`.
+   * @example
+   * const { requestToken } = await identity.requestSignInCode('ada@example.com')
+   */
+  requestSignInCode(email: string, options?: CallOptions): Promise<SignInCodeRequested> {
+    return this.#opened.open.json('POST /api/auth/code', { json: { email } }, options)
+  }
+
+  /**
+   * @example
+   * const { requestToken } = await identity.requestSignInCode('ada@example.com')
+   * await identity.signInByCode(requestToken, '1234-5678')
+   */
+  async signInByCode(
+    requestToken: string,
+    code: string,
+    options?: CallOptions,
+  ): Promise<TokenPair> {
+    const json = { requestToken, code }
+    const pair = await this.#opened.open.json('POST /api/auth/code/confirm', { json }, options)
     this.session.adopt(pair)
     return pair
   }

@@ -14,6 +14,7 @@ import type { CallOptions, Calls } from '../http/calls.ts'
 import { DOWNLOAD, download } from '../http/download.ts'
 import { type Listing, pages } from '../http/listing.ts'
 import { type UploadOptions, uploadOf } from '../http/upload.ts'
+import { type ResumableOptions, ResumableUpload } from './resumable.ts'
 
 /** Deleting a file answers in two ways, of which each method knows its own. */
 export type FileReplies = Omit<Replies, 'DELETE /file/{id}'> & {
@@ -39,6 +40,16 @@ export class Files {
   upload(file: Blob, filename: string, options?: UploadOptions): Promise<StoredFile> {
     const call = { ...uploadOf(file, filename, options), lastsMs: UPLOAD_LASTS_MS }
     return this.#calls.json('POST /file', call)
+  }
+
+  /**
+   * Sends a large file in pieces. The same file goes on where an earlier upload of it stopped, even after the page
+   * was loaded again.
+   * @example
+   * const stored = await storage.files.uploadResumable(film, 'film.mp4').done
+   */
+  uploadResumable(file: Blob, filename: string, options?: ResumableOptions): ResumableUpload {
+    return new ResumableUpload(this.#calls, { file, filename }, options)
   }
 
   /**

@@ -15,6 +15,7 @@ import { IssuerOperations, type ProtectedResource } from '../operations.ts'
 import { ServiceKeys } from '../service-keys.ts'
 import { type FileReplies, Files, Links, UsageOfStorage } from './files.ts'
 import { Moves, StorageSettings } from './settings.ts'
+import { Uploads } from './uploads.ts'
 
 export type StorageProblem = Answered<ProblemCode, ProblemDetails>
 
@@ -22,6 +23,7 @@ export class StorageClient extends SignIn {
   readonly account: OwnAccount
   readonly sessions: Sessions
   readonly files: Files
+  readonly uploads: Uploads
   readonly links: Links
   readonly usage: UsageOfStorage
   readonly settings: StorageSettings
@@ -41,6 +43,7 @@ export class StorageClient extends SignIn {
     this.account = new OwnAccount(opened)
     this.sessions = new Sessions(opened)
     this.files = new Files(calls)
+    this.uploads = new Uploads(calls)
     this.links = new Links(opened)
     this.usage = new UsageOfStorage(calls)
     this.settings = new StorageSettings(calls)

@@ -70,20 +70,19 @@ export type FirstEvent = {
   eventType: string
   eventAt: string
   subjectPrefix: string
-  /** The data before the row id and after it. */
-  dataStart: string
-  dataEnd: string
+  /** JSON, with the event id in place of the row id: no member of the data can know it. */
+  eventData: string
   traceparent: string | null
 }
 
 export function firstEvent({ type, prefix, idName, data, at }: NewRow): FirstEvent {
+  const eventId = newEventId(new Date(at))
   return {
-    eventId: newEventId(new Date(at)),
+    eventId,
     eventType: type,
     eventAt: at,
     subjectPrefix: prefix,
-    dataStart: `{"${idName}":`,
-    dataEnd: `,${JSON.stringify(data).slice('{'.length)}`,
+    eventData: JSON.stringify({ [idName]: eventId, ...data }),
     traceparent: traceHeaders().traceparent ?? null,
   }
 }
@@ -97,7 +96,7 @@ export async function insertFirstEvent(db: Db, event: FirstEvent, rowId: number)
     created_at: event.eventAt,
     endpoint_id: null,
     traceparent: event.traceparent,
-    data: `${event.dataStart}${rowId}${event.dataEnd}`,
+    data: event.eventData.replace(`"${event.eventId}"`, String(rowId)),
   })
 }
 
@@ -107,19 +106,19 @@ export function firstEventOf(event: FirstEvent, rows: string): RawBuilder<unknow
   return sql`insert into event_outbox (id, type, subject, created_at, traceparent, data)
     select ${event.eventId}, ${event.eventType}, ${text(event.subjectPrefix)} || ${rowId},
       ${event.eventAt}, ${text(event.traceparent as string)},
-      ${text(event.dataStart)} || ${rowId} || ${text(event.dataEnd)}
+      replace(${text(event.eventData)}, '"' || ${text(event.eventId)} || '"', cast(${rowId} as text))
     from ${sql.ref(rows)}`
 }
 
 /** Column definitions for reading a JSON array of `FirstEvent` on PostgreSQL. */
 export const FIRST_EVENT_COLUMNS = `"eventId" text, "eventType" text, "eventAt" text,
-  "subjectPrefix" text, "dataStart" text, "dataEnd" text, traceparent text`
+  "subjectPrefix" text, "eventData" text, traceparent text`
 
 /** Like `firstEventOf` for several rows; `key` joins each row to its event in `list`. */
 export function firstEventsOf(rows: string, list: string, key: string): string {
   return `insert into event_outbox (id, type, subject, created_at, traceparent, data)
     select "eventId", "eventType", "subjectPrefix" || id, "eventAt", traceparent,
-      "dataStart" || id || "dataEnd"
+      replace("eventData", '"' || "eventId" || '"', cast(id as text))
     from ${rows} join ${list} using (${key})`
 }
 

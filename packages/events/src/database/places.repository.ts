@@ -1,7 +1,6 @@
 import { engineOf, inTransaction, prepared } from '@plinth/kit/database'
-import { type RawBuilder, sql } from 'kysely'
-import { text } from './outbox.repository.ts'
-import type { Db } from './tables.ts'
+import { type Selectable, sql } from 'kysely'
+import type { Db, EventRow, OutboxRow } from './tables.ts'
 
 export type PlacedEvent = { serial: number; type: string; endpointId: string | null }
 
@@ -29,12 +28,8 @@ export async function placeNext<R>(
     const [first] = await firstWaiting(transaction, {})
     if (!first) return undefined
     const last = await lastPlace(transaction)
-    const batch = { end: first.n + BATCH, source }
-    if (engineOf(db) === 'postgres') await takeAndPlace(transaction, batch)
-    else {
-      await place(transaction, batch)
-      await take(transaction, batch)
-    }
+    const waiting = await take(transaction, { end: first.n + BATCH })
+    await place(transaction, source, waiting)
     return fanOut(transaction, () => placedAfter(transaction, { last }))
   })
 }
@@ -51,48 +46,49 @@ const placedAfter = prepared((db: Db, { last }: { last: number }) =>
     .orderBy('serial'),
 )
 
-type Batch = { end: number; source: string }
-
-/** A single statement: rows committed between a select and a delete would be deleted unread. */
-const takeAndPlace = prepared((db: Db, batch: Batch) => {
-  const statement = sql`
-    with taken as (delete from event_outbox where n < ${batch.end} returning *)
-    ${placing(batch, sql`taken`, sql`cast(to_json(subject) as text)`)}`
-  return { compile: () => statement.compile(db) }
-})
-
-const place = prepared((db: Db, batch: Batch) => ({
-  compile: () =>
-    placing(batch, sql`event_outbox where n < ${batch.end}`, sql`json_quote(subject)`).compile(db),
-}))
-
-const take = prepared((db: Db, { end }: Batch) =>
-  db.deleteFrom('event_outbox').where('n', '<', end),
+/**
+ * Read and deleted by one statement: rows committed between a select and a delete would be deleted unread. The
+ * sequence continues from the newest stored event of the subject, or from `event_subjects` when all of its events were
+ * deleted.
+ */
+const take = prepared((db: Db, { end }: { end: number }) =>
+  db
+    .deleteFrom('event_outbox')
+    .where('n', '<', end)
+    .returningAll()
+    .returning(({ fn, selectFrom, val }) =>
+      fn
+        .coalesce(
+          selectFrom('events')
+            .select(({ fn: { max } }) => max('sequence').as('newest'))
+            .whereRef('events.subject', '=', 'event_outbox.subject'),
+          selectFrom('event_subjects')
+            .select('sequence')
+            .whereRef('event_subjects.subject', '=', 'event_outbox.subject'),
+          val(0),
+        )
+        .as('lastSequence'),
+    ),
 )
 
-/**
- * The sequence continues from the newest stored event of the subject, or from `event_subjects` when all
- * of its events were deleted. `subject` is the engine's expression for the subject as JSON.
- */
-function placing(
-  { source }: Batch,
-  waiting: RawBuilder<unknown>,
-  subject: RawBuilder<unknown>,
-): RawBuilder<unknown> {
-  return sql`
-    insert into events (id, type, subject, sequence, body, created_at, endpoint_id, traceparent)
-    select id, type, subject, sequence,
-      '{"id":"' || id || '","type":"' || type || '","timestamp":"' || created_at || '","source":"' ||
-      ${text(source)} || '","subject":' || ${subject} || ',"sequence":' || sequence ||
-      ',"apiVersion":"1","data":' || data || '}',
-      created_at, endpoint_id, traceparent
-    from (select waiting.*, row_number() over (partition by subject order by n) + coalesce(
-        (select max(sequence) from events where events.subject = waiting.subject),
-        (select sequence from event_subjects where event_subjects.subject = waiting.subject),
-        0) as sequence
-      from (select * from ${waiting}) as waiting) as counted
-    order by n`
+type Waiting = Selectable<OutboxRow> & { lastSequence: number }
+
+async function place(db: Db, source: string, waiting: Waiting[]): Promise<void> {
+  const sequences = new Map(waiting.map(({ subject, lastSequence }) => [subject, lastSequence]))
+  const inOrder = waiting.toSorted((one, other) => one.n - other.n)
+  for (const { n: _, lastSequence: __, data, ...event } of inOrder) {
+    const { id, type, subject, created_at: timestamp } = event
+    const sequence = (sequences.get(subject) ?? 0) + 1
+    sequences.set(subject, sequence)
+    const head = { id, type, timestamp, source, subject, sequence, apiVersion: '1' }
+    const body = JSON.stringify({ ...head, data: JSON.parse(data) })
+    await insertPlaced(db, { ...event, sequence, body })
+  }
 }
+
+const insertPlaced = prepared((db: Db, row: Omit<EventRow, 'serial'>) =>
+  db.insertInto('events').values(row),
+)
 
 export async function lastPlace(db: Db): Promise<number> {
   const [found] = await lastPlaced(db, {})

@@ -1,5 +1,10 @@
 export { databaseFault, engineOf, forUpdate, idColumn, isUniqueViolation } from './engine.ts'
-export { isLeaseHeld, kitMigrations, type LeaseTables } from './leases/leases.repository.ts'
+export {
+  databaseTime,
+  isLeaseHeld,
+  kitMigrations,
+  type LeaseTables,
+} from './leases/leases.repository.ts'
 export { isFirstWithin, type Job, startJob, withLease } from './leases/leases.ts'
 export { type Migration, VERSION } from './migrate.ts'
 export { type Database, type Db, missingMigrations, openDatabase } from './open.ts'

@@ -1,4 +1,11 @@
-export { probeFolder, removeFile, syncFolder } from './disk.ts'
+export { AppendFile } from './append-file.ts'
+export {
+  type FileBytes,
+  HEAD_BYTES,
+  probeFolder,
+  removeFile,
+  syncFolder,
+} from './disk.ts'
 export {
   entityTag,
   isSmall,
@@ -8,7 +15,15 @@ export {
   readSmallFile,
   readSmallRange,
 } from './open-file.ts'
-export { DOWNLOAD_PROBLEMS, UPLOAD_PROBLEMS, uploadTooLarge } from './problems.ts'
+export {
+  DOWNLOAD_PROBLEMS,
+  fileTypeMismatch,
+  fileTypeUnsupported,
+  UPLOAD_PROBLEMS,
+  uploadAborted,
+  uploadTooLarge,
+  uploadTooSlow,
+} from './problems.ts'
 export {
   contentDisposition,
   type FileBody,
@@ -19,5 +34,12 @@ export {
 export { HOST_NAME, Spool, type SpoolOptions, type SpoolReading } from './spool/spool.ts'
 export { sweepOldSpools, sweepSpools } from './spool/sweep.ts'
 export { FILE_TYPES, type FileType, fileTypes } from './types/catalogue.ts'
-export { requireFileType } from './types/type.ts'
-export { acceptUploads, FileForm, receiveUpload, type Upload, type UploadLimits } from './upload.ts'
+export { requireClaimedType, requireFileType, requireSignature } from './types/type.ts'
+export {
+  acceptUploads,
+  FileForm,
+  receiveBytes,
+  receiveUpload,
+  type Upload,
+  type UploadLimits,
+} from './upload.ts'

@@ -70,6 +70,22 @@ export async function receiveUpload(
   }
 }
 
+/**
+ * Receives a body that is nothing but the bytes of a file, or of a part of one; the same limits of speed apply.
+ * `take` gets them in order, and may return a promise to wait for.
+ */
+export async function receiveBytes(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { maxBytes, minimumSpeed = DEFAULT_MINIMUM_SPEED }: BytesLimits,
+  take: (chunk: Buffer) => Promise<unknown> | undefined,
+): Promise<void> {
+  inviteBody(request, response)
+  await readBody(request, { maxBytes, minimumSpeed }, take)
+}
+
+type BytesLimits = { maxBytes: number; minimumSpeed?: MinimumSpeed }
+
 type FilePart = PartHeader & { filename: string }
 
 async function receiveForm(

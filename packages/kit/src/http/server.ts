@@ -26,6 +26,7 @@ import { refuseEncodedBodies } from './hooks/bodies/encoding.ts'
 import { inviteBodies } from './hooks/bodies/expect.ts'
 import { parseJsonBodies } from './hooks/bodies/json.ts'
 import { guardLateBodies } from './hooks/bodies/late-guards.ts'
+import { takeBodiesInTurns } from './hooks/bodies/turns.ts'
 import { measureRequests } from './hooks/measure.ts'
 import {
   answerAsDeclared,
@@ -34,6 +35,7 @@ import {
   logsRequests,
   replyHeaders,
   requestId,
+  type SharedHeaders,
   sendReplyHeaders,
   shareWithOrigins,
 } from './hooks/replies.ts'
@@ -55,6 +57,8 @@ export type ServerOptions = HostOptions &
     log: Logger
     clock: Clock
     corsOrigins?: string[]
+    /** What those origins may send and read besides the headers of every service. */
+    corsHeaders?: SharedHeaders
     /** Where `plinth doctor` leaves its challenges. */
     dataFolder?: string
     tracing?: TracingSettings
@@ -94,10 +98,11 @@ export function createServer(options: ServerOptions): Server {
   parseJsonBodies(server)
   limitBodyTime(server, options.bodyDeadlineMs)
   guardLateBodies(server)
+  takeBodiesInTurns(server)
   sendReplyHeaders(server, replyHeaders(options))
   checkHosts(server, options)
   limitConnections(server, options)
-  shareWithOrigins(server, options.corsOrigins ?? [])
+  shareWithOrigins(server, options.corsOrigins ?? [], options.corsHeaders)
   handleProblems(server, options.renderProblem)
   answerUnknownRoutes(server)
   refuseEncodedBodies(server)

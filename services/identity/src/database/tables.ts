@@ -218,6 +218,73 @@ export type IdentityTables = AccountTables &
       created_at: string
       last_used_at: string | null
     }
+    /** Codes that were asked for, each with the token that the asking browser holds. */
+    mailed_codes: {
+      request_hash: string
+      kind: 'sign-in-code' | 'sign-up-code'
+      address: string
+      /** The mail that brings the code. */
+      mail_id: string
+      /** `null` until the mail is prepared. */
+      code_hash: string | null
+      /** The number of times a code was tried. */
+      failures: number
+      created_at: string
+      expires_at: string
+      used_at: string | null
+    }
+    /** Accounts at providers that users sign in with. */
+    identities: {
+      id: Generated<number>
+      user_id: number
+      /** The provider's id in the settings. */
+      provider: string
+      issuer: string
+      subject: string
+      /** As the provider last named it, for display only. */
+      email: string | null
+      created_at: string
+      last_used_at: string
+    }
+    /** Sign-ins with a provider, from the start to the spent ticket. */
+    federation_requests: {
+      id: string
+      provider: string
+      /** Of the address that the browser opens. */
+      opening_hash: string
+      return_to: string
+      /** S256 of the caller's verifier. */
+      challenge: string
+      /** Set when a signed-in user links an identity. */
+      user_id: number | null
+      session_id: number | null
+      /** Set when the browser has opened it: `state`, and the browser's cookie. */
+      state_hash: string | null
+      browser_hash: string | null
+      created_at: string
+      expires_at: string
+      answered_at: string | null
+      /** Set once the provider has said who it is. */
+      ticket_hash: string | null
+      ticket_expires_at: string | null
+      issuer: string | null
+      subject: string | null
+      email: string | null
+      email_verified: number
+      spent_at: string | null
+    }
+    /** Identities that belong to no account yet, and the token that proves one. */
+    unlinked_identities: {
+      token_hash: string
+      purpose: 'link' | 'sign-up'
+      provider: string
+      issuer: string
+      subject: string
+      /** The address that the provider has verified; `null` to sign up. */
+      email: string | null
+      expires_at: string
+      used_at: string | null
+    }
   }
 
 export const SEALED_COLUMNS: SealedColumns<IdentityTables> = {

@@ -15,6 +15,7 @@ export async function eraseUserData(
   await db.deleteFrom('passkey_users').where('user_id', '=', id).execute()
   await db.deleteFrom('passkey_challenges').where('user_id', '=', id).execute()
   await db.deleteFrom('one_time_tokens').where('user_id', '=', id).execute()
+  await db.deleteFrom('mailed_codes').where('address', '=', email).execute()
   await deleteFactor(db, id)
   await db.deleteFrom('authorization_codes').where('user_id', '=', id).execute()
   await db.deleteFrom('grants').where('user_id', '=', id).execute()

@@ -42,7 +42,12 @@ const PREPARE_AGAIN_SECONDS = 5
 const RETRY_MINUTES = [1, 5, 15, 60]
 const MAX_RETRY_SECONDS = Math.max(...RETRY_MINUTES) * MINUTE_SECONDS
 /** Anyone can cause any number of these: resets and notices must not wait for them. */
-const OF_REGISTRATIONS: MailKind[] = ['already-registered', 'verify-email']
+const FOR_STRANGERS: MailKind[] = [
+  'already-registered',
+  'verify-email',
+  'sign-in-code',
+  'sign-up-code',
+]
 const RETENTION_DAYS = 30
 
 export type Delivery = { stop(): Promise<void>; health(): Promise<Health> }
@@ -119,7 +124,7 @@ function claimDue({ db, clock }: Outbox): Promise<Mail[]> {
     leaseUntil: secondsAfter(now, LEASE_SECONDS),
     most: CONCURRENCY,
     longestRetrySeconds: MAX_RETRY_SECONDS,
-    lastKinds: OF_REGISTRATIONS,
+    lastKinds: FOR_STRANGERS,
   })
 }
 

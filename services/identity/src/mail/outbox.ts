@@ -83,7 +83,7 @@ export async function queueMail(
   db: Db<IdentityTables>,
   { kind, to, userId, details, reader, lifetimeSeconds }: NewMail,
   origin: Origin,
-): Promise<void> {
+): Promise<{ id: string }> {
   const now = outbox.clock()
   const id = randomUUID()
   await insertMail(db, {
@@ -108,6 +108,7 @@ export async function queueMail(
   const announce = () => void outbox.queued.emit('mail')
   if (db.isTransaction) afterCommit(db, announce)
   else announce()
+  return { id }
 }
 
 const WEEK_SECONDS = 7 * DAY_SECONDS

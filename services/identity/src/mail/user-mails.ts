@@ -17,6 +17,7 @@ import { HOUR_SECONDS } from '@plinth/kit/runtime'
 import { hashOpaqueToken } from '@plinth/kit/tokens'
 import type { IdentityTables } from '../database/tables.ts'
 import {
+  CODE_SECONDS,
   LIFETIME_SECONDS,
   MAX_MAIL_REQUESTS_AN_HOUR,
   MAX_MAILS_AN_HOUR,
@@ -49,20 +50,29 @@ const EVENTS = {
   'password-reset': 'PASSWORD_RESET_REQUESTED',
   'email-change': 'EMAIL_CHANGE_REQUESTED',
   'data-export': 'DATA_EXPORT_REQUESTED',
+  'sign-in-code': 'SIGN_IN_CODE_REQUESTED',
+  'sign-up-code': 'SIGN_UP_CODE_REQUESTED',
 } as const satisfies Record<string, AuditEvent>
+
+const LIFETIMES = {
+  ...LIFETIME_SECONDS,
+  'sign-in-code': CODE_SECONDS,
+  'sign-up-code': CODE_SECONDS,
+}
 
 type Asked = { to: string; userId?: number }
 
 /**
  * Known and unknown addresses cost the same statements and get the same reply: whether there is an account is
- * looked up later, when the mail is prepared. Too many requests from a network get the same reply as well.
+ * looked up later, when the mail is prepared. Too many requests from a network get the same reply as well; then no
+ * mail is returned.
  */
 export async function askForMail(
   { accounts, outbox, db }: UserMails,
-  kind: 'verify-email' | 'password-reset' | 'email-change',
+  kind: Exclude<keyof typeof EVENTS, 'data-export'>,
   { to, ...asked }: Asked,
   origin: Origin,
-): Promise<void> {
+): Promise<{ id: string } | undefined> {
   requireMail(outbox)
   const allowance = {
     kind: 'mail request',
@@ -70,9 +80,10 @@ export async function askForMail(
     seconds: HOUR_SECONDS,
   }
   const refusal = { event: EVENTS[kind] } as const
-  if (outbox.settings.limited && (await countFrom(accounts, allowance, refusal, origin))) return
-  const lifetimeSeconds = LIFETIME_SECONDS[kind]
-  await queueMail(outbox, db, { kind, to: normalName(to), ...asked, lifetimeSeconds }, origin)
+  if (outbox.settings.limited && (await countFrom(accounts, allowance, refusal, origin)))
+    return undefined
+  const lifetimeSeconds = LIFETIMES[kind]
+  return queueMail(outbox, db, { kind, to: normalName(to), ...asked, lifetimeSeconds }, origin)
 }
 
 type MailRequest = {

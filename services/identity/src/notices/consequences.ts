@@ -56,6 +56,10 @@ type WithoutConsequence =
   | 'VERIFICATION_SENT'
   | 'EMAIL_VERIFIED'
   | 'EMAIL_CHANGE_REQUESTED'
+  | 'SIGN_IN_CODE_REQUESTED'
+  | 'SIGN_IN_CODE_USED'
+  | 'SIGN_UP_CODE_REQUESTED'
+  | 'IDENTITY_USED'
   | 'MAIL_LIMIT_REACHED'
   | 'MAIL_RETRIED'
   | 'SERVICE_KEY_REVOKED'
@@ -78,6 +82,8 @@ const CONSEQUENCES: Record<Exclude<AuditEvent, WithoutConsequence>, Consequence>
   DATA_EXPORTED: { mail: 'data-exported' },
   PASSKEY_ADDED: { mail: 'passkey-added' },
   PASSKEY_REMOVED: { mail: 'passkey-removed' },
+  IDENTITY_LINKED: { mail: 'identity-linked' },
+  IDENTITY_UNLINKED: { mail: 'identity-unlinked' },
   ROLES_CHANGED: { mail: 'roles-changed' },
   TOTP_ADDED: { mail: 'second-factor-added' },
   TOTP_REMOVED: { mail: 'second-factor-removed' },

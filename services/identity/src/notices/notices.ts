@@ -27,8 +27,10 @@ export async function queueNotice(
 ): Promise<void> {
   const to = { to: user.email, userId: user.id }
   const lifetimeSeconds = LIFETIME_SECONDS['verify-email']
-  if (mail === 'verify-email' || mail === 'invitation')
-    return queueMail(outbox, db, { kind: mail, ...to, lifetimeSeconds }, origin)
+  if (mail === 'verify-email' || mail === 'invitation') {
+    await queueMail(outbox, db, { kind: mail, ...to, lifetimeSeconds }, origin)
+    return
+  }
   const counting = { clock: outbox.clock, db }
   const { seconds, most } = mail === 'new-browser' ? MAX_BROWSER_NOTICES : MAX_NOTICES
   const { times } = await countWithin(counting, `notice ${mail} ${user.id}`, seconds)

@@ -110,7 +110,7 @@ const oauthTag = { tags: ['OAuth 2.0'], problemForm: describeOAuthErrors }
 const tokenSchema = ({ problems = [] }: Partial<OAuthExtension>) => ({
   ...oauthTag,
   operationId: 'clientToken',
-  summary: 'Tokens for a service key (RFC 6749, client_credentials), a code or a refresh token',
+  summary: 'Tokens for a service key, a code or a refresh token (RFC 6749)',
   access: [CLIENT],
   readsBody: { [FORM]: GrantForm },
   response: { 200: TokenReply },

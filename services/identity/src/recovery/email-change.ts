@@ -147,7 +147,8 @@ async function offerUndo(
   const earlier = await findUnusedToken(db, { userId, kind: UNDO }, now)
   if (earlier) {
     const details = { newEmail, date: earlier.expiresAt }
-    return queueMail(outbox, db, { kind: 'email-changed-again', ...to, details }, origin)
+    await queueMail(outbox, db, { kind: 'email-changed-again', ...to, details }, origin)
+    return
   }
   const known = { proved: String(user.verified) }
   const undo = await issueToken(

@@ -5,8 +5,8 @@ import { prepareReset } from './password-reset.ts'
 import type { Recovery } from './recovery.ts'
 import { prepareVerification } from './verification.ts'
 
-/** The preparation of each kind of mail that is decided after the reply. */
-export function prepareMails(recovery: Recovery): Prepare {
+/** The preparation of each kind of mail that is decided after the reply; `others` are those of other rooms. */
+export function prepareMails(recovery: Recovery, others: Record<string, Prepare> = {}): Prepare {
   const reset = prepareReset(recovery)
   const preparations: Record<string, Prepare> = {
     'password-reset': reset,
@@ -18,6 +18,7 @@ export function prepareMails(recovery: Recovery): Prepare {
     'verify-email': prepareVerification(recovery),
     'already-registered': prepareRegistration(recovery),
     'email-change': prepareEmailChange(recovery),
+    ...others,
   }
   return async (db, mail) => preparations[mail.kind]?.(db, mail)
 }

@@ -79,8 +79,8 @@ export type Proof = { token?: string; email?: string; code?: string }
 
 type Kinds = TokenKind | readonly TokenKind[]
 
-/** What a code is typed for: the event of a refusal, and who typed it. */
-export type Guess = { event: AuditEvent; origin: Origin }
+/** What a code is typed for: the event of a refusal, who typed it, and with which codes wrong ones are counted. */
+export type Guess = { event: AuditEvent; origin: Origin; countedWith?: string }
 
 /**
  * Finds the token of a link or a code, which may have been used. Does not spend it: that is the last step of
@@ -163,7 +163,8 @@ export async function findByCode<T extends { id: string; codeHash: string; userI
   codesIn: (db: Db<IdentityTables>) => Codes<T>,
 ): Promise<T | undefined> {
   const address = normalName(email)
-  const tries = `wrong code ${hashOpaqueToken(address)}`
+  const { countedWith = 'code' } = guess
+  const tries = `wrong ${countedWith} ${hashOpaqueToken(address)}`
   const typed = code.replaceAll(/[\s-]/g, '')
   return inTransaction(accounts.db, async (db) => {
     const inside = { ...accounts, db }

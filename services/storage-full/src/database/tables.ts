@@ -87,7 +87,50 @@ type OwnTables = {
     created_at: string
     updated_at: string
   }
+  /** Uploads that arrive in several requests. */
+  uploads: {
+    id: string
+    owner_id: string
+    owner_name: string
+    filename: string
+    /** The media type that the client declared, or that of the extension. */
+    declared_type: string
+    /** As the client sent it at creation. */
+    metadata: string
+    /** The checksum that the whole file must have, if the client gave one. */
+    sha256: string | null
+    length: number
+    /** How many bytes are durable. */
+    received: number
+    location_id: number
+    /** The object's name when it is complete. */
+    object_name: string
+    multipart_id: string | null
+    tail: string | null
+    state: UploadState
+    file_id: number | null
+    /** The process whose request has the upload now. */
+    holder: string | null
+    /** By the database's clock. A holder that is alive renews it. */
+    held_until_ms: number
+    /** Grows with every holder, so that one that has lost the upload cannot write to this row. */
+    fence: number
+    /** 1 when another request waits for the holder to let go. */
+    wanted: number
+    /** 1 when a holder lost the upload without letting go: it may have written to the bytes since. */
+    seized: number
+    created_at: string
+    expires_at: string
+  }
+  /** The parts that a bucket has of an upload. */
+  upload_parts: { upload_id: string; number: number; etag: string }
 }
+
+/**
+ * `receiving` reserves its length in the owner's quota. `finished` has become a file, and is remembered for a while.
+ * `ended` was refused, cancelled or has expired: its bytes are being removed.
+ */
+export type UploadState = 'receiving' | 'finished' | 'ended'
 
 /** A `restorable` file looks deleted to everyone except those who may restore it; `deleting` is final. */
 export type FileState = 'stored' | 'restorable' | 'deleting'

@@ -53,13 +53,13 @@ const FilesQuery = pageQuery([], {
 })
 
 /** Registered in a scope of its own, in which the handler reads the body itself, whatever its type. */
-export function uploadRoute(server: Server, storage: Storage, write: Guard): void {
+export function uploadRoute(
+  server: Server,
+  storage: Storage,
+  { write, countBytes }: { write: Guard; countBytes(bytes: number): void },
+): void {
   const { maxFileBytes, acceptedTypes: types } = storage.limits
   server.pageFacts.uploads = { maxFileBytes, types }
-  const countBytes = server.metrics.counter({
-    name: 'plinth_upload_bytes_total',
-    help: 'Bytes of files that were stored.',
-  })
   server.register(async (scope) => {
     acceptUploads(scope as Server)
     scope.post('/file', {
@@ -77,7 +77,7 @@ export function uploadRoute(server: Server, storage: Storage, write: Guard): voi
         const startedAt = storage.clock()
         await using upload = await receive(request, reply, storage)
         const file = await storeFile(storage, request.caller, upload, startedAt)
-        countBytes({}, file.sizeBytes)
+        countBytes(file.sizeBytes)
         reply.header('location', `${basePathOf(request)}/file/info/${file.id}`)
         return describeFile(file)
       },

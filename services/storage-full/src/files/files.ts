@@ -1,6 +1,6 @@
 import { ADMIN_ROLE } from '@plinth/accounts'
 import { databaseFault, type PageRequest } from '@plinth/kit/database'
-import { requireFileType, type Upload, type UploadLimits } from '@plinth/kit/files'
+import { type FileType, requireFileType, type Upload, type UploadLimits } from '@plinth/kit/files'
 import { type Caller, Type, timestamp } from '@plinth/kit/http'
 import { accessTokenRejected } from '@plinth/kit/problems'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
@@ -64,7 +64,11 @@ export async function storeFile(
 }
 
 /** The caller was identified before the body arrived, which may have taken hours. */
-async function requireOwner(storage: Storage, file: NewFile, startedAt: Date): Promise<void> {
+export async function requireOwner(
+  storage: Storage,
+  file: Pick<NewFile, 'ownerId'>,
+  startedAt: Date,
+): Promise<void> {
   if (storage.clock() < secondsAfter(startedAt, UNCHECKED_SECONDS)) return
   if (!(await isOwnerEnabled(storage, file))) throw accessTokenRejected()
 }
@@ -87,21 +91,40 @@ async function insertWithinQuota({ db, limits }: Storage, file: NewFile): Promis
 }
 
 async function describeUpload(storage: Storage, caller: Caller, upload: Upload): Promise<NewFile> {
-  const { type, extension } = await requireFileType(upload, storage.limits.acceptedTypes)
-  const objectName = newObjectName(extension.slice(1))
-  return {
-    ownerId: caller.userId,
-    ownerName: caller.username,
-    originalFilename: upload.filename.split(/[/\\]/).at(-1) ?? '',
-    storedFilename: objectName,
-    objectName,
-    extension: extension.slice(1),
-    contentType: type.mediaType,
-    sizeBytes: upload.sizeBytes,
-    checksumSha256: upload.sha256 ?? '',
-    createdAt: storage.clock().toISOString(),
+  const typed = await requireFileType(upload, storage.limits.acceptedTypes)
+  const address = {
+    objectName: newObjectName(typed.extension.slice(1)),
     location: await storage.active.find(),
   }
+  const owner = { ownerId: caller.userId, ownerName: caller.username }
+  return newFile(storage, { ...upload, ...typed, ...owner, ...address })
+}
+
+type Received = Pick<NewFile, 'ownerId' | 'ownerName' | 'location' | 'objectName' | 'sizeBytes'> & {
+  filename: string
+  /** With its dot. */
+  extension: string
+  type: FileType
+  sha256?: string | undefined
+}
+
+/** The row of a file whose content is there and has passed the rules. */
+export function newFile({ clock }: Storage, received: Received): NewFile {
+  const { ownerId, ownerName, location, objectName, sizeBytes } = received
+  return {
+    ...{ ownerId, ownerName, location, objectName, sizeBytes },
+    originalFilename: nameOf(received.filename),
+    storedFilename: objectName,
+    extension: received.extension.slice(1),
+    contentType: received.type.mediaType,
+    checksumSha256: received.sha256 ?? '',
+    createdAt: clock().toISOString(),
+  }
+}
+
+/** The last part of a path, whichever system wrote it. */
+export function nameOf(filename: string): string {
+  return filename.split(/[/\\]/).at(-1) ?? ''
 }
 
 /** The file, if it exists and the caller may see it. 404 takes precedence over 403. */

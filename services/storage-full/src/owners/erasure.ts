@@ -3,6 +3,7 @@ import type { ErasedUsers } from '@plinth/erased-users'
 import type { Introspection } from '@plinth/kit/tokens'
 import { finishDeletion, hideInAnyState } from '../files/deletions/deletions.ts'
 import type { Storage } from '../files/storage.ts'
+import { eraseUploads } from '../uploads/expire.ts'
 import { listIdsToErase, renameOwner } from './erasure.repository.ts'
 import { ownerIdOf } from './owners.ts'
 
@@ -31,6 +32,7 @@ export function erasedOwners(
 async function eraseFiles(storage: Storage, ownerId: string): Promise<void> {
   const { db, clock, log } = storage
   let erased = 0
+  await eraseUploads(storage, ownerId)
   for (;;) {
     const ids = await listIdsToErase(db, ownerId, FILES_AT_ONCE)
     if (ids.length === 0) break

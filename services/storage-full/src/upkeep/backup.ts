@@ -34,7 +34,8 @@ export function dataOpenedBy(open: OpenStorage) {
     const { afterRestore } = data.database
     const database = {
       ...data.database,
-      derived: ['file_totals', 'file_total_parts'],
+      // A backup has no unfinished uploads: what they reserve is gone when the totals are counted again.
+      derived: ['file_totals', 'file_total_parts', 'uploads', 'upload_parts'],
       afterRestore: async (...restored: Parameters<typeof afterRestore>) => {
         await afterRestore(...restored)
         await recount(restored[0])

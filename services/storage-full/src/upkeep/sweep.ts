@@ -14,6 +14,8 @@ import {
 import { listLocations } from '../locations/locations.ts'
 import { isStoreRefusal } from '../locations/problems.ts'
 import type { Location } from '../locations/providers/provider.ts'
+import { sweepUploads } from '../uploads/expire.ts'
+import { findUploadNames } from '../uploads/uploads.repository.ts'
 import { findRunningMove } from './moves.repository.ts'
 import {
   deleteExpiredLinks,
@@ -55,11 +57,12 @@ export async function* everyFile({ db }: Storage, filter: FileFilter): AsyncGene
 /** `left`: orphaned objects that the store refused to remove. The next sweep tries again. */
 export type Swept = { removed: number; left: number }
 
-/** Removes expired links, old spools and orphaned objects. */
+/** Removes expired links, old spools, leftovers of uploads and orphaned objects. */
 export async function sweep(storage: Storage, signal?: AbortSignal): Promise<Swept> {
   await deleteExpiredLinks(storage.db, storage.clock())
   // Every machine that shares the root has a spool folder beside ours.
   await sweepOldSpools(dirname(storage.spoolFolder))
+  await sweepUploads(storage, signal)
   const swept = { removed: 0, left: 0 }
   for (const location of await listLocations(storage.db)) {
     if (signal?.aborted) break
@@ -155,13 +158,15 @@ export async function* keysAt(
   yield keys
 }
 
-/** Those of `keys` whose objects have no file. */
+/** Those of `keys` whose objects have no file, and are not those of an upload that is about to become one. */
 export async function withoutFile(
   db: Storage['db'],
   location: Location,
   keys: string[],
 ): Promise<string[]> {
   const names = [...new Set(keys.map(objectNameOf))]
+  // Uploads first: one that becomes a file in between is then among the files.
+  const arriving = await findUploadNames(db, location.id, names)
   const known = await findObjectNames(db, location.id, names)
-  return keys.filter((key) => !known.has(objectNameOf(key)))
+  return keys.filter((key) => !known.has(objectNameOf(key)) && !arriving.has(objectNameOf(key)))
 }

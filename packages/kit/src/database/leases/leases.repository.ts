@@ -5,7 +5,7 @@ import type { Migration } from '../migrate.ts'
 export type LeaseTables = { leases: { name: string; holder: string; until_ms: number } }
 
 /** Milliseconds by the database's clock: the nodes' own clocks may differ. */
-function databaseTime<T>(db: Kysely<T>): RawBuilder<number> {
+export function databaseTime<T>(db: Kysely<T>): RawBuilder<number> {
   return engineOf(db) === 'postgres'
     ? sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`
     : sql<number>`cast(unixepoch('subsec') * 1000 as integer)`

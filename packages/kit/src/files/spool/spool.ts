@@ -158,6 +158,6 @@ function joined(pieces: Buffer[]): Buffer<ArrayBuffer> {
  * Frees the memory of received bytes at once. The garbage collector would let many megabytes of them
  * pile up and then scan the whole heap. A slice of a larger buffer is still left to it.
  */
-function release({ buffer, byteLength }: Buffer): void {
+export function release({ buffer, byteLength }: Buffer): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }

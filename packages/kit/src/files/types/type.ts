@@ -12,9 +12,7 @@ export async function requireFileType(
   file: TypedFile,
   accepted: readonly FileType[],
 ): Promise<{ type: FileType; extension: string }> {
-  const extension = extensionOf(file.filename)
-  const type = accepted.find(({ extensions }) => extensions.includes(extension))
-  if (!type) throw unsupported(extension, accepted)
+  const { type, extension } = requireExtension(file.filename, accepted)
   if (file.bytes.sizeBytes === 0) throw fileEmpty()
 
   const claims = {
@@ -26,6 +24,38 @@ export async function requireFileType(
     throw fileTypeMismatch({ detail: explain(claims), extra: { claims } })
   if (claims.declaredType !== type.name)
     throw fileTypeMismatch({ detail: correction(file.declaredType, type), extra: { claims } })
+  return { type, extension }
+}
+
+/**
+ * What can be said before the content has arrived: the type on which extension and declared type agree. Without a
+ * declared type the extension decides.
+ */
+export function requireClaimedType(
+  { filename, declaredType }: Pick<TypedFile, 'filename' | 'declaredType'>,
+  accepted: readonly FileType[],
+): { type: FileType; extension: string } {
+  const claimed = requireExtension(filename, accepted)
+  const { type } = claimed
+  const declared = declaredType === '' ? type.name : (typeDeclared(declaredType)?.name ?? null)
+  if (declared === type.name) return claimed
+  const claims = { extension: type.name, declaredType: declared, content: null }
+  throw fileTypeMismatch({ detail: correction(declaredType, type), extra: { claims } })
+}
+
+/** Refuses content whose first bytes show that it is not of this type. `head` has the first `HEAD_BYTES` of them. */
+export function requireSignature(head: Buffer, { name, signature }: FileType): void {
+  if (!signature) return
+  const content = FILE_TYPES.find((type) => type.signature?.(head))?.name ?? null
+  if (content === name) return
+  const claims = { extension: name, declaredType: name, content }
+  throw fileTypeMismatch({ detail: explain(claims), extra: { claims } })
+}
+
+function requireExtension(filename: string, accepted: readonly FileType[]) {
+  const extension = extensionOf(filename)
+  const type = accepted.find(({ extensions }) => extensions.includes(extension))
+  if (!type) throw unsupported(extension, accepted)
   return { type, extension }
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { arriveInTurns } from './bodies/turns.ts'
 
 /** Drains the request after the answer. A client that keeps sending for too long is disconnected. */
 export async function drainAfterAnswer(request: IncomingMessage): Promise<void> {
@@ -42,6 +43,7 @@ async function drainRequest(request: IncomingMessage, silenceMs = MAX_DRAIN_MS):
     bytesLeft -= chunk.length
     if (bytesLeft < 0) resolve()
   })
+  arriveInTurns(request)
   request.resume()
   await enough
   clearTimeout(deadline)

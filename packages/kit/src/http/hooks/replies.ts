@@ -33,36 +33,47 @@ const EXPOSED = [
   'x-total-count',
 ]
 
-const PREFLIGHT = {
-  'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-  'access-control-allow-headers': ALLOWED.join(', '),
-  'access-control-max-age': '600',
+/** Headers of a protocol that only one service speaks, in lower case. */
+export type SharedHeaders = { sent: string[]; received: string[] }
+
+const NO_OTHERS: SharedHeaders = { sent: [], received: [] }
+
+function sharedHeaders({ sent, received }: SharedHeaders = NO_OTHERS) {
+  return {
+    preflightHeaders: {
+      'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+      'access-control-allow-headers': [...ALLOWED, ...sent].join(', '),
+      'access-control-max-age': '600',
+    },
+    shared: { 'access-control-expose-headers': [...EXPOSED, ...received].join(', ') },
+  }
 }
 
-const SHARED = { 'access-control-expose-headers': EXPOSED.join(', ') }
-
 /** CORS is off unless origins are configured; then exactly those are allowed, never a wildcard. */
-export function shareWithOrigins(server: Server, origins: string[]): void {
+export function shareWithOrigins(server: Server, origins: string[], own?: SharedHeaders): void {
   if (origins.length === 0) return
+  const { preflightHeaders, shared } = sharedHeaders(own)
   server.addHook('onRequest', async (request, reply) => {
     const origin = request.headers.origin
     addVary(reply, 'origin')
     if (origin === undefined || !origins.includes(origin)) return
-    reply.header('access-control-allow-origin', origin).headers(SHARED)
+    reply.header('access-control-allow-origin', origin).headers(shared)
     const preflight = request.headers['access-control-request-method'] !== undefined
-    if (request.method === 'OPTIONS' && preflight) return reply.code(204).headers(PREFLIGHT).send()
+    if (request.method === 'OPTIONS' && preflight)
+      return reply.code(204).headers(preflightHeaders).send()
   })
 }
 
 /** For routes that every page may call, because they take no cookies: tokens decide. */
 export function shareWithEveryone(scope: Server, paths: string[]): void {
-  const everyone = { 'access-control-allow-origin': '*', ...SHARED }
+  const { preflightHeaders, shared } = sharedHeaders()
+  const everyone = { 'access-control-allow-origin': '*', ...shared }
   scope.addHook('onRequest', async (request, reply) => {
     if (paths.includes(request.routeOptions.url ?? '')) reply.headers(everyone)
   })
   for (const path of paths)
     scope.options(path, { schema: { hide: true } }, (_request, reply) =>
-      reply.code(204).headers(PREFLIGHT).send(),
+      reply.code(204).headers(preflightHeaders).send(),
     )
 }
 

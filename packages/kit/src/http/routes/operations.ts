@@ -32,6 +32,10 @@ export type Declaration = {
   problems?: DefinedProblem[]
   /** Query parameters that the route parses itself. */
   readsQuery?: TSchema
+  /** Request headers that the route reads itself. */
+  readsHeaders?: TSchema
+  /** A HEAD route with a meaning of its own, not the framework's addition to a GET. */
+  describesHead?: boolean
   /** The body by media type, if the handler reads it itself. */
   readsBody?: Record<string, TSchema>
   /** How it writes problems if not as RFC 9457 says: the content of a response. */
@@ -69,13 +73,13 @@ type Route = {
   onRequest?: unknown
 }
 
-/** A route as the document needs it; HEAD is the framework's own addition to GET. */
+/** A route as the document needs it; HEAD is usually the framework's own addition to GET. */
 export function operationsOf({ method, url, schema = {}, onRequest }: Route): Operation[] {
   const guards = [onRequest ?? []].flat() as Guarded[]
   const access = [...guards.flatMap((guard) => guard.access ?? []), ...(schema.access ?? [])]
   return [method]
     .flat()
-    .filter((name) => name !== 'HEAD')
+    .filter((name) => name !== 'HEAD' || schema.describesHead)
     .map((name) => ({ method: name, url, schema, access }))
 }
 

@@ -12,6 +12,7 @@ import { heldRegistrations } from './0008-held-registrations.ts'
 import { checkedCodes } from './0009-checked-codes.ts'
 import { unicodeDomains } from './0010-unicode-domains.ts'
 import { openIdMigrations } from './0011-openid.ts'
+import { federationSchema } from './0012-federation.ts'
 import { signOuts } from './0013-sign-outs.ts'
 
 export const identityMigrations: Migration[] = [
@@ -28,5 +29,6 @@ export const identityMigrations: Migration[] = [
   checkedCodes,
   unicodeDomains,
   ...openIdMigrations,
+  federationSchema,
   signOuts,
 ]

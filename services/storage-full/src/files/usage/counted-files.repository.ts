@@ -19,15 +19,19 @@ export async function insertFile(
   file: NewFile,
   { quota, event }: { quota: Quota; event: FirstEvent },
 ): Promise<StoredFile | undefined> {
-  const { location, ...known } = file
-  const state = { state: 'stored', thumbnail: 'none' } as const
-  const row = toRow<NewRow>({ ...known, ...state, locationId: location.id })
+  const row = rowOf(file)
   const inserted =
     engineOf(db) === 'postgres'
       ? ((await insertInPart(db, { ...row, ...event }, quota)) ??
         (await insertLocked(db, { ...row, ...event }, quota)))
       : await insertInOneTotal(db, row, { quota, event })
-  return inserted && { ...file, ...state, id: inserted.id }
+  return inserted && { ...file, ...NEW, id: inserted.id }
+}
+
+const NEW = { state: 'stored', thumbnail: 'none' } as const
+
+function rowOf({ location, ...known }: NewFile): NewRow {
+  return toRow<NewRow>({ ...known, ...NEW, locationId: location.id })
 }
 
 class OverQuotaError extends Error {}
@@ -67,8 +71,8 @@ function insertWithEvent(
   rowWithEvent: RowWithEvent,
   from: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
-  const { eventId, eventType, eventAt, subjectPrefix, traceparent, ...withData } = rowWithEvent
-  const { dataStart, dataEnd, ...row } = withData
+  const { eventId, eventType, eventAt, subjectPrefix, eventData, traceparent, ...row } =
+    rowWithEvent
   const columns = Object.keys(row).map((column) => sql.ref(column))
   // PostgreSQL takes an untyped parameter of a `select` for text.
   const values = Object.entries(row).map(
@@ -204,6 +208,22 @@ async function countLocked(
   return true
 }
 
+/** Makes a file visible, together with its event, that `reserveRoom` has counted already. Returns its id. */
+export async function insertReserved(
+  transaction: StorageDb,
+  file: NewFile,
+  event: FirstEvent,
+): Promise<number> {
+  const row = rowOf(file)
+  const [inserted] =
+    engineOf(transaction) === 'postgres'
+      ? await insertUncounted(transaction, { ...row, ...event })
+      : await insert(transaction, row)
+  if (!inserted) throw new Error('The file was not inserted')
+  if (engineOf(transaction) !== 'postgres') await insertFirstEvent(transaction, event, inserted.id)
+  return inserted.id
+}
+
 async function insertLocked(db: StorageDb, row: RowWithEvent, quota: Quota) {
   return inTransaction(db, async (transaction) => {
     if (!(await countLocked(transaction, row, quota))) return undefined
@@ -211,10 +231,13 @@ async function insertLocked(db: StorageDb, row: RowWithEvent, quota: Quota) {
   })
 }
 
-/** Call it in the transaction that makes the file visible again. False when that would exceed the quota. */
-export async function countRestored(
+/**
+ * Counts a file that is made visible again, or one that is yet to arrive. Call it in the transaction of that change.
+ * False when it would exceed the quota.
+ */
+export async function reserveRoom(
   db: StorageDb,
-  { ownerId, sizeBytes }: StoredFile,
+  { ownerId, sizeBytes }: Pick<StoredFile, 'ownerId' | 'sizeBytes'>,
   quota: Quota,
 ): Promise<boolean> {
   return engineOf(db) === 'postgres'

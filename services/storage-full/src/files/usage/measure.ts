@@ -7,12 +7,12 @@ const COUNT_EVERY_SECONDS = 60
 
 type Folders = { dataFolder: string; root: string }
 
-/** Metrics about files. Call it before the routes are added. */
+/** Metrics about files. Call it before the routes are added. Returns what counts the bytes of stored files. */
 export function measureStorage(
   server: Server,
   { db }: Storage,
   { dataFolder, root }: Folders,
-): void {
+): (bytes: number) => void {
   const { metrics } = server
   countReplies(
     server,
@@ -25,4 +25,9 @@ export function measureStorage(
     COUNT_EVERY_SECONDS,
   )
   measureDisks(metrics, { data: dataFolder, files: root })
+  const countBytes = metrics.counter({
+    name: 'plinth_upload_bytes_total',
+    help: 'Bytes of files that were stored.',
+  })
+  return (bytes) => countBytes({}, bytes)
 }

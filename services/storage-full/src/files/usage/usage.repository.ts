@@ -115,6 +115,20 @@ export async function findUsage(db: StorageDb, ownerId: string): Promise<Usage> 
   return row ?? { files: 0, bytes: 0 }
 }
 
+/** What unfinished uploads of an owner reserve. */
+export async function findReserved(db: StorageDb, ownerId: string): Promise<Usage> {
+  const row = await db
+    .selectFrom('uploads')
+    .select(({ fn }) => [
+      fn.countAll<number>().as('files'),
+      fn.sum<number | null>('length').as('bytes'),
+    ])
+    .where('owner_id', '=', ownerId)
+    .where('state', '=', 'receiving')
+    .executeTakeFirstOrThrow()
+  return { files: Number(row.files), bytes: Number(row.bytes ?? 0) }
+}
+
 export type OwnerUsage = Usage & { ownerId: string; owner: string | null }
 
 /** The owners of files, those with the most bytes first. */

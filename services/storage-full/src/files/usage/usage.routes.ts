@@ -19,7 +19,14 @@ const usage = {
   maxBytes: orNull(Type.Integer({ description: 'null: no limit' })),
 }
 
-const UsageReply = Type.Object(usage, { title: 'Usage' })
+const UsageReply = Type.Object(
+  {
+    ...usage,
+    uploadingFiles: Type.Integer({ minimum: 0, description: 'Uploads that are not finished' }),
+    uploadingBytes: Type.Integer({ minimum: 0, description: 'What they reserve in the quota' }),
+  },
+  { title: 'Usage' },
+)
 
 const OwnerReply = Type.Object(
   {

@@ -2,12 +2,24 @@ import type { PageRequest } from '@plinth/kit/database'
 import { type Caller, pageOf } from '@plinth/kit/http'
 import { noRoomToRestore, quotaExceeded } from '../problems.ts'
 import { type Storage, type StoredFile, shownOwnerId } from '../storage.ts'
-import { countRestored } from './counted-files.repository.ts'
-import { countOwners, findUsage, listUsage, type Quota, type Usage } from './usage.repository.ts'
+import { reserveRoom } from './counted-files.repository.ts'
+import {
+  countOwners,
+  findReserved,
+  findUsage,
+  listUsage,
+  type Quota,
+  type Usage,
+} from './usage.repository.ts'
 
 /** What the caller has stored, and the quota; null where there is no limit. */
 export async function usageOf({ db, limits }: Storage, { userId }: Caller) {
-  return describeUsage(await findUsage(db, userId), limits.quota)
+  const reserved = await findReserved(db, userId)
+  return {
+    ...describeUsage(await findUsage(db, userId), limits.quota),
+    uploadingFiles: reserved.files,
+    uploadingBytes: reserved.bytes,
+  }
 }
 
 function describeUsage({ files, bytes }: Usage, quota: Quota) {
@@ -41,14 +53,16 @@ export async function requireRoom(
   if (files === undefined && bytes === undefined) return Number.POSITIVE_INFINITY
   if (bodyBytes <= SMALL_BYTES) return bytes ?? Number.POSITIVE_INFINITY
   const used = await findUsage(db, userId)
-  const room = bytes === undefined ? Number.POSITIVE_INFINITY : bytes - used.bytes
-  if (room <= 0 || used.files >= (files ?? Number.POSITIVE_INFINITY)) throw overQuota(limits.quota)
+  const reserved = await findReserved(db, userId)
+  const room = bytes === undefined ? Number.POSITIVE_INFINITY : bytes - used.bytes - reserved.bytes
+  const isFull = used.files + reserved.files >= (files ?? Number.POSITIVE_INFINITY)
+  if (room <= 0 || isFull) throw overQuota(limits.quota)
   return room
 }
 
 /** Call it in the transaction that makes a deleted file visible again: it counts like an upload. */
 export async function requireRoomFor({ db, limits }: Storage, file: StoredFile): Promise<void> {
-  if (!(await countRestored(db, file, limits.quota))) throw overQuota(limits.quota, noRoomToRestore)
+  if (!(await reserveRoom(db, file, limits.quota))) throw overQuota(limits.quota, noRoomToRestore)
 }
 
 export function overQuota({ files, bytes }: Quota, problem = quotaExceeded) {

@@ -13,6 +13,7 @@ import {
 import { isDiskFull, isDiskReadOnly } from '@plinth/kit/problems'
 import { giveFolderToOwner } from '@plinth/kit/runtime'
 import { diskProblem, isDiskFault, storageUnavailable } from '../problems.ts'
+import { localPartialObjects } from './local-partial.ts'
 import { localProbe } from './local-probe.ts'
 import type { ByteRange, StorageProvider } from './provider.ts'
 
@@ -46,6 +47,7 @@ export function createLocalProvider(options: LocalFolder): StorageProvider {
     requireRemovable: (key) => orUnavailable(changeable(dirname(pathOf(key)))),
     remove: (key) => orUnavailable(unlessAbsent(pathOf(key), unlink)),
     list: (listed) => listFolder(folder, listed),
+    partial: localPartialObjects(folder, orUnavailable),
     check: () => orUnavailable(changeable(own)),
     requireWritable: () => writable(own),
     probe: () => localProbe({ folder, own, prefix: options.prefix, spoolFolder }, provider),

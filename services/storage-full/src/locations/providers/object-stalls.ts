@@ -2,7 +2,8 @@ import type { Readable } from 'node:stream'
 import type { SpoolReading } from '@plinth/kit/files'
 import { storageUnavailable } from '../problems.ts'
 
-const STORED_BYTES_PER_MS = 10_000
+/** How fast a store writes to its disks, at least. */
+export const STORED_BYTES_PER_MS = 10_000
 
 /** The body of a reply from the store, with its connection. */
 export type ObjectBody = Readable & { complete: boolean; socket: { bytesRead: number } }

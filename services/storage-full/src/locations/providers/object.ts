@@ -1,19 +1,13 @@
-import { randomInt } from 'node:crypto'
+import { tmpdir } from 'node:os'
 import type { Readable } from 'node:stream'
-import { setTimeout } from 'node:timers/promises'
 import type { GetObjectCommandOutput } from '@aws-sdk/client-s3'
 import { failPoint } from '@plinth/kit/runtime'
-import { isBrokenConnection, storageUnavailable } from '../problems.ts'
-import {
-  faultCode,
-  httpStatus,
-  isStoreFault,
-  type ObjectClient,
-  openObjectClient,
-  unusableSettings,
-} from './object-client.ts'
+import { storageUnavailable } from '../problems.ts'
+import { orAbsent, orUnavailable, sendContent, type Target } from './object-calls.ts'
+import { type ObjectClient, openObjectClient, unusableSettings } from './object-client.ts'
+import { objectPartialObjects } from './object-partial.ts'
 import { bucketState, objectProbe } from './object-probe.ts'
-import { abortOnStall, endOnStall, type ObjectBody } from './object-stalls.ts'
+import { endOnStall, type ObjectBody } from './object-stalls.ts'
 import type {
   ByteRange,
   ObjectSettings,
@@ -23,9 +17,6 @@ import type {
 } from './provider.ts'
 
 const CHECK_MS = 2_000
-/** Random, so that uploads that were refused together do not return together; the SDK waits as long. */
-const BUSY_MS = 500
-const BUSY = new Set([429, 500, 502, 503, 504])
 
 /** Keeps objects in a bucket of a store with an S3-style interface. */
 export function createObjectProvider(
@@ -34,7 +25,7 @@ export function createObjectProvider(
   prefix?: string,
 ): StorageProvider {
   const { bucket: Bucket } = settings
-  const { answerMs } = access
+  const { answerMs, spoolFolder = tmpdir() } = access
   let client: Promise<ObjectClient> | undefined
   const unusable = unusableSettings(settings)
   const store = async () => {
@@ -87,6 +78,10 @@ export function createObjectProvider(
       if (unusable.length > 0) return [{ name: 'settings', passed: false, message }]
       return objectProbe({ settings, access, prefix, client: await store() }, provider)
     },
+    partial: objectPartialObjects({
+      ...{ Bucket, answerMs, spoolFolder, store },
+      objects: () => provider,
+    }),
     examine: async () => bucketState({ settings, access, prefix, client: await store() }, provider),
     close() {
       client?.then(({ s3 }) => s3.destroy()).catch(() => {})
@@ -95,61 +90,30 @@ export function createObjectProvider(
   return provider
 }
 
-type Target = { Bucket: string; Key: string }
-
 /**
  * One `PutObject` with a known length: nothing is visible in the store until the last byte has
- * arrived and matched the checksum. It is retried once, from the start, after a broken connection or
- * an answer that asks for it; the SDK itself never retries a stream. Both attempts share the time for which
- * the store may stay silent.
+ * arrived and matched the checksum.
  */
 async function putObject(
   client: ObjectClient,
   target: Target,
-  source: SourceFile,
+  { content, contentType, checksumSha256 }: SourceFile,
   answerMs: number,
 ): Promise<void> {
-  const silence = { leftMs: answerMs }
-  const send = () => sendFile(client, target, source, silence)
-  await orUnavailable(
-    send().catch(async (error) => {
-      if (isBusy(error)) await setTimeout(randomInt(BUSY_MS))
-      else if (!isBrokenConnection(error)) throw error
-      await send()
-    }),
+  const { sdk, s3 } = client
+  await sendContent(content, answerMs, (body, options) =>
+    s3.send(
+      new sdk.PutObjectCommand({
+        ...target,
+        Body: body,
+        ContentLength: content.sizeBytes,
+        ContentType: contentType,
+        ChecksumSHA256: Buffer.from(checksumSha256, 'hex').toString('base64'),
+      }),
+      options,
+    ),
   )
   failPoint('object-put:stored')
-}
-
-/** The answers after which the SDK retries other calls: `SlowDown`, `InternalError` and those of proxies. */
-function isBusy(error: unknown): boolean {
-  return BUSY.has(httpStatus(error) ?? 0)
-}
-
-async function sendFile(
-  { sdk, s3 }: ObjectClient,
-  target: Target,
-  { content, contentType, checksumSha256 }: SourceFile,
-  silence: { leftMs: number },
-): Promise<void> {
-  const body = await content.read()
-  const progress = abortOnStall(body, content.sizeBytes, silence.leftMs)
-  const command = new sdk.PutObjectCommand({
-    ...target,
-    Body: body,
-    ContentLength: content.sizeBytes,
-    ContentType: contentType,
-    ChecksumSHA256: Buffer.from(checksumSha256, 'hex').toString('base64'),
-  })
-  try {
-    // Only a lack of progress times out: a large file may take as long as it needs.
-    await s3.send(command, { abortSignal: progress.signal, requestTimeout: 0 })
-  } catch (error) {
-    throw body.errored ?? error // If reading the disk failed, that is why the call was aborted.
-  } finally {
-    silence.leftMs -= progress.stop()
-    body.destroy()
-  }
 }
 
 type Opening = Target & { answerMs: number; range: ByteRange | undefined }
@@ -190,26 +154,4 @@ async function* listObjects(
     for (const { Key } of page.Contents ?? []) if (Key) yield Key
     ContinuationToken = page.NextContinuationToken
   } while (ContinuationToken)
-}
-
-async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work
-  } catch (error) {
-    if (httpStatus(error) === 404 && faultCode(error) !== 'NoSuchBucket') return undefined
-    throw asStoreFault(error)
-  }
-}
-
-function orUnavailable<T>(work: Promise<T>): Promise<T> {
-  return work.catch((error) => Promise.reject(asStoreFault(error)))
-}
-
-/** The SDK's errors contain the host, the signed request and sometimes the access key, so none is kept. */
-function asStoreFault(error: unknown): unknown {
-  if (storageUnavailable.is(error) || !isStoreFault(error)) return error
-  const status = httpStatus(error)
-  const answer = status === undefined ? '' : ` (HTTP ${status})`
-  const cause = new Error(`The object store answered ${faultCode(error)}${answer}`)
-  return storageUnavailable({ cause })
 }

@@ -24,7 +24,11 @@ export function createProviders(options: ProviderOptions): Providers {
         return createLocalProvider({ root, spoolFolder, path: settings.local.path, prefix })
       case 'OBJECT': {
         const isForbidden = forbiddenFor(settings.object.endpoint, endpoints)
-        return createObjectProvider(settings.object, { ...storeTimeouts, isForbidden }, prefix)
+        return createObjectProvider(
+          settings.object,
+          { ...storeTimeouts, isForbidden, spoolFolder },
+          prefix,
+        )
       }
     }
   }

@@ -3,6 +3,7 @@ import type { Spool } from '@plinth/kit/files'
 import type { Sealed } from '@plinth/kit/tokens'
 import type { ProviderName } from '../../database/tables.ts'
 import type { IsForbidden } from '../endpoints.ts'
+import type { PartialObjects } from './partial.ts'
 
 /** The settings of one provider, as they are saved and as a location keeps them. */
 export type ProviderSettings =
@@ -22,7 +23,11 @@ export type ObjectSettings = {
 export type StoreTimeouts = { connectMs: number; answerMs: number }
 
 /** How a store is reached. */
-export type StoreAccess = StoreTimeouts & { isForbidden: IsForbidden }
+export type StoreAccess = StoreTimeouts & {
+  isForbidden: IsForbidden
+  /** Where bytes wait until there are enough of them for a part; the system's folder by default. */
+  spoolFolder?: string
+}
 
 /** Where files are stored: a folder below the root, or a bucket. */
 export type Location = {
@@ -78,6 +83,8 @@ export type StorageProvider = {
   requireRemovable(key: string): Promise<void>
   remove(key: string): Promise<void>
   list(prefix: string): AsyncIterable<string>
+  /** Objects that arrive in several requests. */
+  partial: PartialObjects
   /** Checks quickly whether the folder or the store answers. */
   check(): Promise<void>
   /** For a folder, writes to its disk: a full or read-only disk may stay readable for a long time. */

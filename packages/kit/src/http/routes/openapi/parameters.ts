@@ -4,7 +4,7 @@ import { type Components, exampleOf, hasExample, type Json } from './schemas.ts'
 type Parameters = { properties?: Json; required?: string[] }
 
 export function parametersOf({ method, url, schema }: Operation, components: Components): Json[] {
-  const { params, querystring, readsQuery, headers } = schema
+  const { params, querystring, readsQuery, headers, readsHeaders } = schema
   const hasRanges = method === 'GET' && 206 in ((schema.response ?? {}) as Json)
   const inPath = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
   const known = (params as Parameters | undefined)?.properties ?? {}
@@ -17,6 +17,7 @@ export function parametersOf({ method, url, schema }: Operation, components: Com
     ...parametersIn('query', querystring, components),
     ...parametersIn('query', readsQuery, components),
     ...parametersIn('header', headers, components),
+    ...parametersIn('header', readsHeaders, components),
     ...(hasRanges ? parametersIn('header', RANGE, components) : []),
   ]
 }

@@ -42,9 +42,14 @@ export function problemsOf(
   { method, url, schema }: Operation,
   { access, database }: Context,
 ): DefinedProblem[] {
-  const { body, querystring, readsQuery, headers } = schema
+  const { body, querystring, readsQuery, headers, readsHeaders } = schema
   const isChecked =
-    body ?? querystring ?? readsQuery ?? headers ?? (url.includes('/:') || undefined)
+    body ??
+    querystring ??
+    readsQuery ??
+    headers ??
+    readsHeaders ??
+    (url.includes('/:') || undefined)
   return [
     ...(schema.problems ?? []),
     ...access.flatMap(({ problems }) => problems),
@@ -75,6 +80,16 @@ const HEADERS: Record<string, [description: string, schema: Json]> = {
   ],
   'X-Total-Count': ['How many there are on all pages.', { type: 'integer', minimum: 0 }],
   'Cache-Control': ['How long the reply may be kept.', { type: 'string' }],
+  'Tus-Resumable': ['The version of the tus protocol.', { type: 'string', const: '1.0.0' }],
+  'Tus-Version': ['The versions of the tus protocol that are spoken.', { type: 'string' }],
+  'Tus-Extension': ['The extensions of the tus protocol that are offered.', { type: 'string' }],
+  'Tus-Max-Size': ['The largest file, in bytes.', { type: 'integer', minimum: 1 }],
+  'Tus-Checksum-Algorithm': ['What `Upload-Checksum` may use.', { type: 'string' }],
+  'Upload-Offset': ['How many bytes have arrived.', { type: 'integer', minimum: 0 }],
+  'Upload-Length': ['How many bytes the file has.', { type: 'integer', minimum: 1 }],
+  'Upload-Metadata': ['As it was sent at creation.', { type: 'string' }],
+  'Upload-Expires': ['Until when the upload is remembered (an HTTP date).', { type: 'string' }],
+  'X-File-Id': ['The id of the file that the upload became.', { type: 'integer', minimum: 1 }],
 }
 
 /** The headers of all replies, as components. */

@@ -1,0 +1,81 @@
+import { type FileBytes, fileTypeMismatch, requireFileType } from '@plinth/kit/files'
+import { failPoint, secondsAfter } from '@plinth/kit/runtime'
+import { checksumOf } from '../files/bytes.ts'
+import { uploadEvent } from '../files/events.ts'
+import { newFile, requireOwner } from '../files/files.ts'
+import { objectKey } from '../files/storage.ts'
+import { storageUnavailable } from '../locations/problems.ts'
+import type { StorageProvider } from '../locations/providers/provider.ts'
+import { fileChecksumMismatch, uploadLocked } from './problems.ts'
+import { insertFinished, listParts } from './uploads.repository.ts'
+import { endUpload, partialOf, type Upload, type Uploads } from './uploads.ts'
+
+/**
+ * Makes a file of an upload whose bytes are all there. Every step may be repeated: after a crash the next request
+ * for the upload begins again. The row is inserted last, in the transaction that ends the upload.
+ */
+export async function finishUpload(
+  uploads: Uploads,
+  upload: Upload,
+  startedAt: Date,
+): Promise<void> {
+  const { storage, settings, hashes } = uploads
+  const { db, clock } = storage
+  const provider = storage.providers.at(upload.location)
+  await provider.partial.complete(partialOf(upload), await listParts(db, upload.id))
+  failPoint('uploads:completed')
+  const file = await describe(uploads, upload, provider).catch(async (error) => {
+    if (fileTypeMismatch.is(error) || fileChecksumMismatch.is(error))
+      await endUpload(uploads, upload)
+    throw error
+  })
+  await requireOwner(storage, upload, startedAt)
+  const expiresAt = secondsAfter(clock(), settings.expiresSeconds).toISOString()
+  const event = uploadEvent(file)
+  const fileId = await insertFinished(db, upload, { file, event, expiresAt })
+  if (fileId === undefined) throw uploadLocked()
+  hashes.forget(upload.id)
+  failPoint('uploads:finished')
+}
+
+/** The same rules as for a file that arrives in one request. */
+async function describe({ storage, hashes }: Uploads, upload: Upload, provider: StorageProvider) {
+  const key = objectKey(upload)
+  const known = upload.wasSeized ? undefined : hashes.digest(upload.id, upload.length)
+  const sha256 = known ?? (await checksumAt(provider, key))
+  if (upload.sha256 !== null && upload.sha256 !== sha256)
+    throw fileChecksumMismatch({ extra: { expected: upload.sha256, actual: sha256 } })
+  const bytes = bytesAt(provider, key, upload.length)
+  const typed = await requireFileType({ ...upload, bytes }, storage.limits.acceptedTypes)
+  return newFile(storage, { ...upload, ...typed, sizeBytes: upload.length, sha256 })
+}
+
+async function checksumAt(provider: StorageProvider, key: string): Promise<string> {
+  const bytes = await provider.open(key)
+  if (!bytes) throw storageUnavailable({ cause: new Error('The bytes of an upload are gone') })
+  return checksumOf(bytes)
+}
+
+const WINDOW_BYTES = 1024 * 1024
+
+/** Reads ahead, because the rules for text read the whole file in small steps. */
+function bytesAt(provider: StorageProvider, key: string, sizeBytes: number): FileBytes {
+  let window = { start: 0, bytes: Buffer.alloc(0) }
+  const load = async (start: number, length: number) => {
+    const end = Math.min(start + Math.max(length, WINDOW_BYTES), sizeBytes) - 1
+    const stream = await provider.open(key, { start, end })
+    if (!stream) throw storageUnavailable({ cause: new Error('The bytes of an upload are gone') })
+    window = { start, bytes: Buffer.concat(await stream.toArray()) }
+  }
+  return {
+    sizeBytes,
+    async read(start, length) {
+      const from = Math.max(0, start)
+      const end = Math.max(from, Math.min(start + length, sizeBytes))
+      if (end === from) return Buffer.alloc(0)
+      const isLoaded = from >= window.start && end <= window.start + window.bytes.length
+      if (!isLoaded) await load(from, end - from)
+      return window.bytes.subarray(from - window.start, end - window.start)
+    },
+  }
+}
