@@ -82,6 +82,9 @@ const NOT_IN_CLIENT = [
   'decideAuthorization',
   'pushAuthorizationRequest',
   'userInfoByForm',
+  'signOut',
+  'signOutByForm',
+  'confirmSignOut',
   'providerWebhook',
   ...STEPS,
 ]
