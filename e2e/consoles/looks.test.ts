@@ -44,6 +44,7 @@ const VISITS: Visit[] = [
       'passkeys',
       'security',
       'mail',
+      'providers',
       'users',
       'keys',
       'events',
