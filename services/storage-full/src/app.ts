@@ -91,6 +91,7 @@ export { runMoveNow } from './upkeep/jobs.ts'
 export { requireMove, startMove } from './upkeep/moves.ts'
 export { finishDeletions, sweep } from './upkeep/sweep.ts'
 export { verifyFiles } from './upkeep/verify.ts'
+export { abortUpload, allUploads, expireUploads } from './uploads/expire.ts'
 
 const NAME = 'storage-full'
 const VERSION = manifest.apiVersion
