@@ -96,12 +96,14 @@ export const LAYERS: Record<string, string[]> = {
     'main',
   ],
   'storage-full': [
+    'picture-settings',
     'config',
     'database',
     'locations',
     'files',
     'owners',
     'thumbnails',
+    'pictures',
     'upkeep',
     'app',
     'main',
@@ -159,7 +161,10 @@ const INDEPENDENT: Record<string, [string, string][]> = {
     ['refunds', 'webhooks'],
   ],
   accounts: [['users', 'sessions']],
-  'storage-full': [['thumbnails', 'upkeep']],
+  'storage-full': [
+    ['thumbnails', 'upkeep'],
+    ['pictures', 'upkeep'],
+  ],
   console: CONSOLES.flatMap((one) => CONSOLES.map((other): [string, string] => [one, other])),
 }
 
@@ -178,7 +183,7 @@ const PUBLIC_FILES: Record<string, Record<string, RegExp>> = {
   'storage-full': {
     locations: /^(locations|status|problems|providers\/provider)\.ts$/,
     files:
-      /^(storage|files|bytes|events|files\.repository|problems|usage\/usage|deletions\/deletions)\.ts$/,
+      /^(storage|files|bytes|events|files\.repository|problems|usage\/usage|deletions\/deletions|links\/links)\.ts$/,
     upkeep: /^(jobs|moves|sweep|verify)\.ts$/,
   },
 }

@@ -51,6 +51,12 @@ export const fileCommands: Command[] = [
     move,
   ),
   fileCommand('sweep', 'finishes deletions and removes objects that belong to no file', {}, sweep),
+  fileCommand(
+    'pictures clear',
+    'removes all kept renditions of pictures; they are drawn again when asked for',
+    {},
+    clearPictures,
+  ),
 ]
 
 function fileCommand(
@@ -125,6 +131,14 @@ async function sweep(storage: Storage, code: Code): Promise<Outcome> {
     text: `Removed ${counted(removed, 'object')} without a file.${refused}`,
     json: { removed, left },
     code: left === 0 ? EXIT.done : EXIT.failed,
+  }
+}
+
+async function clearPictures(storage: Storage, code: Code): Promise<Outcome> {
+  const { removed, bytes } = await code.clearPictures(storage)
+  return {
+    text: `Removed ${counted(removed, 'rendition')}, ${bytes} bytes.`,
+    json: { removed, bytes },
   }
 }
 

@@ -116,6 +116,7 @@ export {
   type TokenStore,
   webStore,
 } from './session/stores.ts'
+export type { PictureQuery } from './storage/files.ts'
 export type { ProviderName } from './storage/settings.ts'
 export { type StorageClient, type StorageProblem, storageClient } from './storage/storage.ts'
 export { type StorageKeyClient, type StorageKeyProblem, storageKeyClient } from './storage-key.ts'

@@ -140,6 +140,7 @@ const METHODS: Methods = {
     deletedFiles: 'deleted',
     restore: 'restore',
     thumbnail: 'thumbnail',
+    picture: 'picture',
     upload: 'upload',
     list: 'list',
     info: 'get',
@@ -147,6 +148,7 @@ const METHODS: Methods = {
   links: {
     createLink: 'create',
     openLink: 'open',
+    openLinkAsPicture: 'picture',
     links: 'list',
     revokeLink: 'revoke',
   },

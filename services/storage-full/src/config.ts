@@ -11,6 +11,7 @@ import {
   type Settings,
   serviceSettings,
 } from '@plinth/kit/runtime'
+import { pictureSettings } from './picture-settings.ts'
 
 export type StorageFullConfig = ReturnType<typeof loadConfig>
 
@@ -55,6 +56,7 @@ export function loadConfig(env: Env = process.env) {
         }),
         objectEndpoints: objectEndpoints(settings),
       },
+      pictures: pictureSettings(settings),
       events: eventSettings(settings),
       accounts: {
         source: 'storage-full',

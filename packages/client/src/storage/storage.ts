@@ -40,7 +40,7 @@ export class StorageClient extends SignIn {
     super(opened)
     this.account = new OwnAccount(opened)
     this.sessions = new Sessions(opened)
-    this.files = new Files(calls)
+    this.files = new Files(calls, baseUrl)
     this.links = new Links(opened)
     this.usage = new UsageOfStorage(calls)
     this.settings = new StorageSettings(calls)

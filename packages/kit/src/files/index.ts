@@ -12,6 +12,7 @@ export { DOWNLOAD_PROBLEMS, UPLOAD_PROBLEMS, uploadTooLarge } from './problems.t
 export {
   contentDisposition,
   type FileBody,
+  failedPrecondition,
   fileReplies,
   type Representation,
   sendFile,

@@ -5,6 +5,7 @@ import { secondsAfter } from '@plinth/kit/runtime'
 import { expireRestorable, finishDeletion } from '../files/deletions/deletions.ts'
 import { type FileFilter, findObjectNames, listFilesAfter } from '../files/files.repository.ts'
 import {
+  besideNameOf,
   HELD_FOR_BACKUP,
   HOLD_SECONDS,
   objectNameOf,
@@ -122,14 +123,15 @@ async function removeOrphan(
  * to read back the copy of a large file.
  */
 async function overdueOrphans(
-  { db, clock, limits }: Storage,
+  storage: Storage,
   location: Location,
   keys: string[],
 ): Promise<string[]> {
+  const { db, clock, limits } = storage
   const now = clock()
   // Queried before the files: a move that has ended by now gets no more of them.
   const isTarget = (await findRunningMove(db))?.targetLocationId === location.id
-  const orphans = new Set(await withoutFile(db, location, keys))
+  const orphans = new Set(await withoutFile(storage, location, keys))
   const adopted = keys.filter((key) => !orphans.has(key))
   await deleteOrphans(db, location.id, adopted)
   // Queried before this sighting is recorded: one is never enough, however short the safe time.
@@ -155,13 +157,15 @@ export async function* keysAt(
   yield keys
 }
 
-/** Those of `keys` whose objects have no file. */
+/** Those of `keys` whose objects have no file, or are beside one without being recorded. */
 export async function withoutFile(
-  db: Storage['db'],
+  { db, beside }: Pick<Storage, 'db' | 'beside'>,
   location: Location,
   keys: string[],
 ): Promise<string[]> {
   const names = [...new Set(keys.map(objectNameOf))]
   const known = await findObjectNames(db, location.id, names)
-  return keys.filter((key) => !known.has(objectNameOf(key)))
+  const recorded = await beside.findRecorded(keys.flatMap((key) => besideNameOf(key) ?? []))
+  const isRecorded = (name: string | undefined) => name === undefined || recorded.has(name)
+  return keys.filter((key) => !known.has(objectNameOf(key)) || !isRecorded(besideNameOf(key)))
 }

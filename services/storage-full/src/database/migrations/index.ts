@@ -6,6 +6,7 @@ import { storageSchema } from './0001-storage.ts'
 import { usageInBytes } from './0002-usage.ts'
 import { totalsInParts } from './0003-totals-in-parts.ts'
 import { restorableFiles } from './0004-restorable-files.ts'
+import { pictureRenditions } from './0006-picture-renditions.ts'
 
 export const storageMigrations: Migration[] = [
   ...accountMigrations,
@@ -15,4 +16,5 @@ export const storageMigrations: Migration[] = [
   totalsInParts,
   ...issuerMigrations,
   restorableFiles,
+  pictureRenditions,
 ]
