@@ -51,7 +51,7 @@ export class Files {
    * Sends a large file in pieces. The same file goes on where an earlier upload of it stopped, even after the page
    * was loaded again.
    * @example
-   * const stored = await storage.files.uploadResumable(film, 'film.mp4').done
+   * const stored = await storage.files.uploadResumable(file, 'film.mp4').done
    */
   uploadResumable(file: Blob, filename: string, options?: ResumableOptions): ResumableUpload {
     return new ResumableUpload(this.#calls, { file, filename }, options)
