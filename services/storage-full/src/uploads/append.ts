@@ -91,6 +91,7 @@ async function receive(uploads: Uploads, upload: HeldUpload, incoming: Incoming)
     if (fileTypeMismatch.is(broken)) await endUpload(uploads, upload)
     throw broken
   }
+  await upload.confirm()
   const kept = turn.end() > upload.offset ? await appending.keep() : undefined
   if (kept) await record(uploads, upload, appending, kept)
   const hash = turn.hash()
@@ -130,6 +131,7 @@ async function openTurn(uploads: Uploads, { upload, incoming, appending }: Turn)
   }
   const take = async (chunk: Buffer) => {
     if (upload.letGo.aborted) throw uploadLocked()
+    await upload.confirm()
     if (!isHeadKnown) head = Buffer.concat([head, chunk]).subarray(0, HEAD_BYTES)
     if (keepsParts) checkHead()
     hash?.update(chunk)
