@@ -36,6 +36,7 @@ export type {
   EventForwardReport,
   EventPage,
   Grant,
+  Identity,
   Invitation,
   IssuedClient,
   IssuedServiceKey,
@@ -50,6 +51,11 @@ export type {
   PendingVerification,
   Problem,
   Profile,
+  ProviderSignIn,
+  ProviderSignInFinish,
+  ProviderSignInStarted,
+  ProviderSignUp,
+  ProviderSignUpConfirmation,
   RecoveryCodesLeft,
   Registration,
   RenderedMail,
@@ -112,6 +118,7 @@ export type {
 } from './identity/credentials.ts'
 export { type IdentityClient, type IdentityProblem, identityClient } from './identity/identity.ts'
 export type { Introspection } from './identity/oauth.ts'
+export type { Identities, Providers, ProviderVisit } from './identity/providers.ts'
 export type { MailProof } from './identity/recovery.ts'
 export type { FactorProof } from './identity/second-factor.ts'
 export type { Health, JsonWebKeys } from './operations.ts'

@@ -95,6 +95,21 @@ const METHODS: Methods = {
     removePasskey: 'remove',
     passkeys: 'list',
   },
+  providers: {
+    providers: 'list',
+    startProviderSignIn: 'start',
+    finishProviderSignIn: 'finish',
+    requestProviderSignUp: 'requestSignUp',
+    confirmProviderSignUp: 'confirmSignUp',
+    providerDetails: 'details',
+    testProvider: 'test',
+  },
+  identities: {
+    identities: 'list',
+    linkIdentity: 'link',
+    startIdentityLink: 'start',
+    unlinkIdentity: 'unlink',
+  },
   secondFactor: {
     enrolTotp: 'enrol',
     removeTotp: 'remove',
