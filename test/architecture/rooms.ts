@@ -29,7 +29,17 @@ export const LAYERS: Record<string, string[]> = {
   ],
   'service-keys': [],
   'erased-users': [],
-  events: ['problems', 'database', 'events', 'endpoints', 'delivery', 'history', 'host', 'index'],
+  events: [
+    'problems',
+    'limits',
+    'database',
+    'events',
+    'endpoints',
+    'delivery',
+    'history',
+    'host',
+    'index',
+  ],
   accounts: [
     'problems',
     'audit-events',
@@ -100,6 +110,7 @@ export const LAYERS: Record<string, string[]> = {
     'main',
   ],
   'storage-full': [
+    'audit',
     'config',
     'database',
     'locations',

@@ -52,7 +52,7 @@ import { identityMigrations } from './database/migrations/index.ts'
 import { type IdentityTables, SEALED_COLUMNS } from './database/tables.ts'
 import { deletionRoutes } from './deletion/deletion.routes.ts'
 import { type Deletions, startErasure } from './deletion/deletion.ts'
-import { administratorFindings, mailFindings, passkeyFindings } from './doctor.ts'
+import { administratorFindings, mailFindings, passkeyFindings, providerFindings } from './doctor.ts'
 import { exportRoutes } from './export/export.routes.ts'
 import { factorRoutes } from './factors/factors.routes.ts'
 import { openGate } from './factors/gate.ts'
@@ -393,9 +393,10 @@ export const description = {
   cutOff: (config: IdentityConfig): IdentityConfig => ({
     ...config,
     mail: { ...config.mail, smtp: undefined },
+    providers: [],
     events: { ...config.events, delivers: false },
   }),
-  checks: { mail: mailFindings, passkeys: passkeyFindings },
+  checks: { mail: mailFindings, passkeys: passkeyFindings, providers: providerFindings },
   dataChecks: {
     'signing key': rotationFindings,
     'service keys': expiryFindings,

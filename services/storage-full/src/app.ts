@@ -8,7 +8,7 @@ import {
   openAccounts,
   operatorOf,
   recordDenials,
-  recordEvent,
+  recordSecurityEvent,
   rotationFindings,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
@@ -29,6 +29,7 @@ import {
   consoleRoutes,
   createServer,
   type Guard,
+  type HealthCheck,
   indexRoute,
   openApiRoutes,
   type Server,
@@ -90,6 +91,7 @@ export { runMoveNow } from './upkeep/jobs.ts'
 export { requireMove, startMove } from './upkeep/moves.ts'
 export { finishDeletions, sweep } from './upkeep/sweep.ts'
 export { verifyFiles } from './upkeep/verify.ts'
+export { abortUpload, allUploads, expireUploads } from './uploads/expire.ts'
 
 const NAME = 'storage-full'
 const VERSION = manifest.apiVersion
@@ -168,16 +170,25 @@ export async function createStorageFull(
     catalogue: STORAGE_EVENTS,
     guards: eventGuards(keyGuard, admin),
     record: (to, { origin, ...entry }) =>
-      recordEvent({ db: to, clock }, entry, { ...origin, userAgent: null }),
+      recordSecurityEvent({ db: to, clock }, entry, { ...origin, userAgent: null }),
   })
 
   const healthy = worstOf(database.ping, () => isWritable(storage))
+  mountOperations(server, config, healthy)
+  return server
+}
+
+/** Health, the console, and the documents about the service. */
+function mountOperations(
+  server: Server,
+  { trustedIssuer }: StorageFullConfig,
+  healthy: HealthCheck,
+): void {
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy })
-  const signsInAt = config.trustedIssuer?.issuer
+  const signsInAt = trustedIssuer?.issuer
   consoleRoutes(server, consoleFolder('storage-full'), undefined, { signsInAt })
   indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))
-  return server
 }
 
 type UploadGuards = { read: Guard; write: Guard; countBytes(bytes: number): void }

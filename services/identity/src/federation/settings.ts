@@ -57,9 +57,13 @@ export function providerSettings(settings: Settings): ProviderSettings[] {
   return ids.filter((id) => PROVIDER_ID.test(id)).map((id) => oneProvider(settings, id))
 }
 
-/** `IDENTITY_PROVIDER_MY_COMPANY_…` for the provider `my-company`. */
+/** `IDENTITY_PROVIDER_MY_COMPANY_` for the provider `my-company`. */
+export function settingsPrefix(id: string): string {
+  return `IDENTITY_PROVIDER_${id.toUpperCase().replaceAll('-', '_')}_`
+}
+
 function oneProvider(settings: Settings, id: string): ProviderSettings {
-  const prefix = `IDENTITY_PROVIDER_${id.toUpperCase().replaceAll('-', '_')}_`
+  const prefix = settingsPrefix(id)
   const isPreset = PROVIDER_TYPES.some((type) => type === id)
   const type = settings.choice(`${prefix}TYPE`, PROVIDER_TYPES, isPreset ? typeOf(id) : 'oidc')
   const example = 'from the page of the provider'

@@ -17,6 +17,10 @@ const PDF = 'application/pdf'
 const FETCHED_AT_ONCE = 16
 const FETCHED_PER_USER = 4
 
+/** Most pages take a tenth of it. Those that take longer are drawn again, apart, and delay other pages no further. */
+const QUICK_PAGE_MS = 1_000
+const MAX_PAGE_MS = 5_000
+
 export type Thumbnails = {
   /**
    * The file's JPEG thumbnail, made once and kept; undefined for a file that cannot have one. Making it
@@ -45,8 +49,17 @@ export function createThumbnails(storage: Storage): Thumbnails {
   const { pagesAtOnce, picturesAtOnce } = shareOfCores(availableParallelism())
   // A page of a PDF can take seconds and a picture rarely does, so pages never keep pictures waiting.
   const [pages, pictures] = [createLane(pagesAtOnce), createLane(picturesAtOnce)]
+  const slowPages = createWorkQueue(1)
   const laneOf = ({ contentType }: StoredFile) => (contentType === PDF ? pages : pictures)
   const inFlight = new Map<number, Promise<Buffer | undefined>>()
+
+  const draw = async (path: string, { contentType }: StoredFile, user: string): Promise<Drawn> => {
+    if (contentType !== PDF) return pictures.drawing(user, () => jpegFromImage(path))
+    const quick = await pages.drawing(user, () => jpegFromPage(path, QUICK_PAGE_MS))
+    if (quick !== 'late') return quick
+    const slow = await slowPages(user, () => jpegFromPage(path, MAX_PAGE_MS))
+    return slow === 'late' ? undefined : slow
+  }
 
   const make = async (file: StoredFile, user: string): Promise<Buffer | undefined> => {
     const bytes = await openBytes(storage, file)
@@ -54,7 +67,7 @@ export function createThumbnails(storage: Storage): Thumbnails {
     await using original = await spoolBytes(bytes, storage.spoolFolder, options)
     failPoint('thumbnail:read')
     if (original.sha256 !== file.checksumSha256) return damaged(storage, file)
-    const jpeg = await laneOf(file).drawing(user, () => jpegOf(original.path, file.contentType))
+    const jpeg = await draw(original.path, file, user)
     if (jpeg === 'undecided') return undefined
     if (jpeg) await keepIfPossible(storage, file, jpeg)
     else await updateThumbnail(storage.db, file, 'impossible')
@@ -97,11 +110,9 @@ function damaged({ log }: Storage, file: StoredFile): undefined {
   log.error({ file: file.id }, 'no thumbnail, because the stored bytes are damaged')
 }
 
-/** A small JPEG of the file, or undefined when it cannot be decoded within the limits. */
-async function jpegOf(path: string, contentType: string): Promise<Drawn> {
-  if (contentType !== PDF) return jpegFromImage(path)
-  const page = await firstPageOf(path)
-  return page && page !== 'undecided' ? jpegFromPixels(page) : page
+async function jpegFromPage(path: string, limitMs: number): Promise<Drawn | 'late'> {
+  const page = await firstPageOf(path, limitMs)
+  return page && typeof page !== 'string' ? jpegFromPixels(page) : page
 }
 
 async function readKept(storage: Storage, file: StoredFile): Promise<Buffer | undefined> {
