@@ -111,6 +111,7 @@ export const LAYERS: Record<string, string[]> = {
   ],
   'storage-full': [
     'audit',
+    'picture-settings',
     'config',
     'database',
     'locations',
@@ -118,6 +119,7 @@ export const LAYERS: Record<string, string[]> = {
     'uploads',
     'owners',
     'thumbnails',
+    'pictures',
     'upkeep',
     'app',
     'main',
@@ -175,7 +177,10 @@ const INDEPENDENT: Record<string, [string, string][]> = {
     ['refunds', 'webhooks'],
   ],
   accounts: [['users', 'sessions']],
-  'storage-full': [['thumbnails', 'upkeep']],
+  'storage-full': [
+    ['thumbnails', 'upkeep'],
+    ['pictures', 'upkeep'],
+  ],
   console: CONSOLES.flatMap((one) => CONSOLES.map((other): [string, string] => [one, other])),
 }
 
@@ -194,7 +199,7 @@ const PUBLIC_FILES: Record<string, Record<string, RegExp>> = {
   'storage-full': {
     locations: /^(locations|status|problems|providers\/(provider|partial))\.ts$/,
     files:
-      /^(storage|files|bytes|events|files\.repository|problems|usage\/(usage|(usage|counted-files)\.repository)|deletions\/deletions)\.ts$/,
+      /^(storage|files|bytes|events|files\.repository|problems|usage\/(usage|(usage|counted-files)\.repository)|deletions\/deletions|links\/links)\.ts$/,
     uploads: /^(uploads|expire|uploads\.repository)\.ts$/,
     upkeep: /^(jobs|moves|sweep|verify)\.ts$/,
   },

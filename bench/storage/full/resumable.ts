@@ -1,24 +1,24 @@
-import { createReadStream, statSync } from 'node:fs'
-import { type IncomingMessage, request } from 'node:http'
+import { createReadStream, createWriteStream, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { Row } from '../../harness/row.ts'
 import { MEGABYTES } from '../../harness/settings.ts'
 import { race } from '../race.ts'
-import { writeLargeFile } from '../transfers.ts'
+import { curlPieces, type Piece, writeLargeFile } from '../transfers.ts'
 import { authorized, remove, type Service, SONG_START, upload, withService } from './service.ts'
 
-const CHUNK_BYTES = 8 * 2 ** 20
+const PIECE_BYTES = 8 * 2 ** 20
 const TUS = { 'tus-resumable': '1.0.0' }
 
 /** One large file in pieces, against the same file as a form. */
 export async function resumable(folder: string): Promise<Row[]> {
   const source = join(folder, 'resumable.mp3')
   await writeLargeFile(source, MEGABYTES, SONG_START)
+  const pieces = await split(source, folder)
   return withService(join(folder, 'resumable'), async (service) => [
     await race(
       `upload ${MEGABYTES} MiB to LOCAL by tus in 8 MiB requests, against one form`,
-      () => uploadInPieces(service, source),
+      () => uploadInPieces(service, statSync(source).size, pieces),
       async () => {
         const stored = await upload(service, source, 'audio/mpeg')
         await remove(service, stored.id)
@@ -29,10 +29,19 @@ export async function resumable(folder: string): Promise<Row[]> {
   ])
 }
 
+async function split(source: string, folder: string): Promise<Piece[]> {
+  const pieces: Piece[] = []
+  for (let start = 0; start < statSync(source).size; start += PIECE_BYTES) {
+    const path = join(folder, `piece-${start}`)
+    const end = start + PIECE_BYTES - 1
+    await pipeline(createReadStream(source, { start, end }), createWriteStream(path))
+    pieces.push({ path, header: `Upload-Offset: ${start}` })
+  }
+  return pieces
+}
+
 /** The duration in seconds. */
-async function uploadInPieces(service: Service, path: string): Promise<number> {
-  const { size } = statSync(path)
-  const started = performance.now()
+async function uploadInPieces(service: Service, size: number, pieces: Piece[]): Promise<number> {
   const created = await fetch(`${service.url}/file/uploads`, {
     method: 'POST',
     headers: {
@@ -41,40 +50,13 @@ async function uploadInPieces(service: Service, path: string): Promise<number> {
       'upload-metadata': `filename ${Buffer.from('a.mp3').toString('base64')}`,
     },
   })
+  const headers = [
+    `Authorization: Bearer ${service.token}`,
+    'Tus-Resumable: 1.0.0',
+    'Content-Type: application/offset+octet-stream',
+  ]
   const url = service.url + created.headers.get('location')
-  let fileId = 0
-  for (let offset = 0; offset < size; offset += CHUNK_BYTES)
-    fileId = await sendPiece(service, {
-      url,
-      path,
-      offset,
-      end: Math.min(offset + CHUNK_BYTES, size),
-    })
-  const seconds = (performance.now() - started) / 1000
-  await remove(service, fileId)
+  const { replies, seconds } = await curlPieces(url, headers, pieces)
+  await remove(service, Number(/x-file-id: (\d+)/i.exec(replies)?.[1]))
   return seconds
-}
-
-type Piece = { url: string; path: string; offset: number; end: number }
-
-/** Returns the id of the file, once there is one. */
-async function sendPiece(service: Service, { url, path, offset, end }: Piece): Promise<number> {
-  const sent = request(url, {
-    method: 'PATCH',
-    headers: {
-      ...{ ...authorized(service), ...TUS },
-      'content-type': 'application/offset+octet-stream',
-      'content-length': end - offset,
-      'upload-offset': offset,
-    },
-  })
-  const replied = new Promise<IncomingMessage>((resolve) => sent.once('response', resolve))
-  await pipeline(
-    createReadStream(path, { start: offset, end: end - 1, highWaterMark: 2 ** 18 }),
-    sent,
-  )
-  const reply = await replied
-  reply.resume()
-  if (reply.statusCode !== 204) throw new Error(`The service answered ${reply.statusCode}`)
-  return Number(reply.headers['x-file-id'] ?? 0)
 }

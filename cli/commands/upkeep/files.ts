@@ -57,6 +57,12 @@ export const fileCommands: Command[] = [
     { abort: { type: 'string', value: 'ID', help: 'end this upload and remove what has arrived' } },
     uploads,
   ),
+  fileCommand(
+    'pictures clear',
+    'removes all kept renditions of pictures; they are drawn again when asked for',
+    {},
+    clearPictures,
+  ),
 ]
 
 function fileCommand(
@@ -146,6 +152,14 @@ async function uploads(storage: Storage, code: Code, given: Given): Promise<Outc
   const count = `${counted(unfinished.length, 'unfinished upload')}.`
   const table = unfinished.length === 0 ? '' : `${tableOf(unfinished)}\n\n`
   return { text: `${table}${count}`, json: { uploads: unfinished } }
+}
+
+async function clearPictures(storage: Storage, code: Code): Promise<Outcome> {
+  const { removed, bytes } = await code.clearPictures(storage)
+  return {
+    text: `Removed ${counted(removed, 'rendition')}, ${bytes} bytes.`,
+    json: { removed, bytes },
+  }
 }
 
 /** Does the move itself, or watches it if a running service is already doing it. */

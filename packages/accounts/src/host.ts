@@ -16,6 +16,7 @@ import { recordKeyEvents } from './audit/audit.ts'
 import { deleteOldAuditEvents } from './database/audit.repository.ts'
 import { deleteEndedAttempts } from './database/counted-attempts.repository.ts'
 import { freeNames } from './database/deletions.repository.ts'
+import { revokeExpiredClients } from './database/ended-sessions.repository.ts'
 import { deleteExpiredSessions } from './database/sessions.repository.ts'
 import type { AccountTables } from './database/tables.ts'
 import { measureAccounts } from './measure.ts'
@@ -102,6 +103,7 @@ export async function maintain(accounts: Accounts, signal: AbortSignal): Promise
   const { db, settings } = accounts
   const now = accounts.clock()
   const auditEnd = secondsAfter(now, -settings.auditDays * DAY_SECONDS)
+  await revokeExpiredClients(db, now)
   await deleteExpiredSessions(db, now, signal)
   await deleteEndedAttempts(db, now, signal)
   await deleteOldAuditEvents(db, auditEnd, signal)

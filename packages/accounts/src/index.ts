@@ -41,7 +41,7 @@ export {
   renameInAudit,
   shortenAuditToRename,
 } from './database/deletions.repository.ts'
-export { revokeAnySession } from './database/ended-sessions.repository.ts'
+export { revokeAnySession, revokeExpiredClients } from './database/ended-sessions.repository.ts'
 export { accountMigrations } from './database/migrations/index.ts'
 export { domainForms, normalName } from './database/names.ts'
 export {

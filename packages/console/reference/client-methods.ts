@@ -170,6 +170,7 @@ const METHODS: Methods = {
     deletedFiles: 'deleted',
     restore: 'restore',
     thumbnail: 'thumbnail',
+    picture: 'picture',
     upload: 'upload',
     list: 'list',
     info: 'get',
@@ -182,6 +183,7 @@ const METHODS: Methods = {
   links: {
     createLink: 'create',
     openLink: 'open',
+    openLinkAsPicture: 'picture',
     links: 'list',
     revokeLink: 'revoke',
   },

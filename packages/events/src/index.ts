@@ -11,6 +11,7 @@ export {
 } from './database/outbox.repository.ts'
 export { type EventTables, SEALED_EVENT_COLUMNS } from './database/tables.ts'
 export type { Dispatcher } from './delivery/dispatcher.ts'
+export { createSender } from './delivery/send.ts'
 export { newSecret, signedHeaders } from './endpoints/secrets.ts'
 export {
   type AuditEntry,

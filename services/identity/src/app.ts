@@ -207,7 +207,7 @@ function mountProvider(
   guards: Guards,
 ) {
   const openid = openOpenId(accounts, db, idTokenKeys, openIdOptions(config))
-  mountOpenId(server, openid, guards)
+  mountOpenId(server, openid, { ...guards, delivers: config.events.delivers })
   const oauth = openOAuth(accounts, keys, clientEndpoints(openid))
   oauthRoutes(server, oauth, { publicUrl: config.publicUrl, keyGuard })
   userStatusRoute(server, oauth, guards.guard)

@@ -11,7 +11,7 @@ import {
 } from '@plinth/kit/runtime'
 import type { IdentityConfig } from './config.ts'
 import type { IdentityTables } from './database/tables.ts'
-import { faultOf } from './federation/administration.ts'
+import { faultOf } from './federation/providers/fault.ts'
 import type { Provider } from './federation/providers/provider.ts'
 import { openProviders } from './federation/providers/providers.ts'
 import { settingsPrefix } from './federation/settings.ts'

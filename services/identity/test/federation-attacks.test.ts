@@ -217,6 +217,20 @@ for (const engine of engines) {
       assert.equal((await attacker.back(answer)).status, 303)
     })
 
+    test('cookie tossing: over https only a cookie counts that no other host can set', async (t) => {
+      const env = { IDENTITY_PUBLIC_URL: 'https://id.example', IDENTITY_ALLOWED_HOSTS: '127.0.0.1' }
+      const { api, upstream } = await startFederated(t, { engine, env })
+      const attacker = openBrowser(api)
+      const answer = upstream.agree(await attacker.goTo(), ADA)
+      const [name = '', value = ''] = attacker.cookie().split('=')
+      assert.equal(name, '__Host-plinth-federation')
+
+      const tossed = { headers: { cookie: `plinth-federation=${value}` } }
+      const { status } = await api.get(`/federation/acme/callback?${answer}`, tossed)
+
+      assert.equal(status, 400)
+    })
+
     test('login CSRF: a planted ticket is useless without the verifier of the page', async (t) => {
       const { api, upstream } = await startFederated(t, { engine })
       const [attacker, victim] = [openBrowser(api), openBrowser(api)]

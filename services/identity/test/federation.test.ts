@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { identityClient } from '@plinth/client'
 import { decodeJwt } from 'jose'
 import { until } from '../../../test/until.ts'
 import { enrol } from './authenticator-app.ts'
@@ -77,6 +78,20 @@ for (const engine of engines) {
       const { body } = await api.get('/api/auth/providers')
 
       assert.deepEqual(body, [{ id: 'acme', name: 'Acme', type: 'oidc' }])
+    })
+
+    test('takes three calls of the client', async (t) => {
+      const { api, baseUrl, upstream } = await startFederated(t, { engine })
+      const client = identityClient(baseUrl)
+      const browser = openBrowser(api)
+
+      const { url, verifier } = await client.signInWith('acme', RETURN_TO)
+      const answer = upstream.agree((await browser.open(url)).location, ADA)
+      const { ticket } = await browser.back(answer)
+      await client.providers.finish({ ticket, verifier })
+
+      assert.equal((await client.account.get()).email, ADA.email)
+      assert.equal((await client.identities.list()).length, 1)
     })
 
     test('is refused for an unknown provider, and for pages of other origins', async (t) => {

@@ -8,7 +8,7 @@ import { armFailPoint } from '@plinth/kit/runtime'
 import { sampleFiles } from '@plinth/kit/testing'
 import sharp from 'sharp'
 import { until } from '../../../test/until.ts'
-import { shareOfCores } from '../src/thumbnails/thumbnails.ts'
+import { shareOfCores } from '../src/thumbnails/lanes.ts'
 import { slowPdf } from './bombs.ts'
 import { engines, sharedStorage, upload } from './start-storage.ts'
 

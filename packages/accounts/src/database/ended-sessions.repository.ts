@@ -74,6 +74,24 @@ export async function revokeSessions(
   ).execute()
 }
 
+/** The sessions of clients end with their time, or when that of the browser they belong to is over. */
+export async function revokeExpiredClients(db: Db<AccountTables>, now: Date): Promise<void> {
+  const active = db.updateTable('sessions').set({ state: 'revoked' }).where('state', '=', 'active')
+  await active
+    .where('client_id', 'is not', null)
+    .where('expires_at', '<=', now.toISOString())
+    .execute()
+  await active
+    .where('parent_id', 'in', (sessions) =>
+      sessions
+        .selectFrom('sessions as browsers')
+        .select('browsers.id')
+        .where('browsers.browser_hash', 'is not', null)
+        .where('browsers.expires_at', '<=', now.toISOString()),
+    )
+    .execute()
+}
+
 export async function revokeAllSessions(db: Db<AccountTables>): Promise<void> {
   await db.updateTable('sessions').set({ state: 'revoked' }).execute()
 }

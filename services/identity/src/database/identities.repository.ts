@@ -41,15 +41,15 @@ export async function listIdentities(db: Db<IdentityTables>, userId: number): Pr
   return rows.map(fromRow)
 }
 
-/** Returns whether the identity is still linked to the user. */
+/** Returns whether the identity is still linked to the user. The operator may have renamed the provider. */
 export async function updateUsed(
   db: Db<IdentityTables>,
   { id, userId }: Pick<Identity, 'id' | 'userId'>,
-  { email, now }: { email: string | null; now: Date },
+  { provider, email, now }: Pick<Identity, 'provider' | 'email'> & { now: Date },
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('identities')
-    .set({ last_used_at: now.toISOString(), email })
+    .set({ last_used_at: now.toISOString(), provider, email })
     .where('id', '=', id)
     .where('user_id', '=', userId)
     .executeTakeFirstOrThrow()

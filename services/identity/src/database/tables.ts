@@ -202,6 +202,16 @@ export type IdentityTables = AccountTables &
       /** The client's session that it was exchanged for. */
       given_session_id: number | null
     }
+    /** Ended sessions that their client is told about. Triggers on `sessions` write them. */
+    logout_notices: {
+      session_id: number
+      user_id: number
+      client_id: string
+      address: string
+      algorithm: string
+      attempts: number
+      next_attempt_at: string
+    }
     /** Requests of clients to sign a user out, which await the user. */
     sign_outs: {
       id: string

@@ -1,4 +1,5 @@
 import { callbackOf, type Federation, requireProvider } from './federation.ts'
+import { faultOf } from './providers/fault.ts'
 
 /** What administrators see of the providers; never a secret. */
 export function allProviders(federation: Federation) {
@@ -16,10 +17,4 @@ export async function testProvider(federation: Federation, id: string) {
     () => ({ works: true, fault: null }),
     (error) => ({ works: false, fault: faultOf(error) }),
   )
-}
-
-/** Node's own message says only that fetching failed; the reason is its cause. */
-export function faultOf(error: unknown): string {
-  const { message, cause } = error as Error
-  return cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message
 }

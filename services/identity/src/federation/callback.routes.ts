@@ -20,7 +20,7 @@ export function callbackRoutes(server: Server, federation: Federation): void {
   server.get('/federation/:provider/open', {
     schema: { ...schema, querystring: OpeningQuery },
     handler: async (request, reply) => {
-      const browser = browserOf(request) ?? newOpaqueToken()
+      const browser = browserOf(federation, request) ?? newOpaqueToken()
       const opened = { opening: request.query.request ?? '', browser }
       const target = await openSignIn(federation, request.params.provider, opened)
       reply.header('set-cookie', cookieFor(federation, browser))
@@ -33,7 +33,7 @@ export function callbackRoutes(server: Server, federation: Federation): void {
     handler: async (request, reply) => {
       const parameters = new URLSearchParams(request.url.split('?', 2)[1])
       const state = parameters.get('state') ?? ''
-      const answer = { state, browser: browserOf(request) ?? '', parameters }
+      const answer = { state, browser: browserOf(federation, request) ?? '', parameters }
       return leaveFor(reply, await answerSignIn(federation, request.params.provider, answer))
     },
   })
@@ -67,17 +67,23 @@ function leaveFor(reply: Reply, target: string): Reply {
     .redirect(target, 303)
 }
 
-const COOKIE = /(?:^|;\s*)(?:__Host-)?plinth-federation=([A-Za-z0-9_-]{43})(?:;|$)/
-
-/** All tabs of a browser share it, so that two of them can sign in. */
-function browserOf({ headers: { cookie = '' } }: Request): string | undefined {
-  return COOKIE.exec(cookie)?.[1]
+/** `__Host-` keeps other hosts of the domain from planting one. Over http browsers refuse the prefix. */
+function cookieName({ publicUrl }: Federation): string {
+  return publicUrl.startsWith('https:') ? '__Host-plinth-federation' : 'plinth-federation'
 }
 
-/** `__Host-` keeps other hosts of the domain from planting one. Over http browsers refuse the prefix. */
-function cookieFor({ publicUrl }: Federation, browser: string): string {
-  const isSecure = publicUrl.startsWith('https:')
-  const name = isSecure ? '__Host-plinth-federation' : 'plinth-federation'
+const VALUE = /^[A-Za-z0-9_-]{43}$/
+
+/** All tabs of a browser share it, so that two of them can sign in. */
+function browserOf(federation: Federation, { headers }: Request): string | undefined {
+  const prefix = `${cookieName(federation)}=`
+  const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim())
+  const value = pairs.find((pair) => pair.startsWith(prefix))?.slice(prefix.length) ?? ''
+  return VALUE.test(value) ? value : undefined
+}
+
+function cookieFor(federation: Federation, browser: string): string {
   const rules = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${FEDERATION_SECONDS}`
-  return `${name}=${browser}; ${rules}${isSecure ? '; Secure' : ''}`
+  const secure = federation.publicUrl.startsWith('https:') ? '; Secure' : ''
+  return `${cookieName(federation)}=${browser}; ${rules}${secure}`
 }

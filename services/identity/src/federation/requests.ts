@@ -1,7 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { countFrom, type Origin, throttled } from '@plinth/accounts'
 import type { Caller } from '@plinth/kit/http'
-import { validationFailed } from '@plinth/kit/problems'
 import { HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
 import {
@@ -13,7 +12,9 @@ import {
 import { FEDERATION_SECONDS, MAX_FEDERATION_STARTS_AN_HOUR, TICKET_SECONDS } from '../limits.ts'
 import { callbackOf, type Federation, requireProvider } from './federation.ts'
 import { providerUnavailable, requestOver } from './problems.ts'
+import { faultOf } from './providers/fault.ts'
 import { Refused, type Round } from './providers/provider.ts'
+import { requireReturnAddress } from './return-address.ts'
 
 type Start = { returnTo: string; challenge: string }
 
@@ -30,7 +31,7 @@ export async function startSignIn(
 ): Promise<{ url: string; expiresAt: string }> {
   const { accounts, db, publicUrl } = federation
   const provider = requireProvider(federation, id)
-  const target = requireTarget(federation, returnTo)
+  const target = requireReturnAddress(federation, returnTo)
   const allowance = {
     kind: 'federation start',
     limit: MAX_FEDERATION_STARTS_AN_HOUR,
@@ -39,7 +40,7 @@ export async function startSignIn(
   const beyond = await countFrom(accounts, allowance, { event: 'IDENTITY_USED' }, origin)
   if (beyond) throw throttled(accounts, beyond)
   await provider.ready().catch((cause) => {
-    throw providerUnavailable({ cause })
+    throw providerUnavailable({ cause: new Error(faultOf(cause)) })
   })
   const now = accounts.clock()
   const opening = newOpaqueToken()
@@ -56,16 +57,6 @@ export async function startSignIn(
     expiresAt,
   })
   return { url: `${publicUrl}/federation/${id}/open?request=${opening}`, expiresAt }
-}
-
-/** Anywhere else, our address would be an open redirect that hands out tickets. */
-function requireTarget({ publicUrl, corsOrigins }: Federation, returnTo: string): string {
-  const url = URL.canParse(returnTo) ? new URL(returnTo) : undefined
-  const isOurs = url?.href.startsWith(`${new URL(publicUrl).href.replace(/\/$/, '')}/account/`)
-  const isKnown = url !== undefined && (isOurs || corsOrigins.includes(url.origin))
-  if (!isKnown || url.hash !== '' || url.username !== '' || url.password !== '')
-    throw validationFailed(['returnTo: must be a page of an allowed origin, without a fragment'])
-  return url.href
 }
 
 /** Sends the browser that opens the address to the provider, once. */
@@ -135,7 +126,7 @@ function requireStorable(text: string): string {
 
 function withError({ log }: Federation, returnTo: string, error: unknown): string {
   if (error instanceof Refused) return `${returnTo}#error=access_denied`
-  log.warn({ err: error }, 'a sign-in with a provider failed')
+  log.warn({ fault: faultOf(error) }, 'a sign-in with a provider failed')
   return `${returnTo}#error=provider_failed`
 }
 

@@ -190,7 +190,7 @@ function newUsername(): string {
 export async function openIdentitySession(
   { accounts }: Federation,
   known: Identity,
-  { email }: Pick<NewIdentity, 'email'>,
+  { provider, email }: Pick<NewIdentity, 'provider' | 'email'>,
   origin: Origin,
 ): Promise<TokenPair> {
   const { userId } = known
@@ -201,7 +201,7 @@ export async function openIdentitySession(
     async admit(db: Db<IdentityTables>, locked: Promise<User | undefined>) {
       const user = (await locked) ?? (await lockUser(db, userId))
       if (!user?.enabled && !user?.deletion) return { isAdmitted: false, user }
-      const isAdmitted = await updateUsed(db, known, { email, now: accounts.clock() })
+      const isAdmitted = await updateUsed(db, known, { provider, email, now: accounts.clock() })
       return { isAdmitted, user }
     },
   }

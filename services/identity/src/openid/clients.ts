@@ -137,8 +137,9 @@ export async function changeClient(
 export async function removeClient(clients: Clients, clientId: string, by: By): Promise<void> {
   const client = await requireClient(clients, clientId)
   await inTransaction(clients.db, async (db) => {
-    if (!(await deleteClient(db, clientId))) throw clientUnknown()
+    // First, because its sessions are reported to the address of the client.
     await revokeClientSessions(db, clientId)
+    if (!(await deleteClient(db, clientId))) throw clientUnknown()
     await record(clients, db, 'CLIENT_DELETED', client, by)
   })
 }

@@ -7,6 +7,7 @@ import { deleteExpiredRequests } from '../database/authorizations.repository.ts'
 import { deleteExpiredSignOuts } from '../database/sign-outs.repository.ts'
 import { authorizationRoutes } from './authorizations.routes.ts'
 import { authorizeRoutes } from './authorize.routes.ts'
+import { startBackChannel } from './back-channel.ts'
 import { clientRoutes } from './clients.routes.ts'
 import { grantRoutes } from './grants.routes.ts'
 import type { OpenId } from './openid.ts'
@@ -18,7 +19,7 @@ import { userInfoRoutes } from './userinfo.routes.ts'
 export function mountOpenId(
   server: Server,
   openid: OpenId,
-  guards: { guard: AccountGuard; recent: Guard },
+  { delivers, ...guards }: { guard: AccountGuard; recent: Guard; delivers: boolean },
 ): void {
   authorizeRoutes(server, openid)
   authorizationRoutes(server, openid)
@@ -28,6 +29,7 @@ export function mountOpenId(
   clientRoutes(server, openid, guards)
   grantRoutes(server, openid, guards.guard)
   server.onClose(startOpenIdSweep(openid, server).stop)
+  if (delivers) server.onClose(startBackChannel(openid, server).stop)
 }
 
 const SWEEP_SECONDS = 60

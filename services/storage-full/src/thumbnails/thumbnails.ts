@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { databaseFault } from '@plinth/kit/database'
@@ -9,13 +8,11 @@ import { updateThumbnail } from '../files/files.repository.ts'
 import { type Storage, type StoredFile, thumbnailKey } from '../files/storage.ts'
 import { asStorageFault } from '../locations/problems.ts'
 import { type Drawn, jpegFromImage, jpegFromPixels } from './image.ts'
+import type { Lanes } from './lanes.ts'
 import { firstPageOf } from './pdf-page.ts'
-import { createWorkQueue, type WorkQueue } from './queue.ts'
 
-const IMAGES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif'])
+export const IMAGES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif'])
 const PDF = 'application/pdf'
-const FETCHED_AT_ONCE = 16
-const FETCHED_PER_USER = 4
 
 /** Most pages take a tenth of it. Those that take longer are drawn again, apart, and delay other pages no further. */
 const QUICK_PAGE_MS = 1_000
@@ -29,27 +26,10 @@ export type Thumbnails = {
   of(file: StoredFile, user: string): Promise<Buffer | undefined>
 }
 
-/** Draws on all cores but one, which is left for requests, if there are three or more. */
-export function shareOfCores(cores: number) {
-  const pagesAtOnce = Math.max(1, Math.floor((cores - 1) / 2))
-  return { pagesAtOnce, picturesAtOnce: Math.max(1, cores - 1 - pagesAtOnce) }
-}
-
-type Lane = { fetching: WorkQueue; drawing: WorkQueue }
-
-/** Two queues, so that a store that hangs delays fetching but not drawing. */
-function createLane(drawnAtOnce: number): Lane {
-  return {
-    fetching: createWorkQueue(FETCHED_AT_ONCE, { perUser: FETCHED_PER_USER }),
-    drawing: createWorkQueue(drawnAtOnce),
-  }
-}
-
-export function createThumbnails(storage: Storage): Thumbnails {
-  const { pagesAtOnce, picturesAtOnce } = shareOfCores(availableParallelism())
-  // A page of a PDF can take seconds and a picture rarely does, so pages never keep pictures waiting.
-  const [pages, pictures] = [createLane(pagesAtOnce), createLane(picturesAtOnce)]
-  const slowPages = createWorkQueue(1)
+export function createThumbnails(
+  storage: Storage,
+  { pages, slowPages, pictures }: Lanes,
+): Thumbnails {
   const laneOf = ({ contentType }: StoredFile) => (contentType === PDF ? pages : pictures)
   const inFlight = new Map<number, Promise<Buffer | undefined>>()
 

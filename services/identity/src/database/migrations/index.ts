@@ -14,6 +14,7 @@ import { unicodeDomains } from './0010-unicode-domains.ts'
 import { openIdMigrations } from './0011-openid.ts'
 import { federationSchema } from './0012-federation.ts'
 import { signOuts } from './0013-sign-outs.ts'
+import { logoutNotices } from './0014-logout-notices.ts'
 
 export const identityMigrations: Migration[] = [
   ...accountMigrations,
@@ -31,4 +32,5 @@ export const identityMigrations: Migration[] = [
   ...openIdMigrations,
   federationSchema,
   signOuts,
+  logoutNotices,
 ]

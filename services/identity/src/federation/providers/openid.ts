@@ -46,10 +46,10 @@ export function openIdProvider(settings: ProviderSettings, clock: Clock, rules: 
 
     async identify(answer, round) {
       const oauth = await library()
+      const calling = callingWith(oauth, call, rules)
       const server = await metadata()
       const client = clientOf(settings, oauth, clock)
       const parameters = read(() => oauth.validateAuthResponse(server, client, answer, round.state))
-      const calling = callingWith(oauth, call, rules)
       const visit = { settings, oauth, server, client, clock, keys, calling }
       const { claims, accessToken } = await idTokenFor(visit, parameters, round)
       const { iss: issuer, sub: subject } = claims

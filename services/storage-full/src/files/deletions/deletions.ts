@@ -152,13 +152,15 @@ export async function hideInAnyState(
  * the row was marked first.
  */
 export async function finishDeletion(storage: Storage, file: StoredFile): Promise<void> {
-  const { db, providers, withReserve } = storage
+  const { db, providers, beside, withReserve } = storage
   if (await isLeaseHeld(db, HELD_FOR_BACKUP, HOLD_SECONDS)) return
   const provider = providers.at(file.location)
   await provider.remove(objectKey(file))
   failPoint('delete:object')
   await provider.remove(thumbnailKey(file))
   failPoint('delete:thumbnail')
+  await beside.remove(file)
+  failPoint('delete:beside')
   await withReserve(() => deleteFileRow(db, file.id))
 }
 
