@@ -240,7 +240,8 @@ function openIdOptions(config: IdentityConfig) {
     ...(signInCode ? ['code'] : []),
   ]
   const addresses = { production, allowCidrs: events.allowCidrs }
-  return { publicUrl, ...openid, addresses, signIn: { methods, providers: [] } }
+  const providers = config.providers.map(({ id, name }) => ({ id, name }))
+  return { publicUrl, ...openid, addresses, signIn: { methods, providers } }
 }
 
 /** The ways in that a reset ends, besides the password. */
