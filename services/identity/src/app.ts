@@ -48,6 +48,7 @@ import {
 } from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
 import { type IdentityConfig, loadConfig } from './config.ts'
+import { deleteGrantsOf } from './database/grants.repository.ts'
 import { identityMigrations } from './database/migrations/index.ts'
 import { type IdentityTables, SEALED_COLUMNS } from './database/tables.ts'
 import { deletionRoutes } from './deletion/deletion.routes.ts'
@@ -244,8 +245,14 @@ function openIdOptions(config: IdentityConfig) {
   return { publicUrl, ...openid, addresses, signIn: { methods, providers } }
 }
 
-/** The ways in that a reset ends, besides the password. */
-const credentials: PasskeyStore = { ...passkeyStore, removeIdentities }
+/** What a reset ends besides the password: other ways in, and what somebody else may have allowed. */
+const credentials: PasskeyStore = {
+  ...passkeyStore,
+  async removeIdentities(...[accounts, user, by]: Parameters<typeof removeIdentities>) {
+    await removeIdentities(accounts, user, by)
+    await deleteGrantsOf(accounts.db, user.id)
+  },
+}
 
 type Guards = { guard: AccountGuard<Scope>; recent: Guard }
 

@@ -14,7 +14,14 @@ import {
   signIn,
   tokenRequest,
 } from './browser.ts'
-import { ADMIN, ALICE, engines, sharedIdentity, startIdentity } from './start-identity.ts'
+import {
+  ADMIN,
+  ALICE,
+  engines,
+  sharedIdentity,
+  startIdentity,
+  startWithAlice,
+} from './start-identity.ts'
 
 for (const engine of engines)
   describe(`attacks on the provider on ${engine.name}`, engine.options, () => {
@@ -256,6 +263,99 @@ for (const engine of engines)
 
       const refreshed = await refreshWith(api, own, tokens.refresh_token)
       assert.equal(refreshed.body.error, 'invalid_grant')
+    })
+
+    test('an account that signs in after the consent of another gets no answer in its place', async () => {
+      const { api } = shared()
+      const mode = { response_mode: 'form_post', prompt: 'login' }
+      const browser = openBrowser(api)
+      const first = await browser.authorize(requestOf(own, mode).parameters)
+      const { body: allowed } = await signIn(api, browser, first.id)
+      assert.equal(allowed.step, 'done')
+      const second = await browser.authorize(requestOf(own, mode).parameters)
+      await signIn(api, browser, second.id, { as: ADMIN })
+
+      const { pathname, search } = new URL(allowed.redirectTo)
+      const answer = await api.get(pathname + search, { headers: { cookie: browser.cookie ?? '' } })
+
+      assert.equal(answer.status, 400)
+    })
+
+    test('consent shown to one account is not given by another that has signed in since', async () => {
+      const { api } = shared()
+      const client = await registerClient(api)
+      const browser = openBrowser(api)
+      const shown = await browser.authorize(requestOf(client).parameters)
+      const { body } = await signIn(api, browser, shown.id)
+      assert.equal(body.step, 'consent')
+      const other = await browser.authorize(requestOf(own, { prompt: 'login' }).parameters)
+      await signIn(api, browser, other.id, { as: ADMIN })
+
+      const allowed = await browser.decide(shown.id, { action: 'allow' })
+
+      assert.equal(allowed.status, 409)
+    })
+
+    test('a code issued before a password change is worthless, even if the browser stays signed in', async (t) => {
+      const { api } = await startWithAlice(t)
+      const client = await registerClient(api)
+      const browser = openBrowser(api)
+      const { id } = await browser.authorize(requestOf(client).parameters)
+      const { body: pair } = await api.post('/api/auth/login', ALICE)
+      const login = { action: 'sign-in', refreshToken: pair.refreshToken }
+      await browser.decide(id, login, pair.accessToken)
+      await browser.decide(id, { action: 'allow' })
+      const { exchange } = await obtainCode(api, client, { browser })
+      const newPassword = 'another correct horse battery'
+      const change = { currentPassword: ALICE.password, newPassword }
+
+      const changed = await api.post('/api/users/me/password', change, { token: pair.accessToken })
+
+      assert.ok(changed.status < 300, JSON.stringify(changed.body))
+      assert.equal((await tokenRequest(api, exchange, client)).body.error, 'invalid_grant')
+    })
+
+    test('a client that is no longer first-party loses what it got as one', async () => {
+      const { api } = shared()
+      const demoted = await registerClient(api, { firstParty: true })
+      const tokens = await obtainTokens(api, demoted)
+      const { body } = await api.post('/api/auth/login', ADMIN)
+      const path = `/api/clients/${demoted.clientId}`
+
+      await api.patch(path, { firstParty: false }, { token: body.accessToken })
+
+      const profile = await api.get('/api/users/me', { token: tokens.access_token })
+      const refreshed = await refreshWith(api, demoted, tokens.refresh_token)
+      assert.deepEqual([profile.status, refreshed.body.error], [401, 'invalid_grant'])
+    })
+
+    test('a secret from before a time without secrets does not work again', async () => {
+      const { api } = shared()
+      const client = await registerClient(api)
+      const { body } = await api.post('/api/auth/login', ADMIN)
+      const path = `/api/clients/${client.clientId}`
+      const to = (authMethod: string) =>
+        api.patch(path, { authMethod }, { token: body.accessToken })
+
+      await to('none')
+      await to('client_secret')
+
+      const { exchange } = await obtainCode(api, client)
+      assert.equal((await tokenRequest(api, exchange, client)).body.error, 'invalid_client')
+    })
+
+    test('without a challenge, a nonce protects the code only together with an ID token', async () => {
+      const { api } = shared()
+      const client = await registerClient(api, { requirePkce: false })
+      const request = { client_id: client.clientId, redirect_uri: CALLBACK, response_type: 'code' }
+
+      const { query } = await openBrowser(api).authorize({
+        ...request,
+        scope: 'profile',
+        nonce: 'abc',
+      })
+
+      assert.equal(query.get('error'), 'invalid_request')
     })
 
     test('a user who signs in again stays signed in to the applications', async () => {

@@ -10,7 +10,7 @@ import {
   signIn,
   tokenRequest,
 } from './browser.ts'
-import { ALICE, adminToken, bothEngines, startWithAlice } from './start-identity.ts'
+import { ADMIN, ALICE, adminToken, bothEngines, startWithAlice } from './start-identity.ts'
 
 const AT_ONCE = 6
 
@@ -72,5 +72,80 @@ for (const engine of bothEngines)
         const info = await api.get('/oauth2/userinfo', { token: body.access_token })
         assert.equal(info.status, 401)
       }
+    })
+
+    test('codes that are exchanged while the browser switches accounts leave no valid token', async (t) => {
+      const { api } = await startWithAlice(t, { engine })
+      const client = await registerClient(api, { firstParty: true })
+      const scope = 'openid profile'
+      const { browser } = await obtainTokens(api, client, { parameters: { scope } })
+      const exchanges = await Promise.all(
+        Array.from({ length: AT_ONCE }, () =>
+          obtainCode(api, client, { browser, parameters: { scope } }),
+        ),
+      )
+      const { id } = await browser.authorize(requestOf(client, { prompt: 'login' }).parameters)
+
+      const [switched, ...replies] = await Promise.all([
+        signIn(api, browser, id, { as: ADMIN }),
+        ...exchanges.map(({ exchange }) => tokenRequest(api, exchange, client)),
+      ])
+
+      assert.equal(switched.status, 200)
+      for (const { body } of replies.filter(({ status }) => status === 200)) {
+        const info = await api.get('/oauth2/userinfo', { token: body.access_token })
+        assert.equal(info.status, 401)
+      }
+    })
+
+    test('two tabs that allow different scopes at once lose none', async (t) => {
+      const { api } = await startWithAlice(t, { engine })
+      const client = await registerClient(api)
+      const browser = openBrowser(api)
+      const first = await browser.authorize(requestOf(client, { scope: 'openid' }).parameters)
+      await signIn(api, browser, first.id)
+      const wanted = ['openid profile', 'openid email']
+      const tabs = await Promise.all(
+        wanted.map((scope) => browser.authorize(requestOf(client, { scope }).parameters)),
+      )
+
+      await Promise.all(tabs.map(({ id }) => browser.decide(id, { action: 'allow' })))
+
+      const { body: pair } = await api.post('/api/auth/login', ALICE)
+      const { body: grants } = await api.get('/api/users/me/grants', { token: pair.accessToken })
+      assert.deepEqual(grants[0].scopes.toSorted(), ['email', 'openid', 'profile'])
+    })
+
+    test('a client that is disabled while it is renamed and gets a new secret stays disabled', async (t) => {
+      const { api } = await startWithAlice(t, { engine })
+      const client = await registerClient(api)
+      const token = await adminToken(api)
+      const path = `/api/clients/${client.clientId}`
+
+      await Promise.all([
+        ...Array.from({ length: AT_ONCE }, (_, at) =>
+          api.patch(path, { name: `Name ${at}` }, { token }),
+        ),
+        api.patch(path, { enabled: false }, { token }),
+        ...Array.from({ length: AT_ONCE }, () => api.post(`${path}/rotate-secret`, {}, { token })),
+      ])
+
+      assert.equal((await api.get(path, { token })).body.enabled, false)
+    })
+
+    test('texts with NUL are refused, and a user without grants has an empty list', async (t) => {
+      const { api } = await startWithAlice(t, { engine })
+      const client = await registerClient(api)
+      const token = await adminToken(api)
+      const { parameters } = requestOf(client, { nonce: 'n\0' })
+
+      const { query } = await openBrowser(api).authorize(parameters)
+      const named = await api.post('/api/clients', { name: 'a\0' }, { token })
+      const revoked = await api.request('DELETE', '/api/users/me/grants/%00', { token })
+      const grants = await api.get('/api/users/me/grants', { token })
+
+      assert.equal(query.get('error'), 'invalid_request')
+      assert.deepEqual([named.status, revoked.status], [400, 404])
+      assert.deepEqual([grants.status, grants.body], [200, []])
     })
   })

@@ -50,6 +50,16 @@ export async function findClient(
   return row && clientOf(row)
 }
 
+/** Until the transaction ends, no other request changes the client. */
+export async function lockClient(
+  db: Db<IdentityTables>,
+  clientId: string,
+): Promise<Client | undefined> {
+  const query = db.selectFrom('clients').selectAll().where('client_id', '=', clientId)
+  const row = await (engineOf(db) === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
+  return row && clientOf(row)
+}
+
 /** Until the transaction ends, the client can be neither disabled nor deleted. */
 export async function holdClient(db: Db<IdentityTables>, clientId: string): Promise<boolean> {
   const query = db
@@ -66,6 +76,7 @@ export async function listClientNames(
   db: Db<IdentityTables>,
   clientIds: string[],
 ): Promise<Map<string, string>> {
+  if (clientIds.length === 0) return new Map()
   const rows = await db
     .selectFrom('clients')
     .select(['client_id', 'name'])

@@ -94,6 +94,20 @@ export async function deleteGrant(
   return numDeletedRows > 0n
 }
 
+/** Of all clients, with the codes that they have not exchanged yet. */
+export async function deleteGrantsOf(db: Db<IdentityTables>, userId: number): Promise<void> {
+  await db.deleteFrom('grants').where('user_id', '=', userId).execute()
+  await deleteUnusedCodes(db, userId)
+}
+
+export async function deleteUnusedCodes(db: Db<IdentityTables>, userId: number): Promise<void> {
+  await db
+    .deleteFrom('authorization_codes')
+    .where('user_id', '=', userId)
+    .where('used_at', 'is', null)
+    .execute()
+}
+
 type GrantColumns = {
   client_id: string
   scopes: string

@@ -8,6 +8,7 @@ import type { EndpointAuditEvent } from '@plinth/events'
 import type { Db } from '@plinth/kit/database'
 import { isReservedName } from '@plinth/service-keys'
 import { deleteSteps } from '../database/factors.repository.ts'
+import { deleteUnusedCodes } from '../database/grants.repository.ts'
 import { deleteQueuedMails } from '../database/mail.repository.ts'
 import { deleteTokens } from '../database/one-time-tokens.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
@@ -139,6 +140,8 @@ async function invalidateTokens(
   { invalidatesTokens, endsSteps, notices }: Consequence & { notices: boolean },
 ): Promise<void> {
   if (invalidatesTokens) {
+    // The session of the browser may live on, as that of the user who changes the password there does.
+    await deleteUnusedCodes(db, userId)
     await deleteQueuedMails(db, userId, 'email-change')
     // A new notice would replace the earlier one. Without one, delete it: it must not end the new link either.
     await deleteTokens(db, userId, notices ? INVALIDATED : [...INVALIDATED, 'not-me'])

@@ -91,6 +91,9 @@ export async function checkRequest(openid: OpenId, asked: Asked): Promise<Author
   const scopes = grantableScopes(client, given)
   if (scopes.length === 0)
     throw new RequestFault('invalid_scope', 'None of these scopes can be granted.', to)
+  // Without an ID token to carry it, the nonce would protect nothing.
+  if (parameter(given, 'code_challenge') === undefined && !scopes.includes('openid'))
+    throw new RequestFault('invalid_request', 'Send a code_challenge, or scope openid.', to)
   const resources = [...new Set(given.getAll('resource'))].filter((one) => one !== '')
   if (!mayAskFor(openid, client, resources))
     throw new RequestFault('invalid_target', 'The client may not ask for this resource.', to)
@@ -122,6 +125,9 @@ const invalid = (description: string): Fault => ['invalid_request', description]
 
 function faultOf({ client, given, wasPushed }: Asked): Fault | undefined {
   const repeated = repeatedParameters(given)
+  // PostgreSQL stores no NUL.
+  if ([...given.values()].some((value) => value.includes('\0')))
+    return invalid('A parameter contains NUL.')
   const responseType = parameter(given, 'response_type')
   if (repeated.length > 0) return invalid('A parameter is repeated.')
   if (responseType === undefined) return invalid('The parameter response_type is missing.')

@@ -29,7 +29,7 @@ import { acceptsRedirect, findKnownClient } from './known-clients.ts'
 import { AUTHORIZATION_SECONDS, type OpenId } from './openid.ts'
 import { authorizationUnknown, signInRequired } from './problems.ts'
 import { shownHost } from './redirect-addresses.ts'
-import { canContinue, nextStep, type Situation, type Step } from './steps.ts'
+import { canContinue, isOtherUser, nextStep, type Situation, type Step } from './steps.ts'
 
 /** A request that awaits its user, in the browser that it was made in. */
 type Open = Situation & { authorization: Authorization }
@@ -118,7 +118,7 @@ function shownOf({ signIn }: OpenId, open: Open, redirectTo: string | null) {
   const step: Step = redirectTo === null ? nextStep(open) : 'done'
   // Where the page may offer to continue with it.
   const account = session && (step !== 'sign-in' || canContinue(open)) ? session.user : undefined
-  const isAgain = step === 'sign-in' && !account && !open.switching
+  const isAgain = step === 'sign-in' && !account && !open.switching && !isOtherUser(open)
   return {
     id: authorization.id,
     step,
@@ -186,6 +186,9 @@ async function act(
   }
   if (decision.action === 'allow') {
     if (!session || nextStep(open) === 'sign-in') throw signInRequired()
+    // What was shown is what the account that signed in for it would allow.
+    if (authorization.sessionId !== null && authorization.sessionId !== session.id)
+      throw signInRequired()
     if (await allow(openid, db, { ...open, session }))
       await recordConsent(openid, db, { ...open, session }, origin)
     await updateAuthorization(db, id, { session_id: session.id, consented: 1 })
@@ -241,6 +244,9 @@ export async function takeAnswer(
     const open = await requireOpen(openid, db, { id, hash: browserHash(browser) })
     const { authorization, request, now } = open
     const { state } = authorization
+    // Somebody else may have signed in to this browser since.
+    if (state === 'allowed' && authorization.sessionId !== open.session?.id)
+      throw authorizationUnknown()
     if (state === 'pending' && nextStep(open) !== 'done') return undefined
     const change = { from: state, to: 'done', now } as const
     if (!(await decideAuthorization(db, id, change))) throw authorizationUnknown()

@@ -4,6 +4,7 @@ import {
   refreshTokenHashes,
   revokeAnySession,
   sessionWindow,
+  type User,
 } from '@plinth/accounts'
 import type { Db } from '@plinth/kit/database'
 import { secondsAfter } from '@plinth/kit/runtime'
@@ -87,8 +88,11 @@ export async function handOver(
   const caller = accessToken && (await identifyCaller({ ...accounts, db }, accessToken))
   if (!caller) throw signInRejected()
   const [id, userId] = [Number(caller.sessionId), Number(caller.userId)]
-  const user = await lockUser(db, userId)
-  const previous = await findBrowserSession(db, { hash: authorization.browserHash }, window)
+  const hash = authorization.browserHash
+  const signedIn = await findBrowserSession(db, { hash }, window)
+  const users = await lockUsers(db, [userId, ...(signedIn ? [signedIn.user.id] : [])])
+  const user = users.get(userId)
+  const previous = await findBrowserSession(db, { hash }, window)
   const value = newOpaqueToken()
   const ends = sessionEnds(clock())
   const isOurs = await handOverSession(
@@ -111,6 +115,13 @@ export async function handOver(
   const began = { session_id: id, switching: 0, consented: 0 }
   await updateAuthorization(db, authorization.id, began)
   return cookieFor(value, remember)
+}
+
+/** Codes are exchanged under the lock of their user. Always in the same order, so that two tabs cannot deadlock. */
+async function lockUsers(db: Db<IdentityTables>, ids: number[]) {
+  const users = new Map<number, User | undefined>()
+  for (const id of [...new Set(ids)].sort((a, b) => a - b)) users.set(id, await lockUser(db, id))
+  return users
 }
 
 /** The browser is signed in once: with another account, the applications of the previous one are signed out. */

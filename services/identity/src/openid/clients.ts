@@ -16,6 +16,7 @@ import {
   insertClient,
   insertSecret,
   listClients,
+  lockClient,
   updateClient,
 } from '../database/clients.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
@@ -119,19 +120,26 @@ export async function changeClient(
   change: ClientChange,
   by: By,
 ): Promise<Client> {
-  const before = await requireClient(clients, clientId)
   const given = Object.fromEntries(
     Object.entries(change).filter(([, value]) => value !== undefined),
   )
-  const updatedAt = clients.clock().toISOString()
-  const client: Client = { ...before, ...given, updatedAt }
-  await requireValid(clients, client)
-  await inTransaction(clients.db, async (db) => {
-    if (!(await updateClient(db, client))) throw clientUnknown()
-    if (!client.enabled) await endUse(db, clientId)
+  const now = clients.clock()
+  await requireValid(clients, { ...(await requireClient(clients, clientId)), ...given })
+  return inTransaction(clients.db, async (db) => {
+    const before = await lockClient(db, clientId)
+    if (!before) throw clientUnknown()
+    // Another request may have changed other members meanwhile.
+    const client: Client = { ...before, ...given, updatedAt: now.toISOString() }
+    const faults = faultsOfProof(client)
+    if (faults.length > 0) throw validationFailed(faults)
+    await updateClient(db, client)
+    // What it got as one of our own opens more than it may have now.
+    const isDemoted = before.firstParty && !client.firstParty
+    if (!client.enabled || isDemoted) await endUse(db, clientId)
+    if (client.authMethod !== 'client_secret') await endSecrets(db, clientId, { now, until: now })
     await record(clients, db, 'CLIENT_CHANGED', client, by)
+    return client
   })
-  return client
 }
 
 export async function removeClient(clients: Clients, clientId: string, by: By): Promise<void> {
@@ -155,13 +163,14 @@ export async function rotateSecret(
   clientId: string,
   { overlapSeconds = 0, by }: { overlapSeconds?: number | undefined; by: By },
 ): Promise<{ clientSecret: string }> {
-  const client = await requireClient(clients, clientId)
-  if (client.authMethod !== 'client_secret') throw clientWithoutSecret()
+  await requireClient(clients, clientId)
   const now = clients.clock()
   const clientSecret = newOpaqueToken()
   await inTransaction(clients.db, async (db) => {
-    if (!(await updateClient(db, { ...client, updatedAt: now.toISOString() })))
-      throw clientUnknown()
+    const client = await lockClient(db, clientId)
+    if (!client) throw clientUnknown()
+    if (client.authMethod !== 'client_secret') throw clientWithoutSecret()
+    await updateClient(db, { ...client, updatedAt: now.toISOString() })
     await endSecrets(db, clientId, { now, until: secondsAfter(now, overlapSeconds) })
     await addSecret(db, client, clientSecret, now)
     await record(clients, db, 'CLIENT_SECRET_ROTATED', client, by)
@@ -198,6 +207,9 @@ async function requireValid(clients: Clients, client: Client): Promise<void> {
   const faults = Object.entries(addresses).flatMap(([field, uris]) =>
     uris.flatMap((uri) => named(field, faultOfAddress(uri))),
   )
+  // PostgreSQL stores no NUL.
+  for (const field of ['name', 'uri'] as const)
+    if (client[field]?.includes('\0')) faults.push(`${field}: must not contain NUL`)
   faults.push(
     ...client.resources.flatMap((one) => named('resources', faultOfResource(one, clients))),
     ...faultsOfProof(client),

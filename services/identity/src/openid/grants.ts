@@ -30,6 +30,8 @@ export async function allow(
   { client, request, session, now }: Allowed,
 ): Promise<boolean> {
   const key = { userId: session.user.id, clientId: client.clientId }
+  // What another tab allows, or the user takes back, at the same time comes before or after.
+  await lockUser(db, key.userId)
   const before = await findGrant(db, key)
   if (isCovered(request, before)) return false
   const scopes = [...new Set([...(before?.scopes ?? []), ...request.scopes])]
@@ -77,7 +79,8 @@ export async function revokeGrant(
     const user = await lockUser(inside, userId)
     if (!user) throw userUnknown()
     const key = { userId, clientId }
-    if (!(await deleteGrant(inside, key))) throw grantUnknown()
+    // PostgreSQL accepts no NUL.
+    if (clientId.includes('\0') || !(await deleteGrant(inside, key))) throw grantUnknown()
     await revokeClientSessions(inside, clientId, userId)
     const { username: subject } = user
     const event = { event: 'CONSENT_REVOKED', actor: actor ?? subject, subject, reason }

@@ -35,7 +35,7 @@ function needsSignIn(situation: Situation): boolean {
 /** Whether the session of the browser would do, if the user confirms it. */
 export function canContinue(situation: Situation): boolean {
   const { session, request, switching, now } = situation
-  if (!session || switching || isOtherUser(session, request)) return false
+  if (!session || switching || isOtherUser(situation)) return false
   // Either begun for this request, or confirmed, which is possible only if it would do.
   if (isConfirmed(situation)) return true
   const { prompts, maxAge, acr } = request
@@ -45,8 +45,9 @@ export function canContinue(situation: Situation): boolean {
   return acr !== ACR_TWO_FACTORS || acrOf(session.amr) === acr || !session.user.secondFactor
 }
 
-function isOtherUser({ user }: BrowserSession, { hintedUser }: AuthorizationRequest): boolean {
-  return hintedUser !== undefined && hintedUser !== String(user.id)
+/** Whether the client expects another user than the one who is signed in to the browser. */
+export function isOtherUser({ session, request: { hintedUser } }: Situation): boolean {
+  return hintedUser !== undefined && hintedUser !== String(session?.user.id)
 }
 
 function wantsChoice({ request }: Situation): boolean {

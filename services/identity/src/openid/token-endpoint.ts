@@ -3,6 +3,7 @@ import { SCOPES } from '../scopes.ts'
 import { ASSERTION_ALGORITHMS } from './client-assertions.ts'
 import { authenticateClient, basicOf } from './client-authentication.ts'
 import { exchangeCode } from './code-grant.ts'
+import { CONSOLE_CLIENT } from './consoles.ts'
 import { introspectGranted, revokeGranted } from './granted-tokens.ts'
 import {
   ACR_ONE_FACTOR,
@@ -71,8 +72,9 @@ const CLIENT_ID = /^[A-Za-z0-9_-]{22}$/
 
 /** Whether the request names a registered client and not a service key. */
 function isRegistered({ form, authorization }: TokenRequest): boolean {
+  if (form.has('client_assertion')) return true
   const id = named(form, authorization)
-  return id !== undefined && CLIENT_ID.test(id)
+  return id !== undefined && (id === CONSOLE_CLIENT || CLIENT_ID.test(id))
 }
 
 function named(form: Parameters, authorization: string | undefined): string | undefined {
