@@ -84,6 +84,10 @@ export const CRITICAL: CriticalFile[] = [
   accounts('sessions/refresh.ts', 'refresh', 'user-search', 'audit', 'races'),
   accounts('sessions/sessions.ts', 'own-account', 'logout', 'refresh', 'races', 'login', 'audit'),
   accounts('users/changes.ts', 'users', 'email-addresses', 'audit', 'races'),
+  identity('federation/requests.ts', 'federation', 'federation-attacks'),
+  identity('federation/return-address.ts', './federation/return-address', 'federation'),
+  identity('federation/sign-in.ts', 'federation', 'federation-attacks'),
+  identity('tokens/mailed-codes.ts', 'sign-in-code', 'federation'),
   identity('passkeys/challenges.ts', 'passkeys', 'passkey-swaps'),
   identity(
     'passkeys/login.ts',

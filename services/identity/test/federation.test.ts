@@ -254,6 +254,24 @@ for (const engine of engines) {
         assert.equal((await openBrowser(api).signIn(upstream, nameless)).status, 200)
       })
 
+      test('that was registered while the code was on its way is linked after a sign-in', async (t) => {
+        const { api, upstream } = await startFederated(t, { engine })
+        const { body } = await openBrowser(api).signIn(upstream, nameless)
+        const { signUpToken } = body
+        await api.post('/api/auth/providers/sign-up', { signUpToken, email: ALICE.email })
+        const { code } = await mailTo(api, ALICE.email, 'sign-up-code')
+        assert.equal((await api.post('/api/auth/register', ALICE)).status, 201)
+
+        const confirmation = { signUpToken, code }
+        const taken = await api.post('/api/auth/providers/sign-up/confirm', confirmation)
+
+        assert.deepEqual([taken.status, taken.body.code], [409, 'ACCOUNT_EXISTS'])
+        const { body: pair } = await api.post('/api/auth/login', ALICE)
+        const link = { linkToken: taken.body.linkToken }
+        const own = { token: pair.accessToken as string }
+        assert.equal((await api.post('/api/users/me/identities', link, own)).status, 200)
+      })
+
       test('takes five tries for a code, and ten minutes', async (t) => {
         const { api, upstream, clock } = await startFederated(t, { engine })
         const { body } = await openBrowser(api).signIn(upstream, nameless)

@@ -54,7 +54,7 @@ export function callbackRoutes(server: Server, federation: Federation): void {
 
 const ANSWERED = ['state', 'code', 'iss', 'error']
 
-/** Without what else was posted: addresses are logged, and a name is nobody's business there. */
+/** Without what else was posted, such as a name: addresses are logged. */
 function answerIn(body: unknown): string {
   const posted = body instanceof URLSearchParams ? body : new URLSearchParams()
   return new URLSearchParams([...posted].filter(([name]) => ANSWERED.includes(name))).toString()
