@@ -30,6 +30,7 @@ import { local } from './storage/full/local.ts'
 import { memory as fullMemory } from './storage/full/memory.ts'
 import { object } from './storage/full/object.ts'
 import { resumable } from './storage/full/resumable.ts'
+import { pictures } from './storage/full/pictures.ts'
 import { small as fullSmall } from './storage/full/small.ts'
 import { thumbnails } from './storage/full/thumbnails.ts'
 import { large } from './storage/key/large.ts'
@@ -55,6 +56,7 @@ const PARTS: Record<string, Part> = {
   'storage-full/downloads': downloads,
   'storage-full/lists': fullLists,
   'storage-full/thumbnails': thumbnails,
+  'storage-full/pictures': pictures,
   'storage-full/memory': fullMemory,
   'storage-key/large': large,
   'storage-key/small': keySmall,

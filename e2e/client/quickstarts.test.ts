@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, type TestContext, test } from 'node:test'
@@ -11,6 +13,7 @@ import { Webhook } from 'standardwebhooks'
 import { freePorts } from '../../test/servers/free-ports.ts'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
+import { samplePng } from '../consoles/sample-files.ts'
 import { addVirtualAuthenticator } from '../consoles/virtual-authenticator.ts'
 import { startSuite } from '../stack.ts'
 
@@ -75,6 +78,25 @@ describe('the quickstarts', async () => {
     assert.equal(state, 'paid')
     const forged = await fetch(`${shop}/webhooks`, { method: 'POST', body: '{}' })
     assert.deepEqual([forged.status, await forged.text()], [400, 'MISSING_HEADER'])
+  })
+
+  test('pictures.mjs shows a picture in several sizes', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'quickstart-'))
+    t.after(() => rm(folder, { recursive: true }))
+    const photo = join(folder, 'photo.png')
+    await writeFile(photo, samplePng('photo.png').buffer)
+    const login = { STORAGE_USER: 'user', STORAGE_PASSWORD: PASSWORD }
+    const env = { STORAGE_URL: urlOf('storage-full'), PORT: '0', ...login }
+
+    const url = await start(t, 'pictures.mjs', env, [photo])
+
+    const page = await (await fetch(url)).text()
+    const addresses = [...page.matchAll(/(http\S+\/picture\?width=\d+)/g)].map(([found]) => found)
+    assert.equal(addresses.length, 4)
+    for (const address of addresses) {
+      const reply = await fetch(address, { headers: { accept: 'image/webp' } })
+      assert.deepEqual([reply.status, reply.headers.get('content-type')], [200, 'image/webp'])
+    }
   })
 
   test('react-passkey.jsx signs in with a passkey', { skip: noBrowser }, async (t) => {
@@ -189,8 +211,13 @@ async function check({ me, webhooks, send }: Application, token: string): Promis
 }
 
 /** Starts a program of the folder and returns the URL that it prints. */
-async function start(t: TestContext, name: string, env: Record<string, string>): Promise<string> {
-  const child: ChildProcess = spawn(process.execPath, [join(FOLDER, name)], {
+async function start(
+  t: TestContext,
+  name: string,
+  env: Record<string, string>,
+  operands: string[] = [],
+): Promise<string> {
+  const child: ChildProcess = spawn(process.execPath, [join(FOLDER, name), ...operands], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -91,6 +91,25 @@ for (const engine of engines)
       assert.deepEqual([await onDisk(), await rows()], [[], []])
     })
 
+    test('drawing and deleting at the same time leaves nothing behind', async (t) => {
+      const { api, user, uploaded, ask, onDisk, rows } = await start(t)
+      for (let round = 0; round < 8; round += 1) {
+        const { id } = await uploaded()
+        const drawing = ['width=64', 'width=128', 'width=256'].map((query) => ask(id, query))
+        if (round % 2 === 1) await Promise.race(drawing)
+        const deleted = await api.delete(`/file/${id}`, { token: user })
+        const statuses = (await Promise.all(drawing)).map(({ status }) => status)
+
+        assert.equal(deleted.status, 204)
+        assert.ok(
+          statuses.every((status) => [200, 404].includes(status)),
+          String(statuses),
+        )
+      }
+
+      assert.deepEqual([await onDisk(), await rows()], [[], []])
+    })
+
     test('what is known of an object that no file has any more is forgotten', async (t) => {
       const { storage, uploaded, ask, onDisk, rows } = await start(t)
       const { id } = await uploaded()

@@ -13,6 +13,7 @@ import {
   spelled,
 } from './outcome.ts'
 import { noPicture, pictureNotOffered, picturesBusy, tooLargeForAvif } from './problems.ts'
+import { createRecent } from './recent.ts'
 import { findKnown, type Rendition } from './renditions.repository.ts'
 
 export type Asked = {
@@ -39,23 +40,41 @@ type Options = {
 }
 
 export function createPictures(storage: Storage, { cache, make, sizes, count }: Options): Pictures {
+  // What is kept for an object stays true until it is removed, which reading it shows.
+  const recent = createRecent<KeptChoice>()
+
   const find = async (file: StoredFile, asked: Asked): Promise<Representation> => {
     if (!IMAGES.has(file.contentType)) throw noPicture()
     const { parameters, user } = asked
     const wanted = { parameters, named: formatsNamedIn(asked.accept) }
-    const { spellings, chosen, renditions } = await choose(storage, file, { ...wanted, sizes })
-    if (chosen && asked.isHeld(entityTagOf(file.checksumSha256, chosen.parameters))) {
+    const possible = possibleFormats(parameters, wanted.named)
+    const spellings = possible.map((format) => spelled(parameters, format))
+    const name = [file.objectName, ...spellings].join('\n')
+    const known = recent.get(name)
+    if (known) {
+      const sent = await fromKept(file, asked, known)
+      if (sent) return sent
+      recent.delete(name)
+    }
+    const { chosen, rendition } = await choose(storage, file, { ...wanted, sizes, spellings })
+    const sent = chosen && (await fromKept(file, asked, { chosen, rendition }))
+    if (chosen && rendition && sent) recent.set(name, { chosen, rendition })
+    if (sent) return sent
+    const order = { ...wanted, user, spellings: chosen ? [chosen.parameters] : spellings }
+    const made = await make(file, order)
+    count('made')
+    return madeOf(file, made)
+  }
+
+  /** Without drawing; undefined if that is not possible. */
+  const fromKept = async (file: StoredFile, asked: Asked, { chosen, rendition }: KeptChoice) => {
+    if (asked.isHeld(entityTagOf(file.checksumSha256, chosen.parameters))) {
       count('unchanged')
       return unsent(file, chosen)
     }
-    const kept = chosen && (await openKept(cache, file, renditions.get(chosen.parameters)))
-    if (chosen && kept) {
-      count('kept')
-      return keptOf(file, chosen, kept)
-    }
-    const made = await make(file, { ...wanted, user, spellings })
-    count('made')
-    return madeOf(file, made)
+    const kept = await openKept(cache, file, rendition)
+    if (kept) count('kept')
+    return kept && keptOf(file, chosen, kept)
   }
 
   return {
@@ -71,27 +90,20 @@ export function createPictures(storage: Storage, { cache, make, sizes, count }: 
 /** The rendition that a request leads to; undefined while the picture is unknown. */
 type Chosen = { format: Format; parameters: string }
 
-type Choice = {
-  spellings: string[]
-  chosen: Chosen | undefined
-  renditions: ReadonlyMap<string, Rendition>
-}
+type KeptChoice = { chosen: Chosen; rendition: Rendition | undefined }
 
 async function choose(
   { db }: Storage,
   { objectName }: StoredFile,
-  { parameters, named, sizes }: Wanted & { sizes: number[] },
-): Promise<Choice> {
-  const possible = possibleFormats(parameters, named).map((format) => spelled(parameters, format))
-  const known = await findKnown(db, objectName, possible)
-  if (!known) return { spellings: possible, chosen: undefined, renditions: new Map() }
+  { parameters, named, sizes, spellings }: Wanted & { sizes: number[]; spellings: string[] },
+): Promise<Partial<KeptChoice>> {
+  const known = await findKnown(db, objectName, spellings)
+  if (!known) return {}
   if (!known.facts) throw noPicture()
   const outcome = outcomeFor(parameters, named, known.facts)
   if (!outcome) throw tooLargeForAvif(sizes)
-  const { format } = outcome
-  const spelling = spelled(parameters, format)
-  const chosen = { format, parameters: spelling }
-  return { spellings: [spelling], chosen, renditions: known.renditions }
+  const chosen = { format: outcome.format, parameters: spelled(parameters, outcome.format) }
+  return { chosen, rendition: known.renditions.get(chosen.parameters) }
 }
 
 type Kept = { rendition: Rendition; body: FileBody }
