@@ -290,6 +290,41 @@ describe('the sign-in page', { skip }, () => {
     assert.equal(await stranger.getByText('Shop').count(), 0)
   })
 
+  test('a device is let in by its code, after the user has seen where it is', async (t) => {
+    const user = await register(identity, 'television')
+    const grantTypes = ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token']
+    const tv = await startApplication(t, identity, { name: 'Film', authMethod: 'none', grantTypes })
+    const ask = (path: string, fields: Record<string, string>) =>
+      fetch(`${identity}/oauth2/${path}`, {
+        method: 'POST',
+        headers: { 'user-agent': 'FilmPlayer/1' },
+        body: new URLSearchParams({ client_id: tv.clientId, ...fields }),
+      })
+    const begun = await ask('device_authorization', { scope: 'openid profile' })
+    const device = (await begun.json()) as Record<string, string>
+    const page = await openVisitor(t, browser)
+    await page.goto(device.verification_uri ?? '')
+    const field = page.getByLabel('Code of the device')
+    await field.fill('BBBB-BBBB')
+    await press(page, 'Continue')
+    await page.getByText('This code is unknown or has expired.').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await page.goto(device.verification_uri_complete ?? '')
+    assert.equal(await field.inputValue(), device.user_code)
+    await press(page, 'Continue')
+    await signIn(page, user)
+    await page.getByText('uses FilmPlayer').waitFor()
+    await page.getByText('Allow it only if you have the device in front of you').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await press(page, 'Allow')
+    await page.getByText('go back to your device').waitFor()
+
+    const grant = { grant_type: grantTypes[0] ?? '', device_code: device.device_code ?? '' }
+    const granted = await ask('token', grant)
+    const { id_token } = (await granted.json()) as Record<string, string>
+    assert.equal(claimsOf(id_token).preferred_username, user.username)
+  })
+
   test('a sign-out without a proof asks the user, and leads back to the application', async (t) => {
     const page = await openVisitor(t, browser)
     await page.goto(shop.authorize())

@@ -23,6 +23,7 @@ export {
   isKnownNetwork,
   recordRefusal,
   recordThrottle,
+  takeBackFrom,
   throttled,
 } from './audit/failure-limit.ts'
 export {

@@ -80,6 +80,8 @@ const NOT_IN_CLIENT = [
   'authorizationAnswer',
   'authorization',
   'decideAuthorization',
+  'authorizeDevice',
+  'openDeviceAuthorization',
   'pushAuthorizationRequest',
   'userInfoByForm',
   'signOut',

@@ -36,7 +36,7 @@ for (const engine of engines)
   describe(`the account pages on ${engine.name}`, engine.options, () => {
     const identity = sharedIdentity({ engine, env: brand })
 
-    for (const path of ['sign-in?authorization=x', 'sign-out?request=x'])
+    for (const path of ['sign-in?authorization=x', 'sign-out?request=x', 'device'])
       test(`/account/${path} is HTML that is not cached or framed, calls no other host, and sends no referrer`, async () => {
         const { status, headers } = await identity().api.get(`/account/${path}`)
 

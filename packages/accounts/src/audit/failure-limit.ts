@@ -10,6 +10,7 @@ import {
   findCounted,
   listCounted,
   lockCounted,
+  takeBackAttempt,
   type Window,
 } from '../database/counted-attempts.repository.ts'
 import { listSessionAddresses } from '../database/sessions.repository.ts'
@@ -269,6 +270,15 @@ export async function countFrom(
     return counted
   }
   return undefined
+}
+
+/** Takes back what `countFrom` has counted in advance. */
+export async function takeBackFrom(
+  { db }: Pick<Accounts, 'db'>,
+  { kind, limit }: Allowance,
+  origin: Origin,
+): Promise<void> {
+  for (const { attempt } of totalsFrom(kind, limit, origin)) await takeBackAttempt(db, attempt)
 }
 
 /** Counts in a window of the given length; the first attempt in it returns 1. */

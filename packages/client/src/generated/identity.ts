@@ -110,7 +110,7 @@ export type ClientChange = {
     redirectUris?: string[] | undefined;
     postLogoutRedirectUris?: string[] | undefined;
     authMethod?: "client_secret" | "private_key_jwt" | "none" | undefined;
-    grantTypes?: ("authorization_code" | "refresh_token")[] | undefined;
+    grantTypes?: ("authorization_code" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code")[] | undefined;
     scopes?: ("openid" | "profile" | "email" | "roles" | "offline_access")[] | undefined;
     resources?: string[] | undefined;
     jwks?: {
@@ -233,6 +233,14 @@ export type DeliveryAttempt = {
     error: string | null;
     reply: string | null;
     trigger: "event" | "replay" | "recover";
+};
+export type DeviceAuthorization = {
+    device_code: string;
+    user_code: string;
+    verification_uri: string;
+    verification_uri_complete: string;
+    expires_in: number;
+    interval: number;
 };
 export type Down = {
     status: "DOWN";
@@ -413,7 +421,7 @@ export type NewClient = {
     redirectUris?: string[] | undefined;
     postLogoutRedirectUris?: string[] | undefined;
     authMethod?: "client_secret" | "private_key_jwt" | "none" | undefined;
-    grantTypes?: ("authorization_code" | "refresh_token")[] | undefined;
+    grantTypes?: ("authorization_code" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code")[] | undefined;
     scopes?: ("openid" | "profile" | "email" | "roles" | "offline_access")[] | undefined;
     resources?: string[] | undefined;
     jwks?: {
@@ -902,6 +910,10 @@ export type UserChange = {
     /** must not be blank or contain control characters other than tabs and line breaks */
     reason?: string | undefined;
 };
+export type UserCode = {
+    /** must not be blank */
+    userCode: string;
+};
 export type UserDetails = {
     id: number;
     username: string;
@@ -1089,6 +1101,7 @@ export type Replies = {
     "GET /oauth2/logout": unknown;
     "POST /oauth2/logout": unknown;
     "POST /api/sign-outs/{id}": SignedOut;
+    "POST /api/authorizations": Authorization;
     "POST /api/clients": IssuedClient;
     "GET /api/clients": ClientPage;
     "GET /api/clients/{clientId}": Client;
@@ -1138,6 +1151,7 @@ export type Replies = {
     "POST /oauth2/par": PushedRequest;
     "GET /oauth2/userinfo": UserInfo;
     "POST /oauth2/userinfo": UserInfo;
+    "POST /oauth2/device_authorization": DeviceAuthorization;
     "POST /oauth2/token": ClientToken;
     "POST /oauth2/introspect": Introspection;
     "POST /oauth2/revoke": unknown;
@@ -1216,6 +1230,7 @@ export type Bodies = {
     "POST /api/events/{id}/forwards": EventForwardReport;
     "POST /api/authorizations/{id}": Decision;
     "POST /api/sign-outs/{id}": Record<string, never>;
+    "POST /api/authorizations": UserCode;
     "POST /api/clients": NewClient;
     "PATCH /api/clients/{clientId}": ClientChange;
     "POST /api/clients/{clientId}/rotate-secret": {
@@ -1378,4 +1393,4 @@ export type ProblemDetails = {
     linkToken?: string | undefined;
     signUpToken?: string | undefined;
 };
-export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "ACCOUNT_DISABLED" | "ACCOUNT_EXISTS" | "ADDRESS_NOT_MAILABLE" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "AUTHORIZATION_UNKNOWN" | "BODY_TOO_LARGE" | "CLIENT_NOT_FOUND" | "CLIENT_WITHOUT_SECRET" | "CSRF_TOKEN_INVALID" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "DELETION_PENDING" | "EMAIL_ALREADY_EXISTS" | "EMAIL_ALREADY_VERIFIED" | "EMAIL_NOT_VERIFIED_BY_PROVIDER" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "GRANT_NOT_FOUND" | "IDENTITY_IN_USE" | "IDENTITY_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CODE" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LAST_SIGN_IN_METHOD" | "MAIL_NOT_CONFIGURED" | "MAIL_NOT_FAILED" | "MAIL_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MFA_REQUIRED" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "NO_DELETION_PENDING" | "ORIGIN_REJECTED" | "PASSKEYS_DISABLED" | "PASSKEY_NOT_FOUND" | "PASSKEY_REGISTRATION_FAILED" | "PASSWORD_CHANGE_REQUIRED" | "PROVIDER_NOT_FOUND" | "PROVIDER_UNAVAILABLE" | "REAUTHENTICATION_REQUIRED" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SECOND_FACTOR_ACTIVE" | "SECOND_FACTOR_NOT_FOUND" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "SIGN_IN_CODE_DISABLED" | "SIGN_IN_REJECTED" | "SIGN_IN_REQUIRED" | "SIGN_OUT_UNKNOWN" | "STORAGE_FULL" | "STORAGE_READ_ONLY" | "TICKET_INVALID" | "TOKEN_INVALID" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "UNSUPPORTED_MEDIA_TYPE" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED" | "insufficient_scope" | "invalid_client" | "invalid_grant" | "invalid_request" | "invalid_scope" | "invalid_target" | "invalid_token" | "request_not_supported" | "server_error" | "temporarily_unavailable" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "unsupported_token_type";
+export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "ACCOUNT_DISABLED" | "ACCOUNT_EXISTS" | "ADDRESS_NOT_MAILABLE" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "AUTHORIZATION_UNKNOWN" | "BODY_TOO_LARGE" | "CLIENT_NOT_FOUND" | "CLIENT_WITHOUT_SECRET" | "CSRF_TOKEN_INVALID" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "DELETION_PENDING" | "EMAIL_ALREADY_EXISTS" | "EMAIL_ALREADY_VERIFIED" | "EMAIL_NOT_VERIFIED_BY_PROVIDER" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "GRANT_NOT_FOUND" | "IDENTITY_IN_USE" | "IDENTITY_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CODE" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LAST_SIGN_IN_METHOD" | "MAIL_NOT_CONFIGURED" | "MAIL_NOT_FAILED" | "MAIL_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MFA_REQUIRED" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "NO_DELETION_PENDING" | "ORIGIN_REJECTED" | "PASSKEYS_DISABLED" | "PASSKEY_NOT_FOUND" | "PASSKEY_REGISTRATION_FAILED" | "PASSWORD_CHANGE_REQUIRED" | "PROVIDER_NOT_FOUND" | "PROVIDER_UNAVAILABLE" | "REAUTHENTICATION_REQUIRED" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SECOND_FACTOR_ACTIVE" | "SECOND_FACTOR_NOT_FOUND" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "SIGN_IN_CODE_DISABLED" | "SIGN_IN_REJECTED" | "SIGN_IN_REQUIRED" | "SIGN_OUT_UNKNOWN" | "STORAGE_FULL" | "STORAGE_READ_ONLY" | "TICKET_INVALID" | "TOKEN_INVALID" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "UNSUPPORTED_MEDIA_TYPE" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_CODE_UNKNOWN" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED" | "access_denied" | "authorization_pending" | "expired_token" | "insufficient_scope" | "invalid_client" | "invalid_grant" | "invalid_request" | "invalid_scope" | "invalid_target" | "invalid_token" | "request_not_supported" | "server_error" | "slow_down" | "temporarily_unavailable" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "unsupported_token_type";

@@ -11,6 +11,7 @@ import { baseUrl } from '../../shared/api/base-url.ts'
 import { brand, readBrand, type Step, stepOf } from './account.ts'
 import { SignInPage } from './authorization/sign-in-page.tsx'
 import { ByMail } from './by-mail.tsx'
+import { DevicePage } from './device/device-page.tsx'
 import { OwnAccount } from './own/own-account.tsx'
 import { place } from './place.ts'
 import { SignOutPage } from './sign-out/sign-out-page.tsx'
@@ -20,6 +21,7 @@ const PAGES = {
   account: OwnAccount,
   'sign-in': SignInPage,
   'sign-out': SignOutPage,
+  device: DevicePage,
 }
 
 const root = document.getElementById('app')

@@ -1,4 +1,4 @@
-const PLACES = ['sign-in', 'sign-out'] as const
+const PLACES = ['sign-in', 'sign-out', 'device'] as const
 
 /** Which of the account pages this is; the others are at the same address and told apart by their fragment. */
 export const place: (typeof PLACES)[number] | 'account' =

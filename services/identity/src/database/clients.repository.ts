@@ -141,6 +141,7 @@ export async function deleteRequests(db: Db<IdentityTables>, clientId: string): 
   await db.deleteFrom('pushed_requests').where('client_id', '=', clientId).execute()
   await db.deleteFrom('authorizations').where('client_id', '=', clientId).execute()
   await db.deleteFrom('authorization_codes').where('client_id', '=', clientId).execute()
+  await db.deleteFrom('device_requests').where('client_id', '=', clientId).execute()
 }
 
 type NewSecret = { clientId: string; secretHash: string; now: Date }

@@ -212,6 +212,23 @@ export type IdentityTables = AccountTables &
       attempts: number
       next_attempt_at: string
     }
+    /** RFC 8628 */
+    device_requests: {
+      device_hash: string
+      user_code: string
+      client_id: string
+      scope: string
+      resources: string
+      state: 'pending' | 'allowed' | 'denied' | 'done'
+      /** The browser's session in which the user allowed it. */
+      session_id: number | null
+      interval_seconds: number
+      polled_at: string | null
+      /** Where the device asked from. */
+      address: string
+      user_agent: string | null
+      expires_at: string
+    }
     /** Requests of clients to sign a user out, which await the user. */
     sign_outs: {
       id: string

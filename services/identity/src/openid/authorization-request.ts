@@ -27,6 +27,8 @@ export type AuthorizationRequest = {
   hintedUser?: string | undefined
   locale?: string | undefined
   acr?: string | undefined
+  /** Set if it is the request of a device, which is answered there: it has no address. */
+  device?: { hash: string; address: string; userAgent: string | null } | undefined
 }
 
 export type ResponseMode = 'query' | 'form_post'
@@ -167,7 +169,7 @@ function faultOfDetails(given: Parameters): Fault | undefined {
 }
 
 /** Unknown scopes, and those that the client may not have, are ignored; the reply says what was granted. */
-function grantableScopes({ scopes, grantTypes }: Client, given: Parameters): string[] {
+export function grantableScopes({ scopes, grantTypes }: Client, given: Parameters): string[] {
   const asked = words(parameter(given, 'scope'))
   return USER_SCOPES.filter((name) => asked.includes(name) && scopes.includes(name)).filter(
     (name) => name !== 'offline_access' || grantTypes.includes(REFRESH_TOKEN),

@@ -12,6 +12,7 @@ import {
 } from '../database/authorizations.repository.ts'
 import { type BrowserSession, findBrowserSession } from '../database/client-sessions.repository.ts'
 import type { Client } from '../database/clients.repository.ts'
+import { decideDevice } from '../database/devices.repository.ts'
 import { findGrant } from '../database/grants.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import { type Answer, answerAddress } from './answers.ts'
@@ -78,7 +79,8 @@ async function requireOpen(
   if (!authorization || !client || hash === undefined) throw authorizationUnknown()
   const request: AuthorizationRequest = JSON.parse(authorization.request)
   // The address may have been taken from the client since.
-  if (!acceptsRedirect(client, request.redirectUri)) throw authorizationUnknown()
+  const isReachable = request.device !== undefined || acceptsRedirect(client, request.redirectUri)
+  if (!isReachable) throw authorizationUnknown()
   const session = await findBrowserSession(db, { hash }, sessionWindow(openid.accounts))
   return {
     authorization,
@@ -105,7 +107,7 @@ export async function grantOf(
 export async function showAuthorization(openid: OpenId, id: string, browser: Browser) {
   const open = await requireOpen(openid, openid.db, { id, hash: browserHash(browser) })
   const isOver = open.authorization.state !== 'pending' || nextStep(open) === 'done'
-  return shownOf(openid, open, isOver ? answerPage(openid, id) : null)
+  return shownOf(openid, open, isOver ? { redirectTo: answerPage(openid, id) } : undefined)
 }
 
 /** Where the browser is answered, if the answer is not an address of the client: a form, or from another tab. */
@@ -113,21 +115,24 @@ export function answerPage({ publicUrl }: Pick<OpenId, 'publicUrl'>, id: string)
   return `${publicUrl}/oauth2/authorize/answer?authorization=${id}`
 }
 
-function shownOf({ signIn }: OpenId, open: Open, redirectTo: string | null) {
+/** Where the browser goes; nowhere if a device waits for the answer. */
+type Over = { redirectTo: string | null }
+
+function shownOf({ signIn }: OpenId, open: Open, over: Over | undefined) {
   const { authorization, client, request, session } = open
-  const step: Step = redirectTo === null ? nextStep(open) : 'done'
+  const step: Step = over ? 'done' : nextStep(open)
   // Where the page may offer to continue with it.
   const account = session && (step !== 'sign-in' || canContinue(open)) ? session.user : undefined
   const isAgain = step === 'sign-in' && !account && !open.switching && !isOtherUser(open)
   return {
     id: authorization.id,
     step,
-    redirectTo,
+    redirectTo: over?.redirectTo ?? null,
     client: {
       clientId: client.clientId,
       name: client.name,
       uri: client.uri,
-      host: shownHost(request.redirectUri),
+      host: request.device ? '' : shownHost(request.redirectUri),
       firstParty: client.firstParty,
     },
     scopes: request.scopes,
@@ -138,7 +143,9 @@ function shownOf({ signIn }: OpenId, open: Open, redirectTo: string | null) {
     methods: signIn.methods,
     providers: signIn.providers,
     locale: request.locale ?? null,
-    device: null,
+    device: request.device
+      ? { address: request.device.address, userAgent: request.device.userAgent }
+      : null,
     expiresAt: authorization.expiresAt,
   }
 }
@@ -163,8 +170,8 @@ export async function decide(
     const next = cookie ? hashOpaqueToken(cookie.value) : hash
     const after = await requireOpen(openid, db, { id, hash: next })
     const isOver = decision.action === 'deny' || nextStep(after) === 'done'
-    const redirectTo = isOver ? await answer(openid, db, after, decision.action) : null
-    return { shown: shownOf(openid, after, redirectTo), cookie }
+    const over = isOver ? await answer(openid, db, after, decision.action) : undefined
+    return { shown: shownOf(openid, after, over), cookie }
   })
 }
 
@@ -213,14 +220,27 @@ async function answer(
   db: Db<IdentityTables>,
   open: Open,
   action: Decision['action'],
-): Promise<string> {
+): Promise<Over> {
   const { authorization, request, now } = open
   const isForm = request.responseMode === 'form_post'
   const decided = action === 'deny' ? 'denied' : 'allowed'
   const change = { from: 'pending', to: isForm ? decided : 'done', now } as const
   if (!(await decideAuthorization(db, authorization.id, change))) throw authorizationUnknown()
-  if (isForm) return answerPage(openid, authorization.id)
-  return answerAddress(openid, request, await answerTo(openid, db, open, decided))
+  if (request.device) return answerDevice(db, open, request.device.hash, decided)
+  if (isForm) return { redirectTo: answerPage(openid, authorization.id) }
+  const given = await answerTo(openid, db, open, decided)
+  return { redirectTo: answerAddress(openid, request, given) }
+}
+
+async function answerDevice(
+  db: Db<IdentityTables>,
+  { session, now }: Open,
+  hash: string,
+  state: 'denied' | 'allowed',
+): Promise<Over> {
+  const sessionId = session?.id ?? null
+  if (!(await decideDevice(db, hash, { state, sessionId, now }))) throw authorizationUnknown()
+  return { redirectTo: null }
 }
 
 async function answerTo(

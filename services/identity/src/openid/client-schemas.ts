@@ -1,7 +1,7 @@
 import { oneOf, orNull, requiredText, Type, timestamp } from '@plinth/kit/http'
 import { DAY_SECONDS } from '@plinth/kit/runtime'
 import { AUTH_METHODS, ID_TOKEN_ALGORITHMS } from './clients.ts'
-import { AUTHORIZATION_CODE, REFRESH_TOKEN, USER_SCOPES } from './openid.ts'
+import { AUTHORIZATION_CODE, DEVICE_CODE, REFRESH_TOKEN, USER_SCOPES } from './openid.ts'
 
 const MAX_ADDRESSES = 50
 const MAX_RESOURCES = 50
@@ -23,7 +23,10 @@ const chosen = {
   redirectUris: addresses,
   postLogoutRedirectUris: addresses,
   authMethod: oneOf(...AUTH_METHODS),
-  grantTypes: Type.Array(oneOf(AUTHORIZATION_CODE, REFRESH_TOKEN), { minItems: 1, maxItems: 10 }),
+  grantTypes: Type.Array(oneOf(AUTHORIZATION_CODE, REFRESH_TOKEN, DEVICE_CODE), {
+    minItems: 1,
+    maxItems: 10,
+  }),
   scopes: Type.Array(oneOf(...USER_SCOPES), { minItems: 1, maxItems: USER_SCOPES.length }),
   resources: Type.Array(Type.String(), { maxItems: MAX_RESOURCES }),
   jwks: orNull(Keys),

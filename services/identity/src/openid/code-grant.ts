@@ -103,10 +103,10 @@ export function narrowed(granted: string[], form: Parameters): string[] {
 }
 
 /** The user may have taken it back, and an administrator may have disabled the client, since the code was issued. */
-async function isStillAllowed(
+export async function isStillAllowed(
   db: Db<IdentityTables>,
   client: Client,
-  code: AuthorizationCode,
+  code: Pick<AuthorizationCode, 'userId' | 'scope' | 'resources'>,
 ): Promise<boolean> {
   if (!(await isStillKnown(db, client))) return false
   if (client.firstParty) return true
@@ -115,10 +115,14 @@ async function isStillAllowed(
   return isCovered({ scopes: words(code.scope), resources: JSON.parse(code.resources) }, grant)
 }
 
-type Opening = { client: Client; code: AuthorizationCode; browser: BrowserSession }
+type Opening = {
+  client: Client
+  code: Pick<AuthorizationCode, 'scope' | 'resources'>
+  browser: BrowserSession
+}
 
 /** With `offline_access` it outlasts the browser's session; without, it ends with it. */
-async function openClientSession(
+export async function openClientSession(
   { accounts }: OpenId,
   db: Db<IdentityTables>,
   { client, code, browser }: Opening,

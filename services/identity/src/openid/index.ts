@@ -2,13 +2,15 @@ import type { AccountGuard } from '@plinth/accounts'
 import { type Job, startJob } from '@plinth/kit/database'
 import type { Guard, Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
-import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { deleteExpiredRequests } from '../database/authorizations.repository.ts'
+import { deleteOldDevices } from '../database/devices.repository.ts'
 import { deleteExpiredSignOuts } from '../database/sign-outs.repository.ts'
 import { authorizationRoutes } from './authorizations.routes.ts'
 import { authorizeRoutes } from './authorize.routes.ts'
 import { startBackChannel } from './back-channel.ts'
 import { clientRoutes } from './clients.routes.ts'
+import { deviceRoutes } from './devices.routes.ts'
 import { grantRoutes } from './grants.routes.ts'
 import type { OpenId } from './openid.ts'
 import { pushedRequestRoutes } from './pushed-requests.routes.ts'
@@ -26,6 +28,7 @@ export function mountOpenId(
   pushedRequestRoutes(server, openid)
   userInfoRoutes(server, openid)
   signOutRoutes(server, openid)
+  deviceRoutes(server, openid)
   clientRoutes(server, openid, guards)
   grantRoutes(server, openid, guards.guard)
   server.onClose(startOpenIdSweep(openid, server).stop)
@@ -33,6 +36,8 @@ export function mountOpenId(
 }
 
 const SWEEP_SECONDS = 60
+/** How long a device can still learn that its code has expired. */
+const DEVICES_SECONDS = HOUR_SECONDS
 /** How long a second use of a code is still noticed. */
 const USED_CODES_SECONDS = DAY_SECONDS
 
@@ -51,6 +56,7 @@ function startOpenIdSweep(
       const codesBefore = secondsAfter(now, -USED_CODES_SECONDS)
       await deleteExpiredRequests(db, { now, codesBefore }, signal)
       await deleteExpiredSignOuts(db, now, signal)
+      await deleteOldDevices(db, secondsAfter(now, -DEVICES_SECONDS), signal)
       await idTokenKeys.rotateWhenOlderThan(accounts.settings.keyRotationDays * DAY_SECONDS)
     },
   })

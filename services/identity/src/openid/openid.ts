@@ -62,6 +62,7 @@ export const ACR_TWO_FACTORS = 'urn:plinth:2fa'
 
 export const AUTHORIZATION_CODE = 'authorization_code'
 export const REFRESH_TOKEN = 'refresh_token'
+export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code'
 
 export const AUTHORIZATION_SECONDS = 10 * MINUTE_SECONDS
 export const CODE_SECONDS = MINUTE_SECONDS

@@ -45,6 +45,33 @@ export const grantUnknown = defineProblem(
   'This application has not been allowed anything.',
 )
 
+export const userCodeUnknown = defineProblem(
+  'USER_CODE_UNKNOWN',
+  404,
+  'No device waits with this code. Check it, or let the device show a new one.',
+)
+
+// Codes of RFC 8628.
+export const authorizationPending = defineProblem(
+  'authorization_pending',
+  400,
+  'The user has not decided yet.',
+)
+
+export const slowDown = defineProblem(
+  'slow_down',
+  400,
+  'Ask less often: wait five seconds longer from now on.',
+)
+
+export const deviceDenied = defineProblem('access_denied', 400, 'The user has refused.')
+
+export const deviceCodeExpired = defineProblem(
+  'expired_token',
+  400,
+  'The device code has expired: ask for a new one.',
+)
+
 // Codes of RFC 6749, RFC 6750 and RFC 8707.
 export const grantInvalid = defineProblem(
   'invalid_grant',

@@ -4,22 +4,28 @@ import { ASSERTION_ALGORITHMS } from './client-assertions.ts'
 import { authenticateClient, basicOf } from './client-authentication.ts'
 import { exchangeCode } from './code-grant.ts'
 import { CONSOLE_CLIENT } from './consoles.ts'
+import { pollDevice } from './device-grant.ts'
 import { introspectGranted, revokeGranted } from './granted-tokens.ts'
 import {
   ACR_ONE_FACTOR,
   ACR_TWO_FACTORS,
   AUTHORIZATION_CODE,
+  DEVICE_CODE,
   type OpenId,
   REFRESH_TOKEN,
   USER_SCOPES,
 } from './openid.ts'
 import { type Parameters, parameter, repeatedParameters } from './parameters.ts'
 import {
+  authorizationPending,
   clientInvalid,
   clientUnauthorized,
+  deviceCodeExpired,
+  deviceDenied,
   grantInvalid,
   pushedRequestInvalid,
   scopeNotGranted,
+  slowDown,
   targetInvalid,
 } from './problems.ts'
 import { refreshTokens } from './refresh-grant.ts'
@@ -30,6 +36,7 @@ type Grant = (openid: OpenId, request: TokenRequest) => Promise<TokenReply>
 const GRANTS: Record<string, Grant> = {
   [AUTHORIZATION_CODE]: exchangeCode,
   [REFRESH_TOKEN]: refreshTokens,
+  [DEVICE_CODE]: pollDevice,
 }
 
 const PROBLEMS: DefinedProblem[] = [
@@ -38,6 +45,10 @@ const PROBLEMS: DefinedProblem[] = [
   grantInvalid,
   scopeNotGranted,
   targetInvalid,
+  authorizationPending,
+  slowDown,
+  deviceDenied,
+  deviceCodeExpired,
 ]
 
 /** What registered clients add to the endpoints that service keys have. */
@@ -94,6 +105,7 @@ function metadataOf({ publicUrl }: OpenId) {
     authorization_endpoint: at('authorize'),
     userinfo_endpoint: at('userinfo'),
     end_session_endpoint: at('logout'),
+    device_authorization_endpoint: at('device_authorization'),
     pushed_authorization_request_endpoint: at('par'),
     require_pushed_authorization_requests: false,
     response_types_supported: ['code'],

@@ -26,6 +26,12 @@ export async function readAuthorization(): Promise<void> {
 /** Done when the first reading is; at once on the other pages. */
 export const opened = place === 'sign-in' ? readAuthorization() : Promise.resolve()
 
+/** For a device, which shows its user a code. A wrong one can be corrected. */
+export async function openByUserCode(userCode: string): Promise<Reply<Authorization>> {
+  const reply = await api.post<Authorization>(PATH, { userCode })
+  return reply.ok ? taken(reply) : reply
+}
+
 export type Decision = 'continue' | 'allow' | 'switch' | 'deny'
 
 export async function decide(action: Decision): Promise<Reply<Authorization>> {

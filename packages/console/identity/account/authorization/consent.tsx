@@ -1,4 +1,5 @@
 import type { Authorization } from '@plinth/client'
+import { browserIn } from '../../../shared/account/browser-name.ts'
 import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { Notice } from '../../../shared/components/page.tsx'
@@ -10,8 +11,10 @@ import { scopeText } from './scope-text.ts'
 /** What the application may do, in plain words, and who it says it is. */
 export function Consent({ asked }: { asked: Authorization }) {
   const decision = useAction((action: Decision) => decide(action))
-  const { client, account, scopes, resources } = asked
+  const { client, account, scopes, resources, device } = asked
   const { name, host } = client
+  // Someone else may have sent the user here, to be let in on a device of their own.
+  const warning = device ? texts.deviceWarning : isLoopback(host) && texts.consentLoopback
   return (
     <>
       <Heading>{filled(texts.consentTitle, { client: name })}</Heading>
@@ -21,9 +24,14 @@ export function Consent({ asked }: { asked: Authorization }) {
           <li key={name}>{scopeText(name)}</li>
         ))}
       </ul>
-      {isLoopback(host) && (
+      {warning && (
         <Notice tone="warn">
-          <p>{texts.consentLoopback}</p>
+          {device && (
+            <p>
+              {filled(texts.deviceWhere, { address: device.address, program: programOf(device) })}
+            </p>
+          )}
+          <p>{warning}</p>
         </Notice>
       )}
       {account && (
@@ -47,6 +55,12 @@ export function Consent({ asked }: { asked: Authorization }) {
       <Failure reply={decision.refusal} />
     </>
   )
+}
+
+type Device = NonNullable<Authorization['device']>
+
+function programOf({ userAgent }: Device): string {
+  return browserIn(userAgent).name ?? (userAgent?.split('/')[0] || texts.unknownBrowser)
 }
 
 /** Any program on this device can pass for such an application. */

@@ -21,7 +21,8 @@ export function SignInPage() {
 
 /** Shown while the browser leaves; an application of this device does not replace the page. */
 function Finished({ asked: { client, redirectTo } }: { asked: Authorization }) {
-  const about = redirectTo === null ? texts.close : filled(texts.returning, { client: client.name })
+  const about =
+    redirectTo === null ? texts.deviceDone : filled(texts.returning, { client: client.name })
   return (
     <Done title={texts.finished} about={about}>
       {redirectTo !== null && (

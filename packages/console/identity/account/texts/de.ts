@@ -231,4 +231,13 @@ export const de: Texts = {
   signOutDone: 'Du bist abgemeldet',
   signOutUnknown:
     'Diese Anfrage ist abgelaufen, wurde schon abgeschlossen oder in einem anderen Browser begonnen.',
+  deviceTitle: 'Gerät verbinden',
+  deviceAbout: 'Gib den Code ein, den dein Gerät anzeigt.',
+  deviceCode: 'Code des Geräts',
+  deviceCodeRefused:
+    'Dieser Code ist unbekannt oder abgelaufen. Vergleiche ihn mit dem auf deinem Gerät.',
+  deviceWhere: 'Das Gerät ist bei {address} und benutzt {program}.',
+  deviceWarning:
+    'Erlaube es nur, wenn du das Gerät vor dir hast und das dort gerade selbst begonnen hast.',
+  deviceDone: 'Du kannst diese Seite schließen und zu deinem Gerät zurückkehren.',
 }

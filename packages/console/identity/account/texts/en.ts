@@ -217,6 +217,14 @@ export const en = {
   signOutNot: 'To stay signed in, close this page.',
   signOutDone: 'You are signed out',
   signOutUnknown: 'This request has expired, was finished before, or was begun in another browser.',
+  deviceTitle: 'Connect a device',
+  deviceAbout: 'Enter the code that your device shows.',
+  deviceCode: 'Code of the device',
+  deviceCodeRefused: 'This code is unknown or has expired. Compare it with the one on your device.',
+  deviceWhere: 'The device is at {address} and uses {program}.',
+  deviceWarning:
+    'Allow it only if you have the device in front of you and have just started this there yourself.',
+  deviceDone: 'You can close this page and go back to your device.',
 }
 
 export type Texts = typeof en

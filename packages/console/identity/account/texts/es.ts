@@ -226,4 +226,12 @@ export const es: Texts = {
   signOutNot: 'Para mantener la sesión, cierra esta página.',
   signOutDone: 'Has cerrado sesión',
   signOutUnknown: 'Esta solicitud ha caducado, ya se terminó o se empezó en otro navegador.',
+  deviceTitle: 'Conectar un dispositivo',
+  deviceAbout: 'Introduce el código que muestra tu dispositivo.',
+  deviceCode: 'Código del dispositivo',
+  deviceCodeRefused: 'Este código no existe o ha caducado. Compáralo con el de tu dispositivo.',
+  deviceWhere: 'El dispositivo está en {address} y usa {program}.',
+  deviceWarning:
+    'Permítelo solo si tienes el dispositivo delante y acabas de empezar esto tú en él.',
+  deviceDone: 'Puedes cerrar esta página y volver a tu dispositivo.',
 }

@@ -15,6 +15,7 @@ import { openIdMigrations } from './0011-openid.ts'
 import { federationSchema } from './0012-federation.ts'
 import { signOuts } from './0013-sign-outs.ts'
 import { logoutNotices } from './0014-logout-notices.ts'
+import { deviceRequests } from './0015-devices.ts'
 
 export const identityMigrations: Migration[] = [
   ...accountMigrations,
@@ -33,4 +34,5 @@ export const identityMigrations: Migration[] = [
   federationSchema,
   signOuts,
   logoutNotices,
+  deviceRequests,
 ]
