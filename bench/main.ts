@@ -29,6 +29,7 @@ import { lists as fullLists } from './storage/full/lists.ts'
 import { local } from './storage/full/local.ts'
 import { memory as fullMemory } from './storage/full/memory.ts'
 import { object } from './storage/full/object.ts'
+import { resumable } from './storage/full/resumable.ts'
 import { small as fullSmall } from './storage/full/small.ts'
 import { thumbnails } from './storage/full/thumbnails.ts'
 import { large } from './storage/key/large.ts'
@@ -48,6 +49,7 @@ const PARTS: Record<string, Part> = {
   'identity/growth': growth,
   'identity/crowd': identityCrowd,
   'storage-full/local': local,
+  'storage-full/resumable': resumable,
   'storage-full/object': object,
   'storage-full/small': fullSmall,
   'storage-full/downloads': downloads,

@@ -44,7 +44,7 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
       "import type { Refund } from '../payment/database/refunds.repository.ts'",
     ],
   ],
-  'a repository imports only tables, other repositories and types': [
+  'a repository imports only tables, limits, other repositories and types': [
     [
       'services/payments/src/payment/database/refunds.repository.ts',
       "import { refundStatusOf } from '../../provider/values.ts'",

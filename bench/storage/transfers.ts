@@ -30,6 +30,23 @@ export async function curlUpload(url: string, header: string, file: string) {
   return { answer, seconds: Number(seconds) }
 }
 
+/** The duration in seconds of a file sent in several requests by one client, and the headers of the last reply. */
+export async function curlPieces(url: string, headers: string[], pieces: Piece[]) {
+  const requests = pieces.map(({ path, header }) => [
+    ...['-sf', '-X', 'PATCH', '-T', path, '-D', '-', '-o', '/dev/null', '-H', 'Expect:'],
+    ...[...headers, header].flatMap((each) => ['-H', each]),
+    url,
+  ])
+  const started = performance.now()
+  const output = await curl(
+    ...requests.flatMap((each, n) => (n === 0 ? each : ['--next', ...each])),
+  )
+  return { replies: output, seconds: (performance.now() - started) / 1000 }
+}
+
+/** A part of a file, and the header that says which. */
+export type Piece = { path: string; header: string }
+
 async function curl(...args: string[]): Promise<string> {
   const { path, env } = await debianProgram('curl')
   return (await run(path, ['-sf', ...args], { env })).stdout

@@ -37,6 +37,13 @@ for (const engine of engines)
       const session = await before.storage.logIn('grace', PASSWORD)
       const { id: deleted } = await before.storage.files.upload(PDF, 'deleted.pdf')
       await before.storage.files.deleteRestorably(deleted)
+      const unfinished = before.storage.files.uploadResumable(PDF, 'unfinished.pdf', {
+        onProgress: () => unfinished.pause(),
+      })
+      await until(
+        () => before.storage.uploads.list(),
+        ({ length }) => length === 1,
+      )
 
       const created = await plinth(['backup', 'create', '--json'], { env })
       assert.equal(created.code, 0, created.stderr)
@@ -71,6 +78,9 @@ for (const engine of engines)
         await (await after.storage.files.download(file.id)).bytes(),
         await PDF.bytes(),
       )
+      assert.deepEqual(await after.storage.uploads.list(), [])
+      const { files, uploadingFiles, uploadingBytes } = await after.storage.usage.get()
+      assert.deepEqual([files, uploadingFiles, uploadingBytes], [1, 0, 0])
       await after.storage.files.restore(deleted)
       assert.deepEqual(
         await (await after.storage.files.download(deleted)).bytes(),

@@ -50,6 +50,13 @@ const PROVIDER = {
   PROVIDER_API_BASE: 'https://api.stripe.com',
 }
 
+const ACME = {
+  IDENTITY_PROVIDERS: 'acme',
+  IDENTITY_PROVIDER_ACME_ISSUER: 'http://127.0.0.1:1',
+  IDENTITY_PROVIDER_ACME_CLIENT_ID: 'id',
+  IDENTITY_PROVIDER_ACME_CLIENT_SECRET: 'secret',
+}
+
 /** Common faults of an installation, planted one at a time. */
 const FAULTS: Record<string, Fault> = {
   'an invalid value': {
@@ -72,6 +79,20 @@ const FAULTS: Record<string, Fault> = {
     status: 'fail',
     seen: /^IDENTITY_MASTER_KEY \(not set\)$/,
     fix: /openssl rand/,
+  },
+  'a sign-in provider that does not answer': {
+    env: ACME,
+    check: 'providers',
+    status: 'fail',
+    seen: /^acme: http:\/\/127\.0\.0\.1:1: fetch failed: .*ECONNREFUSED|bad port/,
+    fix: /IDENTITY_PROVIDER_ACME_…/,
+  },
+  'a misspelt setting of a provider': {
+    env: { ...ACME, IDENTITY_PROVIDER_ACME_ISUER: 'x' },
+    check: 'settings',
+    status: 'warn',
+    seen: /^IDENTITY_PROVIDER_ACME_ISUER is set, but no service reads it$/,
+    fix: /^rename it to IDENTITY_PROVIDER_ACME_ISSUER$/,
   },
   'a misspelt setting': {
     env: { IDENTITY_PUBLC_URL: 'https://app.example' },

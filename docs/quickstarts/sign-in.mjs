@@ -21,19 +21,18 @@ const config = await client.discovery(
 const visitors = new Map()
 
 const routes = {
-  '/': ({ visitor }) => visitor.user?.preferred_username ?? 'nobody',
+  '/': ({ visitor: { user } }) => (user ? `Signed in as ${user.preferred_username}` : 'Signed out'),
 
   '/sign-in': async ({ visitor, callback }) => {
     visitor.pkceCodeVerifier = client.randomPKCECodeVerifier()
     visitor.expectedState = client.randomState()
-    const address = client.buildAuthorizationUrl(config, {
+    return client.buildAuthorizationUrl(config, {
       redirect_uri: callback.href,
       scope: 'openid profile email',
       state: visitor.expectedState,
       code_challenge: await client.calculatePKCECodeChallenge(visitor.pkceCodeVerifier),
       code_challenge_method: 'S256',
     })
-    return address
   },
 
   '/callback': async ({ visitor, address }) => {

@@ -100,6 +100,35 @@ describe('the quickstarts', async () => {
     await page.getByText('Signed in as user').waitFor()
   })
 
+  test('sign-in.mjs signs users in on the page of Plinth', { skip: noBrowser }, async (t) => {
+    const { clientId, clientSecret } = await identity.clients.create({
+      name: 'Shop',
+      redirectUris: ['http://localhost/callback'],
+    })
+    const shop = await start(t, 'sign-in.mjs', {
+      ISSUER: identityUrl,
+      CLIENT_ID: clientId,
+      CLIENT_SECRET: clientSecret ?? '',
+      PORT: '0',
+    })
+    const page = await (await openBrowser(t)).newPage()
+    const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
+    await page.goto(shop)
+    await page.getByText('Signed out').waitFor()
+    await page.goto(`${shop}/sign-in`)
+    await page.getByLabel('Username').fill('user')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await press('Sign in')
+    await press('Allow')
+    await page.getByText('Signed in as user').waitFor()
+
+    await page.goto(`${shop}/sign-in`)
+
+    await page.getByText('Signed in as user').waitFor()
+    const forged = await page.goto(`${shop}/callback?code=stolen&state=other`)
+    assert.equal(forged?.status(), 400)
+  })
+
   test('sign-in-page.jsx signs users in on the page of Plinth', { skip: noBrowser }, async (t) => {
     const { clientId } = await identity.clients.create({
       name: 'Shop',

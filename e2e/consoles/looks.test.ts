@@ -45,6 +45,7 @@ const VISITS: Visit[] = [
       'security',
       'mail',
       'clients',
+      'providers',
       'users',
       'keys',
       'events',

@@ -95,7 +95,10 @@ describe('clients and grants in the console and on the account page', { skip }, 
     const admin = await openConsole(t, browser, consoleOf(identity))
     await signInDemo(admin, 'admin')
     await goTo(admin, 'users')
-    await admin.getByRole('button', { name: /granting/ }).first().click()
+    await admin
+      .getByRole('button', { name: /granting/ })
+      .first()
+      .click()
     const grants = admin.getByRole('region', { name: 'Applications of granting' })
     await grants.getByText('Shop').first().waitFor()
     await grants.getByRole('button', { name: /^Revoke/ }).click()

@@ -103,18 +103,31 @@ describe('the consoles are clients of identity', { skip }, () => {
     assert.equal(page.url(), consoleOf(suite.urlOf('identity'), 'session'))
   })
 
-  test('a console that was signed out stays so after a reload', async (t) => {
-    const page = await openVisitor(t, browser)
-    await page.goto(consoleOf(suite.urlOf('storage-full'), 'session'))
-    await withPlinth(page)
-    await signIn(page, await register(suite.urlOf('identity'), 'leaving'))
-    await isSignedIn(page, 'leaving')
+  test('a sign-out at one console signs out of the others, at other addresses, too', async (t) => {
+    const user = await register(suite.urlOf('identity'), 'leaving')
+    const storage = await openVisitor(t, browser)
+    await storage.goto(consoleOf(suite.urlOf('storage-full'), 'session'))
+    await withPlinth(storage)
+    await signIn(storage, user)
+    await isSignedIn(storage, user.username)
+    const identity = await storage.context().newPage()
+    await identity.goto(consoleOf(suite.urlOf('identity'), 'session'))
+    await withPlinth(identity)
+    await isSignedIn(identity, user.username)
 
-    await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
-    await page.getByText('Not signed in.').waitFor()
-    await page.reload()
+    await storage.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
+    await storage.getByText('Not signed in.').waitFor()
+    assert.equal(new URL(storage.url()).origin, new URL(suite.urlOf('storage-full')).origin)
+    // As the browser does when the user comes back to the tab.
+    await identity.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
 
-    await page.getByText('Not signed in.').waitFor()
+    await identity.getByText('Not signed in.').waitFor()
+    for (const page of [storage, identity]) {
+      await page.reload()
+      await page.getByText('Not signed in.').waitFor()
+    }
+    await withPlinth(identity)
+    await identity.getByRole('heading', { name: 'Sign in' }).waitFor()
   })
 
   test('a visitor who cancels is back at the console', async (t) => {

@@ -290,6 +290,34 @@ describe('the sign-in page', { skip }, () => {
     assert.equal(await stranger.getByText('Shop').count(), 0)
   })
 
+  test('a sign-out without a proof asks the user, and leads back to the application', async (t) => {
+    const page = await openVisitor(t, browser)
+    await page.goto(shop.authorize())
+    await signIn(page, await register(identity, 'askedout'))
+    await shop.answered(page)
+    const query = new URLSearchParams({
+      client_id: shop.clientId,
+      post_logout_redirect_uri: `${shop.origin}/`,
+    })
+
+    await page.goto(`${identity}/oauth2/logout?${query}`)
+    await page.getByRole('heading', { name: 'Sign out?' }).waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    const stranger = await openVisitor(t, browser)
+    await stranger.goto(page.url())
+    await press(stranger, 'Sign out')
+    await stranger
+      .getByText('This request has expired, was finished before, or was begun')
+      .waitFor()
+    await press(page, 'Sign out')
+
+    await shop.answered(page)
+    await page.goto(shop.authorize({ prompt: 'none' }))
+    assert.equal((await shop.answered(page)).error, 'login_required')
+    await page.goto(`${identity}/oauth2/logout`)
+    await page.getByRole('heading', { name: 'You are signed out' }).waitFor()
+  })
+
   test('follows no address from its own address', async (t) => {
     const page = await openVisitor(t, browser)
     const evil = encodeURIComponent('https://evil.example/')

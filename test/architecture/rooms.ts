@@ -29,7 +29,17 @@ export const LAYERS: Record<string, string[]> = {
   ],
   'service-keys': [],
   'erased-users': [],
-  events: ['problems', 'database', 'events', 'endpoints', 'delivery', 'history', 'host', 'index'],
+  events: [
+    'problems',
+    'limits',
+    'database',
+    'events',
+    'endpoints',
+    'delivery',
+    'history',
+    'host',
+    'index',
+  ],
   accounts: [
     'problems',
     'audit-events',
@@ -100,6 +110,8 @@ export const LAYERS: Record<string, string[]> = {
     'main',
   ],
   'storage-full': [
+    'audit',
+    'picture-settings',
     'config',
     'database',
     'locations',
@@ -107,6 +119,7 @@ export const LAYERS: Record<string, string[]> = {
     'uploads',
     'owners',
     'thumbnails',
+    'pictures',
     'upkeep',
     'app',
     'main',
@@ -164,7 +177,10 @@ const INDEPENDENT: Record<string, [string, string][]> = {
     ['refunds', 'webhooks'],
   ],
   accounts: [['users', 'sessions']],
-  'storage-full': [['thumbnails', 'upkeep']],
+  'storage-full': [
+    ['thumbnails', 'upkeep'],
+    ['pictures', 'upkeep'],
+  ],
   console: CONSOLES.flatMap((one) => CONSOLES.map((other): [string, string] => [one, other])),
 }
 
@@ -183,7 +199,7 @@ const PUBLIC_FILES: Record<string, Record<string, RegExp>> = {
   'storage-full': {
     locations: /^(locations|status|problems|providers\/(provider|partial))\.ts$/,
     files:
-      /^(storage|files|bytes|events|files\.repository|problems|usage\/(usage|(usage|counted-files)\.repository)|deletions\/deletions)\.ts$/,
+      /^(storage|files|bytes|events|files\.repository|problems|usage\/(usage|(usage|counted-files)\.repository)|deletions\/deletions|links\/links)\.ts$/,
     uploads: /^(uploads|expire|uploads\.repository)\.ts$/,
     upkeep: /^(jobs|moves|sweep|verify)\.ts$/,
   },

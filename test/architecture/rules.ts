@@ -145,9 +145,9 @@ export const fileRules: Rule[] = [
     // In a page, a row is one of a table on the screen.
     SQL_HOMES.test(file.path) || file.owner === 'console' ? [] : matches(file, /\b[A-Z]\w*Row\b/),
   ),
-  perSource('a repository imports only tables, other repositories and types', (file) =>
+  perSource('a repository imports only tables, limits, other repositories and types', (file) =>
     file.path.endsWith('.repository.ts') && file.owner !== 'kit'
-      ? importedNames(file, /^\.(?!.*(\.repository|\/tables)\.ts$)/)
+      ? importedNames(file, /^\.(?!.*(\.repository|\/tables|\/limits)\.ts$)/)
           .filter(({ isType }) => !isType)
           .map(({ from }) => from)
       : [],

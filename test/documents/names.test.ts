@@ -7,6 +7,9 @@ import { DOCUMENTS, FILES, namesIn, read, SOURCES } from './tree.ts'
 const FILE_NAME = /^(?!\/)[\w@.*/<>-]+\.(ts|tsx|js|md|json|sh|py|css|yml)$/
 const FOLDER_NAME = /^([\w.-]+\/)+$|^(packages|services|docs|kit|accounts)(\/[\w-]+)+$/
 const SETTING = /\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b/g
+/** The operator chooses the names of providers; the sources have the rest of the name. */
+const OF_PROVIDER = /^IDENTITY_PROVIDER_(GOOGLE|MY_COMPANY)_/
+const PROVIDER_PREFIX = '$${prefix}'
 
 /** Documents may write `kit/http/page.ts` for `packages/kit/src/http/page.ts`. */
 const short = (path: string) => path.replace(/^(packages|services)\//, '').replace('/src/', '/')
@@ -27,7 +30,8 @@ describe('names in the documents exist:', () => {
   })
 
   test('settings and problem codes', () => {
-    const isThere = (name: string) => sources.includes(name.replace(/_FILE$/, ''))
+    const isThere = (name: string) =>
+      sources.includes(name.replace(/_FILE$/, '').replace(OF_PROVIDER, PROVIDER_PREFIX))
     assert.deepEqual(missing(found(SETTING), isThere), [])
   })
 

@@ -51,8 +51,8 @@ export async function downloads(folder: string): Promise<Row[]> {
       const download = { path: `/file/download/${id}`, headers }
       const thumbnail = { path: `/file/thumbnail/${picture.id}`, headers }
       return [
-        await against('download 10 KB', service, download, 0.4),
-        await against('a kept thumbnail', service, thumbnail, 0.4),
+        await against('download 10 KB', service, download, 0.3),
+        await against('a kept thumbnail', service, thumbnail, 0.3),
         await against('10 KB through a link, each opening recorded', service, link, 0.2),
       ]
     })

@@ -68,7 +68,7 @@ function textOf(findings: Finding[]): string {
 async function supportText({ env }: Given, findings: Finding[]): Promise<string> {
   const { version } = await import('../setup/version.ts')
   const { knownSettings } = await import('./known-settings.ts')
-  const known = await knownSettings()
+  const known = await knownSettings(undefined, env)
   const set = Object.keys(env).filter((name) => known.has(name.replace(/_FILE$/, '')))
   const about = await version.run({ env } as Given)
   return [about?.text, `settings: ${set.sort().join(' ') || 'none'}`, '', textOf(findings)].join(

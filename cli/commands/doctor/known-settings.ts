@@ -19,7 +19,7 @@ export async function misspeltSettings(env: Env, entries = services): Promise<Mi
   const prefixes = [...own, 'SUITE_', 'BACKUP_']
   const given = Object.keys(env).filter((name) => prefixes.some((each) => name.startsWith(each)))
   if (given.length === 0) return []
-  const known = await knownSettings(entries)
+  const known = await knownSettings(entries, env)
   const isKnown = (name: string) => known.has(name) || known.has(name.replace(/_FILE$/, ''))
   const lowerCase = [...known].map((name) => name.toLowerCase())
   return given
@@ -27,8 +27,11 @@ export async function misspeltSettings(env: Env, entries = services): Promise<Mi
     .map((name) => ({ name, meant: nearest(name.toLowerCase(), lowerCase)?.toUpperCase() }))
 }
 
-/** Records which settings the services read, once with nothing set and once with everything set. */
-export async function knownSettings(entries = services): Promise<Set<string>> {
+/**
+ * Records which settings the services read: once with nothing set, once with everything set, and once with what is
+ * set, because a list such as that of the providers gives others their names.
+ */
+export async function knownSettings(entries = services, env: Env = {}): Promise<Set<string>> {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-doctor-'))
   const known = new Set(['NODE_ENV', 'SUITE_DATA'])
   const readers = [
@@ -39,9 +42,13 @@ export async function knownSettings(entries = services): Promise<Set<string>> {
     ...entries.map(({ prepare }) => prepare),
   ]
   try {
-    for (const value of [undefined, 'http://localhost:1'])
+    for (const valueFor of [
+      () => undefined,
+      () => 'http://localhost:1',
+      (name: string) => env[name],
+    ])
       for (const read of readers)
-        await ignoringErrors(() => read(recordingEnv(known, folder, value)))
+        await ignoringErrors(() => read(recordingEnv(known, folder, valueFor)))
     return known
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -57,7 +64,9 @@ async function ignoringErrors(read: () => unknown): Promise<void> {
   }
 }
 
-function recordingEnv(names: Set<string>, folder: string, value: string | undefined): Env {
+type ValueFor = (name: string) => string | undefined
+
+function recordingEnv(names: Set<string>, folder: string, valueFor: ValueFor): Env {
   return new Proxy<Env>(
     {},
     {
@@ -66,7 +75,7 @@ function recordingEnv(names: Set<string>, folder: string, value: string | undefi
         if (typeof name === 'symbol' || name.endsWith('_FILE') || name === 'NODE_ENV')
           return undefined
         names.add(name)
-        return value
+        return valueFor(name)
       },
     },
   )

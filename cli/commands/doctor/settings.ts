@@ -110,7 +110,7 @@ const names: Check = async ({ env }) =>
 
 /** The settings file, and the files with values of settings. */
 export async function secretFiles(env: Env, settingsFile: string): Promise<string[]> {
-  const known = await knownSettings()
+  const known = await knownSettings(undefined, env)
   const named = Object.entries(env).filter(
     ([name]) => name.endsWith('_FILE') && known.has(name.replace(/_FILE$/, '')),
   )

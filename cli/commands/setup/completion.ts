@@ -19,11 +19,14 @@ export const completionOf = (listed: () => Command[]): Command => ({
 function wordsAfter(commands: Command[]): Map<string, Set<string>> {
   const words = new Map<string, Set<string>>([['', new Set()]])
   for (const { name, options = {} } of commands) {
-    const [topic = '', verb] = name.split(' ')
+    const [topic = '', verb, action] = name.split(' ')
     words.get('')?.add(topic)
     const flags = Object.keys(options).map((option) => `--${option}`)
     if (verb !== undefined) words.set(topic, (words.get(topic) ?? new Set()).add(verb))
-    words.set(name, new Set([...(words.get(name) ?? []), ...flags, '--json', '--help']))
+    // The scripts look at two words, so options of a command of three follow its second.
+    const before = action === undefined ? name : `${topic} ${verb}`
+    const after = [...(action ? [action] : []), ...flags, '--json', '--help']
+    words.set(before, new Set([...(words.get(before) ?? []), ...after]))
   }
   return words
 }
@@ -48,7 +51,7 @@ complete -o default -F _plinth plinth`
 
 function forFish(commands: Command[]): string {
   const lines = commands.flatMap(({ name, summary, options = {} }) => {
-    const [topic = '', verb] = name.split(' ')
+    const [topic = '', verb, action] = name.split(' ')
     const about = summary.replaceAll("'", '’')
     const seen = `__fish_seen_subcommand_from ${topic}`
     const flags = Object.entries(options).map(
@@ -59,7 +62,8 @@ function forFish(commands: Command[]): string {
       verb === undefined
         ? `complete -c plinth -n __fish_use_subcommand -f -a ${topic} -d '${about}'`
         : `complete -c plinth -n '${seen}' -f -a ${verb} -d '${about}'`
-    return [word, ...flags]
+    const last = `complete -c plinth -n '__fish_seen_subcommand_from ${verb}' -f -a ${action}`
+    return [word, ...(action ? [last] : []), ...flags]
   })
   const topics = new Set(
     commands.filter(({ name }) => name.includes(' ')).map(({ name }) => name.split(' ')[0]),

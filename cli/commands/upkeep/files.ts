@@ -51,6 +51,18 @@ export const fileCommands: Command[] = [
     move,
   ),
   fileCommand('sweep', 'finishes deletions and removes objects that belong to no file', {}, sweep),
+  fileCommand(
+    'uploads',
+    'lists the resumable uploads that have not finished, or ends one of them',
+    { abort: { type: 'string', value: 'ID', help: 'end this upload and remove what has arrived' } },
+    uploads,
+  ),
+  fileCommand(
+    'pictures clear',
+    'removes all kept renditions of pictures; they are drawn again when asked for',
+    {},
+    clearPictures,
+  ),
 ]
 
 function fileCommand(
@@ -119,12 +131,34 @@ async function verify(storage: Storage, { verifyFiles }: Code, given: Given): Pr
 
 async function sweep(storage: Storage, code: Code): Promise<Outcome> {
   await code.finishDeletions(storage)
+  await code.expireUploads(storage)
   const { removed, left } = await code.sweep(storage)
   const refused = left === 0 ? '' : ` ${counted(left, 'object')} could not be removed.`
   return {
     text: `Removed ${counted(removed, 'object')} without a file.${refused}`,
     json: { removed, left },
     code: left === 0 ? EXIT.done : EXIT.failed,
+  }
+}
+
+async function uploads(storage: Storage, code: Code, given: Given): Promise<Outcome> {
+  const id = given.text('abort')
+  if (id !== undefined) {
+    if (!(await code.abortUpload(storage, id)))
+      throw new CommandError(EXIT.failed, `There is no unfinished upload ${id}.`)
+    return { text: `The upload ${id} has ended.`, json: { aborted: id } }
+  }
+  const unfinished = await code.allUploads(storage, MAX_LISTED)
+  const count = `${counted(unfinished.length, 'unfinished upload')}.`
+  const table = unfinished.length === 0 ? '' : `${tableOf(unfinished)}\n\n`
+  return { text: `${table}${count}`, json: { uploads: unfinished } }
+}
+
+async function clearPictures(storage: Storage, code: Code): Promise<Outcome> {
+  const { removed, bytes } = await code.clearPictures(storage)
+  return {
+    text: `Removed ${counted(removed, 'rendition')}, ${bytes} bytes.`,
+    json: { removed, bytes },
   }
 }
 

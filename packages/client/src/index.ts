@@ -36,6 +36,7 @@ export type {
   EventForwardReport,
   EventPage,
   Grant,
+  Identity,
   Invitation,
   IssuedClient,
   IssuedServiceKey,
@@ -50,6 +51,11 @@ export type {
   PendingVerification,
   Problem,
   Profile,
+  ProviderSignIn,
+  ProviderSignInFinish,
+  ProviderSignInStarted,
+  ProviderSignUp,
+  ProviderSignUpConfirmation,
   RecoveryCodesLeft,
   Registration,
   RenderedMail,
@@ -112,6 +118,7 @@ export type {
 } from './identity/credentials.ts'
 export { type IdentityClient, type IdentityProblem, identityClient } from './identity/identity.ts'
 export type { Introspection } from './identity/oauth.ts'
+export type { Identities, Providers, ProviderVisit } from './identity/providers.ts'
 export type { MailProof } from './identity/recovery.ts'
 export type { FactorProof } from './identity/second-factor.ts'
 export type { Health, JsonWebKeys } from './operations.ts'
@@ -135,6 +142,7 @@ export {
   type TokenStore,
   webStore,
 } from './session/stores.ts'
+export type { PictureQuery } from './storage/files.ts'
 export type { ResumableOptions, ResumableUpload, UploadMemory } from './storage/resumable.ts'
 export type { ProviderName } from './storage/settings.ts'
 export { type StorageClient, type StorageProblem, storageClient } from './storage/storage.ts'

@@ -15,13 +15,14 @@ import { OverviewPage } from './overview-page.tsx'
 import { OwnDataCard } from './own-data-card.tsx'
 import { PasskeysPage } from './passkeys/passkeys-page.tsx'
 import { ProveDialog } from './prove-dialog.tsx'
+import { ProvidersPage } from './providers/providers-page.tsx'
 import { SecurityPage } from './security-page.tsx'
 import { session } from './session.ts'
 
 const SCOPES = ['tokens:introspect', 'users:read', 'users:write', 'events:read', 'webhooks:write']
 
 const EVENTS =
-  'USER_CREATED DATA_EXPORTED PASSWORD_EXPIRED PASSWORD_RESET_REQUESTED EMAIL_VERIFIED EMAIL_CHANGED PASSKEY_ADDED PASSKEY_USED PASSKEY_REMOVED TOTP_ADDED TOTP_REMOVED RECOVERY_CODE_USED MAIL_RETRIED'
+  'USER_CREATED DATA_EXPORTED PASSWORD_EXPIRED PASSWORD_RESET_REQUESTED EMAIL_VERIFIED EMAIL_CHANGED PASSKEY_ADDED PASSKEY_USED PASSKEY_REMOVED TOTP_ADDED TOTP_REMOVED RECOVERY_CODE_USED IDENTITY_LINKED IDENTITY_UNLINKED IDENTITY_USED SIGN_IN_CODE_USED MAIL_RETRIED'
 
 if (await resume(session))
   startConsole({
@@ -49,6 +50,7 @@ if (await resume(session))
       { path: 'security', title: 'Security', icon: 'key', component: SecurityPage },
       { path: 'mail', title: 'Mail', icon: INBOX, component: MailPage },
       { path: 'clients', title: 'Clients', icon: 'link', note: 'admin', component: ClientsPage },
+      { path: 'providers', title: 'Providers', icon: 'link', component: ProvidersPage },
       ...administrationPages(
         session,
         { scopes: SCOPES, events: EVENTS },

@@ -95,6 +95,21 @@ const METHODS: Methods = {
     removePasskey: 'remove',
     passkeys: 'list',
   },
+  providers: {
+    providers: 'list',
+    startProviderSignIn: 'start',
+    finishProviderSignIn: 'finish',
+    requestProviderSignUp: 'requestSignUp',
+    confirmProviderSignUp: 'confirmSignUp',
+    providerDetails: 'details',
+    testProvider: 'test',
+  },
+  identities: {
+    identities: 'list',
+    linkIdentity: 'link',
+    startIdentityLink: 'start',
+    unlinkIdentity: 'unlink',
+  },
   secondFactor: {
     enrolTotp: 'enrol',
     removeTotp: 'remove',
@@ -155,6 +170,7 @@ const METHODS: Methods = {
     deletedFiles: 'deleted',
     restore: 'restore',
     thumbnail: 'thumbnail',
+    picture: 'picture',
     upload: 'upload',
     list: 'list',
     info: 'get',
@@ -167,6 +183,7 @@ const METHODS: Methods = {
   links: {
     createLink: 'create',
     openLink: 'open',
+    openLinkAsPicture: 'picture',
     links: 'list',
     revokeLink: 'revoke',
   },

@@ -80,8 +80,13 @@ const NOT_IN_CLIENT = [
   'authorizationAnswer',
   'authorization',
   'decideAuthorization',
+  'authorizeDevice',
+  'openDeviceAuthorization',
   'pushAuthorizationRequest',
   'userInfoByForm',
+  'signOut',
+  'signOutByForm',
+  'confirmSignOut',
   'providerWebhook',
   ...STEPS,
 ]

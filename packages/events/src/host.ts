@@ -28,14 +28,13 @@ import {
 import { historyRoutes } from './history/history.routes.ts'
 import { eventReply } from './history/schemas.ts'
 import { openStreams } from './history/stream.ts'
+import { TIMEOUT_MS } from './limits.ts'
 
 export type EventSettings = AddressRules & {
   /** Whether this process delivers events. */
   delivers: boolean
   timeoutMs: number
 }
-
-const TIMEOUT_MS = 15_000
 
 /** `WEBHOOK_ALLOW_CIDRS` adds networks to those that endpoints may be in by default. */
 export function eventSettings(settings: Settings): EventSettings {

@@ -13,8 +13,8 @@ type ProblemKind = {
   sends?: string[]
   /** JSON Schemas of the members that `extra` may have. */
   members?: Record<string, object>
-  /** Shown by a browser that opens the address; programs get the problem document. */
-  page?: { title: string; text: string }
+  /** Shown by a browser that opens the address; programs get the problem document, unless `always` is set. */
+  page?: { title: string; text: string; always?: boolean }
 }
 
 /** A failure that is reported to the caller. Anything else that is thrown is a bug and becomes a 500. */

@@ -1,11 +1,11 @@
 import { inTransaction, isUniqueViolation } from '@plinth/kit/database'
-import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
+import { secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken } from '@plinth/kit/tokens'
 import { startOfKey } from './key-text.ts'
+import { CHOSEN_KEY_SECONDS } from './limits.ts'
 import { findServiceKeyByHash, insertServiceKey, SETTINGS } from './service-keys.repository.ts'
 import { type KeyActor, namedKey, type ServiceKeys } from './service-keys.ts'
 
-const LIFETIME_SECONDS = 3650 * DAY_SECONDS
 const BY: KeyActor = { actor: SETTINGS, origin: { address: '', requestId: null } }
 
 /**
@@ -31,7 +31,7 @@ export async function addChosenKey<S extends string>(
         allowedCidrs: [],
         createdBy: BY.actor,
         createdAt,
-        expiresAt: secondsAfter(createdAt, LIFETIME_SECONDS),
+        expiresAt: secondsAfter(createdAt, CHOSEN_KEY_SECONDS),
         replacesId: null,
         rootId: null,
       })

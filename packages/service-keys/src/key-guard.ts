@@ -15,6 +15,7 @@ import {
   looksLikeClientToken,
 } from '@plinth/kit/tokens'
 import { isKeyText, looksLikeKey } from './key-text.ts'
+import { MAX_COUNTS, MAX_FAILURES, WINDOW_SECONDS } from './limits.ts'
 import {
   insufficientScope,
   keyInBrowser,
@@ -30,9 +31,6 @@ import {
 } from './service-keys.repository.ts'
 import { isInForce, keyCaller, namedKey, type ServiceKeys } from './service-keys.ts'
 
-const MAX_FAILURES = 30
-const WINDOW_SECONDS = 60
-const MAX_COUNTS = 10_000
 const RECORD_USE_EVERY_MS = 60_000
 const SCHEME = /^bearer +/i
 const NOT_OURS =

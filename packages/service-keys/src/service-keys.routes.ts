@@ -12,13 +12,13 @@ import {
 } from '@plinth/kit/http'
 import { type KeyCaller, nameInAudit } from './key-guard.ts'
 import { keyBody, NO_OTHERS } from './key-rights.ts'
+import { MAX_OVERLAP_SECONDS } from './limits.ts'
 import { keyEnded, keyUnknown } from './problems.ts'
 import {
   allServiceKeys,
   createServiceKey,
   type IssuedKey,
   type KeyActor,
-  MAX_OVERLAP_SECONDS,
   revokeServiceKey,
   rotateServiceKey,
   type ServiceKey,

@@ -5,6 +5,7 @@ import { type Clock, DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken } from '@plinth/kit/tokens'
 import { type KeyRequest, type MakerKey, requireWithin, rightsIn } from './key-rights.ts'
 import { type KeyMode, newKeyText, startOfKey } from './key-text.ts'
+import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from './limits.ts'
 import { keyEnded, keyUnknown } from './problems.ts'
 import {
   findServiceKey,
@@ -20,8 +21,6 @@ import {
 
 export type { ServiceKey } from './service-keys.repository.ts'
 
-const DEFAULT_OVERLAP_SECONDS = DAY_SECONDS
-export const MAX_OVERLAP_SECONDS = 7 * DAY_SECONDS
 const DEFAULT_LIFETIME_DAYS = 365
 
 /** The keys of one service: where they are stored, and which scopes they can have. */

@@ -13,6 +13,7 @@ import {
   type Operator,
   openAccounts,
   operatorOf,
+  type PasskeyStore,
   rotationFindings,
   type SecurityListener,
 } from '@plinth/accounts'
@@ -51,13 +52,20 @@ import { identityMigrations } from './database/migrations/index.ts'
 import { type IdentityTables, SEALED_COLUMNS } from './database/tables.ts'
 import { deletionRoutes } from './deletion/deletion.routes.ts'
 import { type Deletions, startErasure } from './deletion/deletion.ts'
-import { administratorFindings, mailFindings, passkeyFindings } from './doctor.ts'
+import { administratorFindings, mailFindings, passkeyFindings, providerFindings } from './doctor.ts'
 import { exportRoutes } from './export/export.routes.ts'
 import { factorRoutes } from './factors/factors.routes.ts'
 import { openGate } from './factors/gate.ts'
 import { recentGuard } from './factors/reauthentication.ts'
 import { removalRoutes } from './factors/removal.routes.ts'
 import { dropFactor, type Factors } from './factors/second-factor.ts'
+import { callbackRoutes } from './federation/callback.routes.ts'
+import { federationRoutes } from './federation/federation.routes.ts'
+import type { Federation } from './federation/federation.ts'
+import { identityRoutes } from './federation/identities.routes.ts'
+import { removeIdentities } from './federation/identities.ts'
+import { measureProviders, openProviders } from './federation/providers/providers.ts'
+import { prepareSignUpCode } from './federation/sign-up.ts'
 import { accountPageRoutes } from './mail/account-pages.routes.ts'
 import { startDelivery } from './mail/delivery.ts'
 import { mailRoutes } from './mail/mail.routes.ts'
@@ -160,9 +168,8 @@ export async function createIdentity(
   const { factorRemovalHours: removalHours } = config
   const factors = { accounts, db, issuer: config.mail.appName, removalHours }
   const guards = { guard, recent: recentGuard(config)(accounts) }
-  const { publicUrl, accounts: settings, deletionGraceDays: graceDays, signInCode } = config
-  const parts = { accounts, db, outbox, keys, factors, publicUrl, graceDays, signInCode }
-  mountMailing(server, parts, guards)
+  const { publicUrl, accounts: settings } = config
+  mountMailing(server, config, { accounts, db, outbox, keys, factors, publicUrl }, guards)
 
   mountPasskeys(server, config, factors, guards)
   removalRoutes(server, factors, guards)
@@ -233,27 +240,34 @@ function openIdOptions(config: IdentityConfig) {
     ...(signInCode ? ['code'] : []),
   ]
   const addresses = { production, allowCidrs: events.allowCidrs }
-  return { publicUrl, ...openid, addresses, signIn: { methods, providers: [] } }
+  const providers = config.providers.map(({ id, name }) => ({ id, name }))
+  return { publicUrl, ...openid, addresses, signIn: { methods, providers } }
 }
+
+/** The ways in that a reset ends, besides the password. */
+const credentials: PasskeyStore = { ...passkeyStore, removeIdentities }
 
 type Guards = { guard: AccountGuard<Scope>; recent: Guard }
 
-type Mailing = Omit<UserMails, 'log'> & { factors: Factors; signInCode: boolean } & Pick<
-    Deletions,
-    'keys' | 'graceDays'
-  >
+type Mailing = Omit<UserMails, 'log'> & { factors: Factors } & Pick<Deletions, 'keys'>
 
 /** The capabilities that mail users: their routes and jobs. The jobs stop with the server. */
 function mountMailing(
   server: Server,
-  { factors, keys, graceDays, signInCode, ...parts }: Mailing,
+  config: IdentityConfig,
+  { factors, keys, ...parts }: Mailing,
   guards: Guards,
 ): void {
   const mails = { ...parts, log: server.log as Logger }
   const { accounts, outbox, publicUrl } = mails
-  const recovery = { ...mails, passkeys: passkeyStore, factors }
+  const recovery = { ...mails, passkeys: credentials, factors }
+  const { signInCode, deletionGraceDays: graceDays } = config
   const codes = { ...recovery, signInCode }
-  const prepare = prepareMails(recovery, { 'sign-in-code': prepareSignInCode(codes) })
+  const federation = { ...recovery, ...federationOf(server, config) }
+  const prepare = prepareMails(recovery, {
+    'sign-in-code': prepareSignInCode(codes),
+    'sign-up-code': prepareSignUpCode(federation),
+  })
   const delivery = startDelivery(outbox, prepare, server, publicUrl)
   server.onClose(delivery.stop)
   server.onClose(startSweep(mails, server).stop)
@@ -263,6 +277,7 @@ function mountMailing(
   emailRoutes(server, recovery, guards)
   signInCodeRoutes(server, codes)
   Object.assign(server.pageFacts, { signInCode })
+  mountFederation(server, federation, guards)
   deletionRoutes(server, { ...mails, keys, graceDays, eraseNow }, guards)
   registrationRoutes(server, mails, guards)
   exportRoutes(server, { ...mails, passkeys: passkeyStore }, guards)
@@ -270,6 +285,25 @@ function mountMailing(
   mailRoutes(server, outbox, { ...guards, health: delivery.health })
   if (!canSend(outbox))
     server.announcements.push('mail is off: set SMTP_URL and MAIL_FROM for password resets')
+}
+
+/** The providers of the settings; nothing is asked of them yet. */
+function federationOf(server: Server, { providers, corsOrigins, ...config }: IdentityConfig) {
+  const { clock, metrics } = server
+  const { production, relyingParty } = config
+  const measure = measureProviders(metrics)
+  return {
+    providers: openProviders(providers, { clock, production, measure }),
+    corsOrigins,
+    passkeysOn: relyingParty !== undefined,
+  }
+}
+
+/** Sign-ins with providers. */
+function mountFederation(server: Server, federation: Federation, guards: Guards): void {
+  federationRoutes(server, federation)
+  callbackRoutes(server, federation)
+  identityRoutes(server, federation, guards)
 }
 
 /** Passkeys, if enabled, and second factors. A passkey can also be used to reauthenticate. */
@@ -331,7 +365,7 @@ export async function openForOperator(config: IdentityConfig): Promise<OperatorD
   const hooks = { onEvent: follow, ...entryHooks }
   const accounts = await openAccounts(db, config.accounts, systemClock, hooks)
   return {
-    users: operatorOf(accounts, passkeyStore, dropFactor),
+    users: operatorOf(accounts, credentials, dropFactor),
     keys: identityKeys(db, systemClock, config, follow),
     clients: clientDesk(operatorClients(accounts, db, config)),
     publishSample: (type) => insertSample(db, EVENTS, { source: NAME, type, at: systemClock() }),
@@ -359,9 +393,10 @@ export const description = {
   cutOff: (config: IdentityConfig): IdentityConfig => ({
     ...config,
     mail: { ...config.mail, smtp: undefined },
+    providers: [],
     events: { ...config.events, delivers: false },
   }),
-  checks: { mail: mailFindings, passkeys: passkeyFindings },
+  checks: { mail: mailFindings, passkeys: passkeyFindings, providers: providerFindings },
   dataChecks: {
     'signing key': rotationFindings,
     'service keys': expiryFindings,

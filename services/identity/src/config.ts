@@ -9,6 +9,7 @@ import {
   serviceSettings,
 } from '@plinth/kit/runtime'
 import { isKeyText } from '@plinth/service-keys'
+import { providerSettings } from './federation/settings.ts'
 import { mailSettings } from './mail/settings.ts'
 import { openIdSettings } from './openid/settings.ts'
 import { relyingParty, userVerification } from './passkeys/relying-party.ts'
@@ -51,6 +52,8 @@ export function loadConfig(env: Env = process.env) {
       requireVerified: settings.flag('IDENTITY_REQUIRE_VERIFIED', false),
       /** Whether users can sign in with a code that is mailed to them. */
       signInCode: settings.flag('IDENTITY_SIGN_IN_CODE', false),
+      /** Providers whose users can sign in here. */
+      providers: providerSettings(settings),
       /** Whether changes to an account require recent reauthentication. */
       reauthenticate: settings.flag('IDENTITY_REAUTHENTICATE', false),
       /** The delay before a removal of a second factor by an administrator takes effect; 0 means none. */

@@ -1,9 +1,20 @@
 /** What `plinth doctor` checks about this service. */
 import { listEnabledAdmins } from '@plinth/accounts'
 import type { Db } from '@plinth/kit/database'
-import { type Examined, type Finding, isLocalAddress, ok, skip } from '@plinth/kit/runtime'
+import {
+  type Examined,
+  type Finding,
+  isLocalAddress,
+  ok,
+  skip,
+  systemClock,
+} from '@plinth/kit/runtime'
 import type { IdentityConfig } from './config.ts'
 import type { IdentityTables } from './database/tables.ts'
+import { faultOf } from './federation/providers/fault.ts'
+import type { Provider } from './federation/providers/provider.ts'
+import { openProviders } from './federation/providers/providers.ts'
+import { settingsPrefix } from './federation/settings.ts'
 import { openTransport } from './mail/transport.ts'
 
 export async function mailFindings(
@@ -55,6 +66,30 @@ export async function passkeyFindings(
       fix: `add ${origin} to IDENTITY_PASSKEY_ORIGINS in .env; IDENTITY_PASSKEY_RP_ID must be ${hostname} or a parent domain of it`,
     },
   ]
+}
+
+/** Asks each sign-in provider for its document and keys, all at the same time. */
+export async function providerFindings(
+  _: Examined,
+  { providers, production }: IdentityConfig,
+): Promise<Finding[]> {
+  const opened = openProviders(providers, { clock: systemClock, production })
+  return Promise.all([...opened.values()].map(providerFinding))
+}
+
+async function providerFinding({ settings, check }: Provider): Promise<Finding> {
+  const { id, issuer } = settings
+  return check().then(
+    () => ok('providers', `${id}: ${issuer} answers`),
+    (error) => ({
+      check: 'providers',
+      status: 'fail',
+      seen: `${id}: ${issuer}: ${faultOf(error)}`,
+      expected: 'its OpenID document and its keys',
+      why: 'sign-ins with it answer 503',
+      fix: `check its settings in .env, ${settingsPrefix(id)}…, and whether this machine reaches it`,
+    }),
+  )
 }
 
 /** Administrators whom no mail reaches: earlier versions created the first one at `localhost`. */

@@ -60,3 +60,10 @@ export const ENROLMENT_SECONDS = 10 * MINUTE_SECONDS
 
 /** How long a reauthentication lasts. */
 export const RECENT_SECONDS = 10 * MINUTE_SECONDS
+
+/** How long a sign-in with a provider may take, and how long its ticket and tokens are valid. */
+export const FEDERATION_SECONDS = 10 * MINUTE_SECONDS
+export const TICKET_SECONDS = MINUTE_SECONDS
+
+/** Sign-ins with providers begun from one network: each leaves a row. */
+export const MAX_FEDERATION_STARTS_AN_HOUR = 1000

@@ -3,6 +3,7 @@ import type { Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
 import { secondsAfter } from '@plinth/kit/runtime'
 import { deleteUnfinished } from './database/factors.repository.ts'
+import { deleteExpiredFederation } from './database/federation.repository.ts'
 import { deleteExpiredHeld } from './database/held-registrations.repository.ts'
 import { deleteExpiredCodes } from './database/mailed-codes.repository.ts'
 import { deleteTokensExpiredBy } from './database/one-time-tokens.repository.ts'
@@ -32,6 +33,7 @@ export function startSweep(
       await deleteTokensExpiredBy(db, secondsAfter(accounts.clock(), -ENDED_SECONDS), signal)
       await deleteExpiredHeld(db, accounts.clock(), signal)
       await deleteExpiredCodes(db, accounts.clock(), signal)
+      await deleteExpiredFederation(db, accounts.clock(), signal)
       await sweepMails(outbox, signal)
       await removeDueFactors({ accounts, db }, signal)
       await reportNewBrowsers({ db, outbox, publicUrl }, signal)

@@ -36,18 +36,19 @@ for (const engine of engines)
   describe(`the account pages on ${engine.name}`, engine.options, () => {
     const identity = sharedIdentity({ engine, env: brand })
 
-    test('the sign-in page is HTML that is not cached or framed, calls no other host, and sends no referrer', async () => {
-      const { status, headers } = await identity().api.get('/account/sign-in?authorization=x')
+    for (const path of ['sign-in?authorization=x', 'sign-out?request=x'])
+      test(`/account/${path} is HTML that is not cached or framed, calls no other host, and sends no referrer`, async () => {
+        const { status, headers } = await identity().api.get(`/account/${path}`)
 
-      assert.equal(status, 200)
-      assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
-      assert.equal(headers.get('cache-control'), 'no-store')
-      assert.equal(headers.get('referrer-policy'), 'no-referrer')
-      const policy = headers.get('content-security-policy') ?? ''
-      assert.match(policy, /frame-ancestors 'none'/)
-      assert.match(policy, /connect-src 'self';/)
-      assert.match(policy, /form-action 'none'/)
-    })
+        assert.equal(status, 200)
+        assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
+        assert.equal(headers.get('cache-control'), 'no-store')
+        assert.equal(headers.get('referrer-policy'), 'no-referrer')
+        const policy = headers.get('content-security-policy') ?? ''
+        assert.match(policy, /frame-ancestors 'none'/)
+        assert.match(policy, /connect-src 'self';/)
+        assert.match(policy, /form-action 'none'/)
+      })
 
     test('and everything they request forbid caching and send no referrer', async () => {
       const { api } = identity()

@@ -637,7 +637,7 @@ async function needingMail(api: Api): Promise<string[]> {
 for (const engine of engines)
   describe(`without a mail server on ${engine.name}`, engine.options, () => {
     test('every endpoint that needs one is 503 and changes nothing; the others work', async (t) => {
-      const env = { IDENTITY_DEVELOPMENT_MAIL: 'false' }
+      const env = { IDENTITY_DEVELOPMENT_MAIL: 'false', IDENTITY_SIGN_IN_CODE: 'true' }
       const { api, clock, token, userId } = await startWithAlice(t, { engine, env })
       const own = { token }
       const admin = { token: await adminToken(api) }
@@ -653,12 +653,14 @@ for (const engine of engines)
         createUser: await api.post('/api/users', grace, admin),
         resetPasswordOfUser: await api.post(`${path}/password-reset`, why, admin),
         resendVerificationOfUser: await api.post(`${path}/verify-email`, why, admin),
+        requestSignInCode: await api.post('/api/auth/code', { email }),
       }
 
       for (const [name, { status, body }] of Object.entries(refused))
         assert.deepEqual([status, body.code], [503, 'MAIL_NOT_CONFIGURED'], name)
-      // A registration needs mail only with IDENTITY_REGISTRATION=confirm.
-      assert.deepEqual([...Object.keys(refused), 'register'].toSorted(), await needingMail(api))
+      // A registration needs mail only with IDENTITY_REGISTRATION=confirm, a sign-up only after a visit to a provider.
+      const others = ['register', 'requestProviderSignUp']
+      assert.deepEqual([...Object.keys(refused), ...others].toSorted(), await needingMail(api))
       assert.equal(await logIn(api, ALICE.password), 200)
       assert.equal((await api.get('/api/users', admin)).body.totalElements, 3)
       const change = { currentPassword: ALICE.password, newPassword: NEW_PASSWORD }

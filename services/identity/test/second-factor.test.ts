@@ -94,7 +94,7 @@ for (const engine of engines)
       assert.equal(recoveryCodes.length, 10)
       const security = await api.get('/api/users/me/security', { token: done.body.accessToken })
       const { enrolledAt, ...state } = security.body
-      assert.deepEqual(state, { emailVerified: false, secondFactor: true })
+      assert.deepEqual(state, { emailVerified: false, password: true, secondFactor: true })
       assert.equal(enrolledAt, enrolled)
       await mailTo(api, user.email, 'second-factor-added')
     })

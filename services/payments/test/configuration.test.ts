@@ -114,6 +114,20 @@ describe('The console finds the sandbox', () => {
     assert.deepEqual((await given(t, env)).body, { sandboxUrl: 'https://sandbox.example.com' })
   })
 
+  test('at its own address in production, where the suite serves only its pages for payers', () => {
+    const env = {
+      ...SANDBOX,
+      NODE_ENV: 'production',
+      PAYMENTS_ACCESS: 'keys',
+      SUITE_PUBLIC_URL: 'https://suite.example.com',
+    }
+    const urlWith = (SANDBOX_PUBLIC_URL: string) =>
+      loadConfig({ ...env, SANDBOX_PUBLIC_URL }).sandboxUrl
+
+    assert.equal(urlWith('https://suite.example.com/sandbox'), 'http://127.0.0.1:9')
+    assert.equal(urlWith('https://sandbox.example.com'), 'https://sandbox.example.com')
+  })
+
   test('nowhere with a real provider', async (t) => {
     const env = { PROVIDER_SECRET_KEY: SECRET_KEY, SANDBOX_PUBLIC_URL: 'https://x.example.com' }
 

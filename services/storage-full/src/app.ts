@@ -8,7 +8,7 @@ import {
   openAccounts,
   operatorOf,
   recordDenials,
-  recordEvent,
+  recordSecurityEvent,
   rotationFindings,
 } from '@plinth/accounts'
 import { consoleFolder } from '@plinth/console'
@@ -29,6 +29,7 @@ import {
   consoleRoutes,
   createServer,
   type Guard,
+  type HealthCheck,
   indexRoute,
   openApiRoutes,
   type Server,
@@ -68,6 +69,10 @@ import { createProviders } from './locations/providers/open.ts'
 import { isWritable } from './locations/status.ts'
 import { erasedOwners } from './owners/erasure.ts'
 import { authenticateWith, enabledOwners, introspectionOf, trustIssuer } from './owners/owners.ts'
+import { renditionsBeside } from './pictures/kept-beside.ts'
+import { openPictures } from './pictures/open.ts'
+import { pictureRoutes } from './pictures/pictures.routes.ts'
+import { createLanes } from './thumbnails/lanes.ts'
 import { thumbnailRoutes } from './thumbnails/thumbnails.routes.ts'
 import { createThumbnails } from './thumbnails/thumbnails.ts'
 import { dataOpenedBy } from './upkeep/backup.ts'
@@ -86,10 +91,12 @@ export { describeFile, pageOfFiles } from './files/files.ts'
 export type { Storage } from './files/storage.ts'
 export { createObjectProvider } from './locations/providers/object.ts'
 export { openObjectClient } from './locations/providers/object-client.ts'
+export { clearPictures } from './pictures/kept-beside.ts'
 export { runMoveNow } from './upkeep/jobs.ts'
 export { requireMove, startMove } from './upkeep/moves.ts'
 export { finishDeletions, sweep } from './upkeep/sweep.ts'
 export { verifyFiles } from './upkeep/verify.ts'
+export { abortUpload, allUploads, expireUploads } from './uploads/expire.ts'
 
 const NAME = 'storage-full'
 const VERSION = manifest.apiVersion
@@ -153,7 +160,7 @@ export async function createStorageFull(
   mountUploads(server, openUploads(storage, config.uploads), { read, write, countBytes })
   fileRoutes(server, storage, read)
   deletionRoutes(server, storage, { read, write })
-  thumbnailRoutes(server, storage, { caller: read, thumbnails: createThumbnails(storage) })
+  drawnRoutes(server, storage, { caller: read, offer: config.pictures })
   linkRoutes(server, storage, { read, links: withKey('links:write') })
   usageRoutes(server, storage, { caller: read, admin })
   locationRoutes(server, storage, { admin, root: config.root })
@@ -168,16 +175,25 @@ export async function createStorageFull(
     catalogue: STORAGE_EVENTS,
     guards: eventGuards(keyGuard, admin),
     record: (to, { origin, ...entry }) =>
-      recordEvent({ db: to, clock }, entry, { ...origin, userAgent: null }),
+      recordSecurityEvent({ db: to, clock }, entry, { ...origin, userAgent: null }),
   })
 
   const healthy = worstOf(database.ping, () => isWritable(storage))
+  mountOperations(server, config, healthy)
+  return server
+}
+
+/** Health, the console, and the documents about the service. */
+function mountOperations(
+  server: Server,
+  { trustedIssuer }: StorageFullConfig,
+  healthy: HealthCheck,
+): void {
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy })
-  const signsInAt = config.trustedIssuer?.issuer
+  const signsInAt = trustedIssuer?.issuer
   consoleRoutes(server, consoleFolder('storage-full'), undefined, { signsInAt })
   indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))
-  return server
 }
 
 type UploadGuards = { read: Guard; write: Guard; countBytes(bytes: number): void }
@@ -186,6 +202,20 @@ function mountUploads(server: Server, uploads: Uploads, options: UploadGuards): 
   measureUploads(server.metrics, uploads.storage)
   uploadListRoutes(server, uploads, options.read)
   tusRoutes(server, uploads, options)
+}
+
+/** All that is drawn shares its turns and cores. */
+function drawnRoutes(
+  server: Server,
+  storage: Storage,
+  { caller, offer }: { caller: Guard; offer: StorageFullConfig['pictures'] },
+): void {
+  const lanes = createLanes()
+  thumbnailRoutes(server, storage, { caller, thumbnails: createThumbnails(storage, lanes) })
+  const drawing = { lane: lanes.pictures, settings: offer, metrics: server.metrics }
+  const pictures = openPictures(storage, drawing)
+  server.onClose(pictures.stop)
+  pictureRoutes(server, storage, { caller, pictures, offer })
 }
 
 type OpenStorage = { storage: Storage; database: Database<StorageTables>; keys: ServiceKeys }
@@ -216,6 +246,7 @@ export async function openStorage(
     clock,
     log,
     providers,
+    beside: renditionsBeside({ db, providers, withReserve }),
     spoolFolder,
     publicUrl,
     isEnabledElsewhere: enabledOwners(keys, config.trustedIssuer, introspection),

@@ -11,6 +11,7 @@ import {
   type Settings,
   serviceSettings,
 } from '@plinth/kit/runtime'
+import { pictureSettings } from './picture-settings.ts'
 
 export type StorageFullConfig = ReturnType<typeof loadConfig>
 
@@ -62,6 +63,7 @@ export function loadConfig(env: Env = process.env) {
           max: 31 * DAY_SECONDS,
         }),
       },
+      pictures: pictureSettings(settings),
       events: eventSettings(settings),
       accounts: {
         source: 'storage-full',

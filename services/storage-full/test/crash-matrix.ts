@@ -45,13 +45,18 @@ const LARGE_LOCAL_STEPS: Step[] = [
 ]
 const LARGE = { name: 'a.txt', type: 'text/plain', bytes: Buffer.alloc(1_000_000, 'a') }
 const OBJECT_STEPS: Step[] = [['object-put:stored', 1]]
-const DELETE_STEPS = ['delete:marked', 'delete:object', 'delete:thumbnail']
+const DELETE_STEPS = ['delete:marked', 'delete:object', 'delete:thumbnail', 'delete:beside']
 /** For a deletion that is undone; with the state of the file afterwards. */
 const RESTORE_STEPS = [
   ['delete:marked', 'restorable'],
   ['restore:row', 'stored'],
 ] as const
 const THUMBNAIL_STEPS = ['thumbnail:read', 'thumbnail:put', 'thumbnail:row']
+const PICTURE_STEPS: Step[] = [
+  ['picture:read', 0],
+  ['picture:put', 1],
+  ['picture:row', 0],
+]
 /** For the files of a user whom the issuer has erased. */
 const ERASURE_STEPS = ['delete:object', 'erased-user:data', 'erased-user:name']
 const MOVE_STEPS: Step[] = [
@@ -116,6 +121,7 @@ function transfers(engine: TestEngine, provider: ProviderName, installation: Ins
         await installation.crash(t, step, async ({ api, token }) => {
           id = (await upload(api, token)).body.id
           await api.get(`/file/thumbnail/${id}`, { token })
+          await api.get(`/file/picture/${id}?width=64`, { token })
           await api.delete(`/file/${id}`, { token })
         })
 
@@ -150,6 +156,25 @@ function transfers(engine: TestEngine, provider: ProviderName, installation: Ins
         const { files } = await installation.recover()
 
         assert.ok(files.some((file) => file.id === id))
+      })
+  })
+  pictures(engine, provider, installation)
+}
+
+function pictures(engine: TestEngine, provider: ProviderName, installation: Installation): void {
+  describe(`kill -9 while a picture is made, files at ${provider}, on ${engine.name}`, () => {
+    for (const [step, orphans] of PICTURE_STEPS)
+      test(`killed at ${step}`, async (t) => {
+        let id = 0
+        await installation.crash(t, step, async ({ api, token }) => {
+          id = (await upload(api, token)).body.id
+          await api.get(`/file/picture/${id}?width=64`, { token })
+        })
+
+        const { swept, files } = await installation.recover()
+
+        assert.ok(files.some((file) => file.id === id))
+        assert.equal(swept, orphans)
       })
   })
 }

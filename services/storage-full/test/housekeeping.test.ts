@@ -16,6 +16,7 @@ import {
   temporaryFolder,
   upload,
 } from './start-storage.ts'
+import { locationOf, tusFor } from './tus-client.ts'
 
 test('plinth files --help shows the commands and opens nothing', async () => {
   const env = { STORAGE_FULL_DATABASE_URL: 'postgres://127.0.0.1:1/none' }
@@ -86,6 +87,26 @@ for (const engine of engines)
 describe('the command line', () => {
   const run = (env: Record<string, string>, ...words: string[]) =>
     plinthHere(words, { env, cwd: env.SUITE_DATA })
+
+  test('files uploads lists what has not finished, and ends one', async (t) => {
+    const { api, user, env } = await startStorage(t)
+    const tus = tusFor(api, user)
+    const location = locationOf(await tus.create({ name: 'film.mp4', length: 500 }))
+    const id = location.split('/').at(-1) ?? ''
+
+    const listed = await run(env, 'files', 'uploads', '--json')
+    const ended = await run(env, 'files', 'uploads', '--abort', id)
+    const again = await run(env, 'files', 'uploads', '--abort', id)
+    const none = await run(env, 'files', 'uploads')
+
+    const [upload] = JSON.parse(listed.stdout).uploads
+    const { filename, owner, offset, length } = upload
+    assert.deepEqual([upload.id, filename, owner, offset, length], [id, 'film.mp4', 'user', 0, 500])
+    assert.deepEqual([ended.code, again.code], [0, 1])
+    assert.match(none.stdout, /^0 unfinished uploads\./)
+    assert.equal((await tus.head(location)).status, 404)
+    assert.equal((await api.get('/file/usage', { token: user })).body.uploadingFiles, 0)
+  })
 
   test('files ls shows the newest; files verify reports missing, damaged and orphaned objects', async (t) => {
     const { api, user, env, root } = await startStorage(t)

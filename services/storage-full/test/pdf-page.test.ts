@@ -20,5 +20,5 @@ test('a document that cannot be drawn has no page', async (t) => {
 })
 
 test('a document that cannot be read is undecided', async (t) => {
-  assert.equal(await firstPageOf(await temporaryFolder(t)), 'undecided')
+  assert.equal(await firstPageOf(await temporaryFolder(t), 60_000), 'undecided')
 })

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { type SpawnedService, sampleFiles, spawnService } from '@plinth/kit/testing'
-import { shareOfCores } from '../src/thumbnails/thumbnails.ts'
+import { shareOfCores } from '../src/thumbnails/lanes.ts'
 import { type Bomb, impossible, possible } from './bombs.ts'
 import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 

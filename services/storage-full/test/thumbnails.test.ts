@@ -8,7 +8,7 @@ import { armFailPoint } from '@plinth/kit/runtime'
 import { sampleFiles } from '@plinth/kit/testing'
 import sharp from 'sharp'
 import { until } from '../../../test/until.ts'
-import { shareOfCores } from '../src/thumbnails/thumbnails.ts'
+import { shareOfCores } from '../src/thumbnails/lanes.ts'
 import { slowPdf } from './bombs.ts'
 import { engines, sharedStorage, upload } from './start-storage.ts'
 
@@ -311,6 +311,32 @@ for (const engine of engines)
 
       assert.equal(reply.headers.get('content-type'), 'image/jpeg')
       assert.ok(before <= pagesAtOnce, `${before} PDFs were drawn first`)
+    })
+
+    test('six accounts with one slow PDF each delay the PDF of another user by a second each, not by five', {
+      tags: ['all'],
+    }, async () => {
+      const { api, user: patient, config } = await newcomer()
+      const page = await upload(api, patient, pdf)
+      let finished = 0
+      const waits = Array.from({ length: 6 }, async () => {
+        const { user: attacker } = await newcomer()
+        const { body } = await upload(api, attacker, slowPdf(10))
+        await api.get(`/file/thumbnail/${body.id}`, { token: attacker })
+        finished += 1
+      })
+      await until(
+        () => readdir(config.spoolFolder),
+        (names) => names.length >= 6,
+      )
+
+      const reply = await api.get(`/file/thumbnail/${page.body.id}`, { token: patient })
+      const before = finished
+      await Promise.all(waits)
+
+      assert.equal(reply.headers.get('content-type'), 'image/jpeg')
+      // Meanwhile the first of them may have had its five seconds, apart from the others.
+      assert.ok(before <= 2, `${before} PDFs were drawn first`)
     })
 
     test('makes it once, however many requests arrive at the same time', async () => {

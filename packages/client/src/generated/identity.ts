@@ -1,6 +1,8 @@
 // Generated from docs/openapi: `node test/documents/openapi.ts` writes it.
 export type AccountSecurity = {
     emailVerified: boolean;
+    /** Whether the account has a password */
+    password: boolean;
     secondFactor: boolean;
     enrolledAt: string | null;
 };
@@ -189,6 +191,7 @@ export type DataExport = {
     profile: Record<string, unknown>;
     sessions: Record<string, unknown>[];
     passkeys: Record<string, unknown>[];
+    identities: Record<string, unknown>[];
     secondFactor: Record<string, unknown> | null;
     knownBrowsers: Record<string, unknown>[];
     grants: Record<string, unknown>[];
@@ -298,6 +301,17 @@ export type Grant = {
 export type GrantEventData = {
     userId: number;
     clientId: string;
+};
+export type Identity = {
+    id: number;
+    provider: string;
+    email: string | null;
+    createdAt: string;
+    lastUsedAt: string;
+};
+export type IdentityLink = {
+    /** From the 409 ACCOUNT_EXISTS */
+    linkToken: string;
 };
 /** For an active token, also its claims (RFC 7662) */
 export type Introspection = {
@@ -655,6 +669,35 @@ export type ProtectedResourceMetadata = {
     authorization_servers: string[];
     bearer_methods_supported: string[];
 };
+export type ProviderSignIn = {
+    /** A page below /account/, or of an origin that is allowed to call this service */
+    returnTo: string;
+    /** must be the SHA-256 of the verifier in base64url */
+    challenge: string;
+};
+export type ProviderSignInFinish = {
+    /** From the fragment of returnTo */
+    ticket: string;
+    /** must have 43 to 128 letters, digits or - . _ ~ */
+    verifier: string;
+};
+export type ProviderSignInStarted = {
+    /** Navigate to it; it works once */
+    url: string;
+    expiresAt: string;
+};
+export type ProviderSignUp = {
+    /** From the 403 EMAIL_NOT_VERIFIED_BY_PROVIDER */
+    signUpToken: string;
+    /** must be an e-mail address */
+    email: string;
+};
+export type ProviderSignUpConfirmation = {
+    /** From the 403 EMAIL_NOT_VERIFIED_BY_PROVIDER */
+    signUpToken: string;
+    /** must not be blank */
+    code: string;
+};
 export type PushedRequest = {
     request_uri: string;
     expires_in: number;
@@ -807,6 +850,25 @@ export type SignInCodeRequested = {
     message: string;
     /** The code works only together with it */
     requestToken: string;
+};
+export type SignInProvider = {
+    id: string;
+    name: string;
+    type: "oidc" | "google" | "microsoft" | "apple" | "github";
+};
+export type SignInProviderDetails = {
+    id: string;
+    name: string;
+    type: "oidc" | "google" | "microsoft" | "apple" | "github";
+    issuer: string;
+    /** The address to register at the provider */
+    callbackUrl: string;
+    linkByEmail: boolean;
+    signUp: boolean;
+};
+export type SignInProviderTest = {
+    works: boolean;
+    fault: string | null;
 };
 export type SignedOut = {
     redirectTo: string | null;
@@ -963,6 +1025,18 @@ export type Replies = {
     "POST /api/users/me/email/undo": unknown;
     "POST /api/auth/code": SignInCodeRequested;
     "POST /api/auth/code/confirm": TokenPair;
+    "GET /api/auth/providers": SignInProvider[];
+    "POST /api/auth/providers/{provider}/start": ProviderSignInStarted;
+    /** A token pair; the identities of the caller after linking one */
+    "POST /api/auth/providers/finish": TokenPair | Identity[];
+    "POST /api/auth/providers/sign-up": MailRequested;
+    "POST /api/auth/providers/sign-up/confirm": TokenPair;
+    "GET /api/users/me/identities": Identity[];
+    "POST /api/users/me/identities": Identity[];
+    "POST /api/users/me/identities/{provider}/start": ProviderSignInStarted;
+    "DELETE /api/users/me/identities/{id}": unknown;
+    "GET /api/providers": SignInProviderDetails[];
+    "POST /api/providers/{provider}/test": SignInProviderTest;
     "POST /api/users/me/deletion/cancel": unknown;
     "POST /api/users/{id}/deletion/cancel": unknown;
     "GET /api/users/deleted": DeletedUsers;
@@ -1109,6 +1183,12 @@ export type Bodies = {
     "POST /api/users/me/email/undo": MailToken;
     "POST /api/auth/code": SignInCodeRequest;
     "POST /api/auth/code/confirm": SignInByCode;
+    "POST /api/auth/providers/{provider}/start": ProviderSignIn;
+    "POST /api/auth/providers/finish": ProviderSignInFinish;
+    "POST /api/auth/providers/sign-up": ProviderSignUp;
+    "POST /api/auth/providers/sign-up/confirm": ProviderSignUpConfirmation;
+    "POST /api/users/me/identities": IdentityLink;
+    "POST /api/users/me/identities/{provider}/start": ProviderSignIn;
     "POST /api/users/me/deletion/cancel": KeepAccount;
     "POST /api/users/{id}/deletion/cancel": Why;
     "POST /api/users/{id}/export": Why;
@@ -1310,5 +1390,7 @@ export type ProblemDetails = {
     methods?: ("totp" | "recoveryCode")[] | undefined;
     token?: string | undefined;
     deletesAt?: string | undefined;
+    linkToken?: string | undefined;
+    signUpToken?: string | undefined;
 };
-export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "ACCOUNT_DISABLED" | "ADDRESS_NOT_MAILABLE" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "AUTHORIZATION_UNKNOWN" | "BODY_TOO_LARGE" | "CLIENT_NOT_FOUND" | "CLIENT_WITHOUT_SECRET" | "CSRF_TOKEN_INVALID" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "DELETION_PENDING" | "EMAIL_ALREADY_EXISTS" | "EMAIL_ALREADY_VERIFIED" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "GRANT_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CODE" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "MAIL_NOT_CONFIGURED" | "MAIL_NOT_FAILED" | "MAIL_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MFA_REQUIRED" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "NO_DELETION_PENDING" | "ORIGIN_REJECTED" | "PASSKEYS_DISABLED" | "PASSKEY_NOT_FOUND" | "PASSKEY_REGISTRATION_FAILED" | "PASSWORD_CHANGE_REQUIRED" | "REAUTHENTICATION_REQUIRED" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SECOND_FACTOR_ACTIVE" | "SECOND_FACTOR_NOT_FOUND" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "SIGN_IN_CODE_DISABLED" | "SIGN_IN_REJECTED" | "SIGN_IN_REQUIRED" | "SIGN_OUT_UNKNOWN" | "STORAGE_FULL" | "STORAGE_READ_ONLY" | "TOKEN_INVALID" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "UNSUPPORTED_MEDIA_TYPE" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_CODE_UNKNOWN" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED" | "access_denied" | "authorization_pending" | "expired_token" | "insufficient_scope" | "invalid_client" | "invalid_grant" | "invalid_request" | "invalid_scope" | "invalid_target" | "invalid_token" | "request_not_supported" | "server_error" | "slow_down" | "temporarily_unavailable" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "unsupported_token_type";
+export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "ACCOUNT_DISABLED" | "ACCOUNT_EXISTS" | "ADDRESS_NOT_MAILABLE" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "AUTHORIZATION_UNKNOWN" | "BODY_TOO_LARGE" | "CLIENT_NOT_FOUND" | "CLIENT_WITHOUT_SECRET" | "CSRF_TOKEN_INVALID" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "DELETION_PENDING" | "EMAIL_ALREADY_EXISTS" | "EMAIL_ALREADY_VERIFIED" | "EMAIL_NOT_VERIFIED_BY_PROVIDER" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "GRANT_NOT_FOUND" | "IDENTITY_IN_USE" | "IDENTITY_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CODE" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LAST_SIGN_IN_METHOD" | "MAIL_NOT_CONFIGURED" | "MAIL_NOT_FAILED" | "MAIL_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MFA_REQUIRED" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "NO_DELETION_PENDING" | "ORIGIN_REJECTED" | "PASSKEYS_DISABLED" | "PASSKEY_NOT_FOUND" | "PASSKEY_REGISTRATION_FAILED" | "PASSWORD_CHANGE_REQUIRED" | "PROVIDER_NOT_FOUND" | "PROVIDER_UNAVAILABLE" | "REAUTHENTICATION_REQUIRED" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SECOND_FACTOR_ACTIVE" | "SECOND_FACTOR_NOT_FOUND" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "SIGN_IN_CODE_DISABLED" | "SIGN_IN_REJECTED" | "SIGN_IN_REQUIRED" | "SIGN_OUT_UNKNOWN" | "STORAGE_FULL" | "STORAGE_READ_ONLY" | "TICKET_INVALID" | "TOKEN_INVALID" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "UNSUPPORTED_MEDIA_TYPE" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_CODE_UNKNOWN" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED" | "access_denied" | "authorization_pending" | "expired_token" | "insufficient_scope" | "invalid_client" | "invalid_grant" | "invalid_request" | "invalid_scope" | "invalid_target" | "invalid_token" | "request_not_supported" | "server_error" | "slow_down" | "temporarily_unavailable" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "unsupported_token_type";

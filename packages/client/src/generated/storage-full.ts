@@ -676,6 +676,8 @@ export type Replies = {
     "GET /file/deleted": PageOfRestorableFiles;
     "POST /file/{id}/restore": StoredFile;
     "GET /file/thumbnail/{id}": unknown;
+    "GET /file/picture/{id}": unknown;
+    "GET /file/presigned/{token}/picture": unknown;
     "POST /file/generate-pre-signed-url": TemporaryLink;
     "GET /file/presigned/{token}": unknown;
     "GET /file/{id}/links": Link[];
@@ -845,6 +847,56 @@ export type Queries = {
         /** For administrators: the files of one owner */
         ownerId?: string | undefined;
     };
+    "GET /file/picture/{id}": {
+        /** One of the sizes that the service offers */
+        width?: number | undefined;
+        /** As `width` */
+        height?: number | undefined;
+        /**
+         * `inside`, the default, keeps the whole picture; `cover` cuts it to the shape
+         * @enum {string}
+         */
+        fit?: "inside" | "cover" | undefined;
+        /**
+         * `auto`, the default, follows `Accept`
+         * @enum {string}
+         */
+        format?: "auto" | "jpeg" | "png" | "webp" | "avif" | undefined;
+        /**
+         * 80 by default
+         * @enum {integer}
+         */
+        quality?: 50 | 65 | 80 | 90 | undefined;
+        /** Instead of all of these: a name from the settings */
+        preset?: string | undefined;
+        /** The first 16 digits of `checksumSha256`: the reply may be cached for good, because the address changes with the content */
+        v?: string | undefined;
+    };
+    "GET /file/presigned/{token}/picture": {
+        /** One of the sizes that the service offers */
+        width?: number | undefined;
+        /** As `width` */
+        height?: number | undefined;
+        /**
+         * `inside`, the default, keeps the whole picture; `cover` cuts it to the shape
+         * @enum {string}
+         */
+        fit?: "inside" | "cover" | undefined;
+        /**
+         * `auto`, the default, follows `Accept`
+         * @enum {string}
+         */
+        format?: "auto" | "jpeg" | "png" | "webp" | "avif" | undefined;
+        /**
+         * 80 by default
+         * @enum {integer}
+         */
+        quality?: 50 | 65 | 80 | 90 | undefined;
+        /** Instead of all of these: a name from the settings */
+        preset?: string | undefined;
+        /** The first 16 digits of `checksumSha256`: the reply may be cached for good, because the address changes with the content */
+        v?: string | undefined;
+    };
     "GET /api/storage/usage": {
         /** From 0; anything else counts as 0 */
         page?: number | undefined;
@@ -912,6 +964,7 @@ export type ProblemDetails = {
     expected?: string | null | undefined;
     actual?: string | null | undefined;
     errors?: string[] | undefined;
+    sizes?: number[] | undefined;
     provider?: string | undefined;
     maxFiles?: number | null | undefined;
     maxBytes?: number | null | undefined;
@@ -920,4 +973,4 @@ export type ProblemDetails = {
     steps?: TestStep[] | undefined;
     maxUploads?: number | undefined;
 };
-export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "BODY_TOO_LARGE" | "CHECKSUM_MISMATCH" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "EMAIL_ALREADY_EXISTS" | "EMPTY_FILE" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "FILE_NOT_FOUND" | "FILE_TOO_LARGE" | "FILE_TYPE_MISMATCH" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "ISSUER_UNAVAILABLE" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LINK_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MALFORMED_UPLOAD" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "MOVE_NOT_FOUND" | "MOVE_UNDER_WAY" | "OFFSET_MISMATCH" | "PRECONDITION_FAILED" | "QUOTA_EXCEEDED" | "RANGE_NOT_SATISFIABLE" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "STORAGE_FULL" | "STORAGE_NOT_CONFIGURED" | "STORAGE_READ_ONLY" | "STORAGE_TEST_FAILED" | "STORAGE_UNAVAILABLE" | "STORED_BYTES_MISSING" | "THUMBNAILS_BUSY" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "TOO_MANY_UPLOADS" | "TUS_VERSION_UNSUPPORTED" | "UNSUPPORTED_FILE_TYPE" | "UNSUPPORTED_MEDIA_TYPE" | "UPLOAD_ABORTED" | "UPLOAD_LOCKED" | "UPLOAD_NOT_FOUND" | "UPLOAD_TOO_SLOW" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED";
+export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "BODY_TOO_LARGE" | "CHECKSUM_MISMATCH" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "EMAIL_ALREADY_EXISTS" | "EMPTY_FILE" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "FILE_NOT_FOUND" | "FILE_TOO_LARGE" | "FILE_TYPE_MISMATCH" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "ISSUER_UNAVAILABLE" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LINK_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MALFORMED_UPLOAD" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "MOVE_NOT_FOUND" | "MOVE_UNDER_WAY" | "NO_PICTURE" | "OFFSET_MISMATCH" | "PICTURES_BUSY" | "PICTURE_NOT_OFFERED" | "PRECONDITION_FAILED" | "QUOTA_EXCEEDED" | "RANGE_NOT_SATISFIABLE" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "STORAGE_FULL" | "STORAGE_NOT_CONFIGURED" | "STORAGE_READ_ONLY" | "STORAGE_TEST_FAILED" | "STORAGE_UNAVAILABLE" | "STORED_BYTES_MISSING" | "THUMBNAILS_BUSY" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "TOO_MANY_UPLOADS" | "TUS_VERSION_UNSUPPORTED" | "UNSUPPORTED_FILE_TYPE" | "UNSUPPORTED_MEDIA_TYPE" | "UPLOAD_ABORTED" | "UPLOAD_LOCKED" | "UPLOAD_NOT_FOUND" | "UPLOAD_TOO_SLOW" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED";

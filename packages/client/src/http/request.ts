@@ -229,7 +229,7 @@ export function segmentOf(text: string): string {
   return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'))
 }
 
-function queryOf(query: Call['query']): string {
+export function queryOf(query: Call['query']): string {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query ?? {}))
     for (const one of [value ?? []].flat()) parameters.append(name, String(one))

@@ -27,6 +27,7 @@ import { Grants } from './grants.ts'
 import { Mails } from './mails.ts'
 import { OAuth, type OAuthReplies } from './oauth.ts'
 import { type PasskeyReplies, Passkeys } from './passkeys.ts'
+import { Identities, newVerifier, Providers, type ProviderVisit } from './providers.ts'
 import { Recovery } from './recovery.ts'
 import { type FactorProof, SecondFactor } from './second-factor.ts'
 import { IdentityUsers } from './users.ts'
@@ -37,6 +38,8 @@ export class IdentityClient extends SignIn {
   readonly account: IdentityAccount
   readonly sessions: Sessions
   readonly passkeys: Passkeys
+  readonly providers: Providers
+  readonly identities: Identities
   readonly secondFactor: SecondFactor
   readonly recovery: Recovery
   readonly users: IdentityUsers
@@ -59,6 +62,8 @@ export class IdentityClient extends SignIn {
     this.account = new IdentityAccount(opened)
     this.sessions = new Sessions(opened)
     this.passkeys = new Passkeys(opened)
+    this.providers = new Providers(opened)
+    this.identities = new Identities(calls)
     this.secondFactor = new SecondFactor(calls)
     this.recovery = new Recovery(opened)
     this.users = new IdentityUsers(opened)
@@ -113,6 +118,24 @@ export class IdentityClient extends SignIn {
     const pair = await this.#opened.open.json('POST /api/auth/code/confirm', { json }, options)
     this.session.adopt(pair)
     return pair
+  }
+
+  /**
+   * Begins to sign in with a provider. Keep the `verifier` for the page that the browser returns to: with it and the
+   * `ticket` in its address, `providers.finish` signs in.
+   * @example
+   * const { url, verifier } = await identity.signInWith('google', 'https://app.example/signed-in')
+   * sessionStorage.setItem('verifier', verifier)
+   * location.assign(url)
+   */
+  async signInWith(
+    provider: string,
+    returnTo: string,
+    options?: CallOptions,
+  ): Promise<ProviderVisit> {
+    const { verifier, challenge } = await newVerifier()
+    const started = await this.providers.start(provider, { returnTo, challenge }, options)
+    return { ...started, verifier }
   }
 
   /**

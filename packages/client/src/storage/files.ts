@@ -13,6 +13,7 @@ import type {
 import type { CallOptions, Calls } from '../http/calls.ts'
 import { DOWNLOAD, download } from '../http/download.ts'
 import { type Listing, pages } from '../http/listing.ts'
+import { queryOf } from '../http/request.ts'
 import { type UploadOptions, uploadOf } from '../http/upload.ts'
 import { type ResumableOptions, ResumableUpload } from './resumable.ts'
 
@@ -22,15 +23,19 @@ export type FileReplies = Omit<Replies, 'DELETE /file/{id}'> & {
 }
 export type FileQuery = Queries['GET /file/list']
 export type DeletedFileQuery = Queries['GET /file/deleted']
+export type PictureQuery = Queries['GET /file/picture/{id}']
 export type UsageQuery = Queries['GET /api/storage/usage']
 
 const UPLOAD_LASTS_MS = 300_000
+const VERSION_DIGITS = 16
 
 export class Files {
   readonly #calls: Calls<FileReplies>
+  readonly #baseUrl: string
 
-  constructor(calls: Calls<FileReplies>) {
+  constructor(calls: Calls<FileReplies>, baseUrl: string) {
     this.#calls = calls
+    this.#baseUrl = baseUrl.replace(/\/+$/, '')
   }
 
   /**
@@ -46,7 +51,7 @@ export class Files {
    * Sends a large file in pieces. The same file goes on where an earlier upload of it stopped, even after the page
    * was loaded again.
    * @example
-   * const stored = await storage.files.uploadResumable(film, 'film.mp4').done
+   * const stored = await storage.files.uploadResumable(file, 'film.mp4').done
    */
   uploadResumable(file: Blob, filename: string, options?: ResumableOptions): ResumableUpload {
     return new ResumableUpload(this.#calls, { file, filename }, options)
@@ -93,6 +98,26 @@ export class Files {
    */
   thumbnail(id: number, options?: CallOptions): Promise<Response> {
     return this.#calls.response('GET /file/thumbnail/{id}', { path: { id } }, options)
+  }
+
+  /**
+   * A picture in another size or format.
+   * @example
+   * const avatar = await (await storage.files.picture(7, { width: 128, height: 128, fit: 'cover' })).blob()
+   */
+  picture(id: number, query: PictureQuery, options?: CallOptions): Promise<Response> {
+    return this.#calls.response('GET /file/picture/{id}', { path: { id }, query }, options)
+  }
+
+  /**
+   * The address of a picture. It changes with the content, so that browsers may cache it for good. Loading it
+   * takes an access token; for a page that sends none, use `links.pictureUrl`.
+   * @example
+   * const address = storage.files.pictureUrl(await storage.files.get(7), { width: 640 })
+   */
+  pictureUrl(file: Pick<StoredFile, 'id' | 'checksumSha256'>, query: PictureQuery): string {
+    const v = file.checksumSha256.slice(0, VERSION_DIGITS)
+    return `${this.#baseUrl}/file/picture/${file.id}${queryOf({ ...query, v })}`
   }
 
   /**
@@ -192,6 +217,28 @@ export class Links {
   open(token: string, options?: CallOptions): Promise<Response> {
     const call = { path: { token }, stream: true }
     return this.#open.response('GET /file/presigned/{token}', call, options)
+  }
+
+  /**
+   * The address of the picture behind a link, for the `src` of an image.
+   * @example
+   * const address = storage.links.pictureUrl(await storage.links.create(7, 3600), { width: 640 })
+   */
+  pictureUrl(link: Pick<TemporaryLink, 'url'>, query: PictureQuery): string {
+    return `${link.url}/picture${queryOf(query)}`
+  }
+
+  /**
+   * The picture behind a link in another size or format; needs no session.
+   * @example
+   * const small = await (await storage.links.picture(token, { width: 256 })).blob()
+   */
+  picture(token: string, query: PictureQuery, options?: CallOptions): Promise<Response> {
+    return this.#open.response(
+      'GET /file/presigned/{token}/picture',
+      { path: { token }, query },
+      options,
+    )
   }
 }
 

@@ -241,9 +241,10 @@ type WebStorage = {
 const NAME = 'plinth.upload.'
 
 function webMemory(): UploadMemory | undefined {
-  const { localStorage } = globalThis as { localStorage?: WebStorage; document?: unknown }
-  // Node has a `localStorage` too, which only warns that it has no file.
-  if (localStorage === undefined || !('document' in globalThis)) return undefined
+  // Only pages: reading `localStorage` in Node prints a warning.
+  if (!('document' in globalThis)) return undefined
+  const { localStorage } = globalThis as { localStorage?: WebStorage }
+  if (localStorage === undefined) return undefined
   return {
     get: (file) => localStorage.getItem(NAME + file) ?? undefined,
     set: (file, uploadId) => localStorage.setItem(NAME + file, uploadId),

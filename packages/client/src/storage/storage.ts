@@ -42,7 +42,7 @@ export class StorageClient extends SignIn {
     super(opened)
     this.account = new OwnAccount(opened)
     this.sessions = new Sessions(opened)
-    this.files = new Files(calls)
+    this.files = new Files(calls, baseUrl)
     this.uploads = new Uploads(calls)
     this.links = new Links(opened)
     this.usage = new UsageOfStorage(calls)

@@ -26,7 +26,7 @@ export class Uploads {
 
   /**
    * @example
-   * const { offset, fileId } = await storage.uploads.get(uploadId)
+   * const { offset, fileId } = await storage.uploads.get('8f14e45fceea167a5a36dedd4bea2543')
    */
   get(uploadId: string, options?: CallOptions): Promise<Upload> {
     return this.#calls.json('GET /file/uploads/{uploadId}', { path: { uploadId } }, options)
@@ -35,7 +35,7 @@ export class Uploads {
   /**
    * Ends an upload. A file that it has become stays.
    * @example
-   * await storage.uploads.cancel(uploadId)
+   * await storage.uploads.cancel('8f14e45fceea167a5a36dedd4bea2543')
    */
   cancel(uploadId: string, options?: CallOptions): Promise<void> {
     const call = { path: { uploadId }, headers: TUS }

@@ -9,11 +9,18 @@ import { render } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { baseUrl } from '../../shared/api/base-url.ts'
 import { brand, readBrand, type Step, stepOf } from './account.ts'
-import { isSignIn } from './authorization/authorization.ts'
 import { SignInPage } from './authorization/sign-in-page.tsx'
 import { ByMail } from './by-mail.tsx'
 import { OwnAccount } from './own/own-account.tsx'
+import { place } from './place.ts'
+import { SignOutPage } from './sign-out/sign-out-page.tsx'
 import { texts } from './texts/texts.ts'
+
+const PAGES = {
+  account: OwnAccount,
+  'sign-in': SignInPage,
+  'sign-out': SignOutPage,
+}
 
 const root = document.getElementById('app')
 if (root) render(<AccountPage />, root)
@@ -39,7 +46,7 @@ function AccountPage() {
       removeEventListener('click', startOver)
     }
   }, [here, visits])
-  const Home = isSignIn ? SignInPage : OwnAccount
+  const Page = PAGES[place]
   const go = (next: Step) => {
     here.value = { step: next, token: '' }
   }
@@ -50,11 +57,11 @@ function AccountPage() {
         <strong>{brand.value?.name}</strong>
       </header>
       {here.value.step === 'home' ? (
-        <Home />
+        <Page />
       ) : (
         <ByMail key={visits.value} {...here.value} go={go} />
       )}
-      {here.value.step !== 'home' && isSignIn && (
+      {here.value.step !== 'home' && place !== 'account' && (
         <p>
           <a href="#home">{texts.backToSignIn}</a>
         </p>

@@ -1,6 +1,7 @@
 import { engineOf, inTransaction, prepared } from '@plinth/kit/database'
 import { secondsAfter } from '@plinth/kit/runtime'
 import { sql } from 'kysely'
+import { LEASE_SECONDS } from '../limits.ts'
 import { type Endpoint, endpointOf } from './endpoints.repository.ts'
 import type { Db, Trigger } from './tables.ts'
 
@@ -81,9 +82,6 @@ function isFree({ at, impossible }: Moment) {
 function momentOf(now: Date): Moment {
   return { at: now.toISOString(), impossible: secondsAfter(now, 2 * LEASE_SECONDS).toISOString() }
 }
-
-/** Far longer than an attempt takes; the rest is the clock skew allowed between nodes. */
-export const LEASE_SECONDS = 60
 
 export type Claimed = { endpoint: Endpoint; delivery: ClaimedDelivery }
 

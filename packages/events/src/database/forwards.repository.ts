@@ -1,10 +1,8 @@
 import { type FromRow, forUpdate, fromRow, inTransaction, toRow } from '@plinth/kit/database'
+import { MAX_FORWARDS } from '../limits.ts'
 import type { Db, ForwardRow } from './tables.ts'
 
 export type Forward = Omit<FromRow<ForwardRow>, 'eventSerial'>
-
-/** A reader retries every second while its receiver is down, so the number must be bounded. */
-const MAX_KEPT = 20
 
 /** Numbers the forward after the last one of the event, and keeps only the newest. */
 export async function insertForward(
@@ -26,7 +24,7 @@ export async function insertForward(
     await transaction
       .deleteFrom('event_forwards')
       .where('event_serial', '=', serial)
-      .where('n', '<=', n - MAX_KEPT)
+      .where('n', '<=', n - MAX_FORWARDS)
       .execute()
   })
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { prepared } from '@plinth/kit/database'
 import { traceHeaders } from '@plinth/kit/tracing'
 import { type RawBuilder, sql } from 'kysely'
+import { MAX_DATA_BYTES } from '../limits.ts'
 import type { Db, OutboxRow } from './tables.ts'
 
 export type NewEvent = {
@@ -14,9 +15,6 @@ export type NewEvent = {
   endpointId?: string
 }
 
-/** Receivers must accept 20,000 bytes: this leaves room for what `placeNext` adds around the data. */
-const MAX_BYTES = 19_400
-
 /**
  * Writes an event in the transaction of the change it describes: it exists if and only if the change
  * does. The outbox has no index but its primary key, so this adds little to the change. Returns the id.
@@ -25,8 +23,8 @@ export async function insertEvent(connection: Db, event: NewEvent): Promise<stri
   const id = newEventId(event.at)
   const { type, subject, endpointId = null } = event
   const data = JSON.stringify(event.data)
-  if (Buffer.byteLength(data) > MAX_BYTES)
-    throw new Error(`The event ${type} of ${subject} has more than ${MAX_BYTES} bytes.`)
+  if (Buffer.byteLength(data) > MAX_DATA_BYTES)
+    throw new Error(`The event ${type} of ${subject} has more than ${MAX_DATA_BYTES} bytes.`)
   await insertRow(connection, {
     id,
     type,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { inTransaction } from '@plinth/kit/database'
 import type { Metrics } from '@plinth/kit/metrics'
-import { coalesce, DAY_SECONDS, failPoint } from '@plinth/kit/runtime'
+import { coalesce, failPoint } from '@plinth/kit/runtime'
 import { continueTrace, type Tracer, traceHeaders, withSpan } from '@plinth/kit/tracing'
 import { type Attempt, insertAttemptOf } from '../database/attempts.repository.ts'
 import {
@@ -19,12 +19,11 @@ import type { Db } from '../database/tables.ts'
 import { closeEndpoint, warnOfEndpoint } from '../endpoints/endpoints.ts'
 import { secretsInForce, signedHeaders } from '../endpoints/secrets.ts'
 import type { Events } from '../events.ts'
+import { MAX_AT_ONCE, PAUSE_AFTER_MS } from '../limits.ts'
 import { type Judgement, judge } from './schedule.ts'
 import { createSender, failed, type Send, type Sent, STOPPED } from './send.ts'
 
-const MAX_AT_ONCE = 4
 const STOP_WAIT_MS = 3_000
-const PAUSE_AFTER_MS = 5 * DAY_SECONDS * 1000
 
 export type Lanes = {
   stopped: boolean

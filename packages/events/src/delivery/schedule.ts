@@ -1,5 +1,6 @@
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import type { Verdict } from '../database/attempts.repository.ts'
+import { MAX_RETRY_AFTER_SECONDS } from '../limits.ts'
 import { type Sent, STOPPED } from './send.ts'
 
 /** Seconds before each attempt after the first: 75 hours and 35 minutes in total. */
@@ -15,7 +16,6 @@ export const PAUSES = [
   DAY_SECONDS,
 ]
 const JITTER = 0.2
-const MAX_RETRY_AFTER_SECONDS = DAY_SECONDS
 /** `Retry-After` is honoured with these statuses only. */
 const MAY_DEFER = [429, 502, 503, 504]
 

@@ -7,6 +7,7 @@ import {
   http,
   https,
 } from '@plinth/kit/runtime'
+import { MAX_REPLY_BYTES } from '../limits.ts'
 
 /** The outcome of one POST: either a status or an error. */
 export type Sent = {
@@ -25,8 +26,6 @@ export type Send = (
 ) => Promise<Sent>
 
 const REPLY_CHARACTERS = 1024
-/** A longer reply is cut off, and its connection is not reused. */
-const MAX_REPLY_BYTES = 65_536
 
 /**
  * Posts to endpoints. Follows no redirects, ignores the proxy settings of the environment, and connects

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { inTransaction } from '@plinth/kit/database'
 import { validationFailed } from '@plinth/kit/problems'
-import { DAY_SECONDS, faultOfUrl, secondsAfter } from '@plinth/kit/runtime'
+import { faultOfUrl, secondsAfter } from '@plinth/kit/runtime'
 import {
   deleteEndpoint,
   type Endpoint,
@@ -15,6 +15,7 @@ import {
 import { insertEvent } from '../database/outbox.repository.ts'
 import type { Db } from '../database/tables.ts'
 import type { AuditEntry, EventActor, Events } from '../events.ts'
+import { MAX_ENDPOINTS, MAX_OLD_SECRETS, OVERLAP_SECONDS } from '../limits.ts'
 import {
   endpointMissing,
   endpointNotActive,
@@ -24,10 +25,6 @@ import {
 } from '../problems.ts'
 import { placeEvents } from './fan-out.ts'
 import { newSecret, openSecret, sealSecret } from './secrets.ts'
-
-const MAX_ENDPOINTS = 20
-const MAX_OLD_SECRETS = 10
-const OVERLAP_SECONDS = DAY_SECONDS
 
 export type NewEndpoint = { url: string; description?: string; types?: string[] }
 

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
 import { type EventFilter, findLast, findPlace, listEvents } from '../database/events.repository.ts'
 import type { Events } from '../events.ts'
+import { MAX_STREAMS } from '../limits.ts'
 import { tooManyStreams } from '../problems.ts'
 import { catchUp } from './history.ts'
 
-const MAX_STREAMS = 100
 const BATCH = 100
 const POLL_EVERY_MS = 1_000
 const COMMENT_EVERY_MS = 15_000

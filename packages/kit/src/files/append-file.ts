@@ -15,7 +15,7 @@ const OWNER_ONLY = 0o600
 const OWNER_ONLY_FOLDER = 0o700
 
 /** How much is collected before it is written. */
-const BATCH_BYTES = 256 * 1024
+const APPENDED_BYTES = 256 * 1024
 
 /** Tiny pieces are written before their overhead takes more memory than their content. */
 const MAX_PIECES = 1024
@@ -58,7 +58,7 @@ export class AppendFile implements AsyncDisposable {
   write(bytes: Buffer): Promise<void> | undefined {
     if (bytes.length === 0) return undefined
     this.#batchBytes += bytes.length
-    const isFull = this.#pieces.push(bytes) === MAX_PIECES || this.#batchBytes >= BATCH_BYTES
+    const isFull = this.#pieces.push(bytes) === MAX_PIECES || this.#batchBytes >= APPENDED_BYTES
     if (!isFull) return undefined
     const before = this.#written
     this.#writeBatch()

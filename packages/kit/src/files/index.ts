@@ -27,6 +27,7 @@ export {
 export {
   contentDisposition,
   type FileBody,
+  failedPrecondition,
   fileReplies,
   type Representation,
   sendFile,

@@ -67,7 +67,7 @@ export function answerProblem(
   request.refusal = problem.code
   if (problem.status >= 500 && !hasLeft(problem, reply)) logFailure(problem, request)
   if (problem.page) addVary(reply, 'accept')
-  const isPage = problem.page && wantsPage(request)
+  const isPage = problem.page && (problem.page.always || wantsPage(request))
   const { type, body } = isPage ? renderProblemPage(problem.page) : render(problem, request)
   if (isPage) reply.headers(PROBLEM_PAGE_HEADERS)
   return reply

@@ -31,6 +31,7 @@ const ExportReply = Type.Object(
     profile: one,
     sessions: list,
     passkeys: list,
+    identities: list,
     secondFactor: orNull(one),
     knownBrowsers: list,
     grants: list,

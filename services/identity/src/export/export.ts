@@ -17,6 +17,7 @@ import { keysMadeBy, type ServiceKey } from '@plinth/service-keys'
 import { listBrowsers } from '../database/browsers.repository.ts'
 import { findFactor, unusedRecoveryCodes } from '../database/factors.repository.ts'
 import { listGrants } from '../database/grants.repository.ts'
+import { listIdentities } from '../database/identities.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
 import { listAuditOf, listMailsOf } from '../database/user-data.repository.ts'
 import { LIFETIME_SECONDS } from '../limits.ts'
@@ -112,6 +113,7 @@ async function headOf({ accounts, db, passkeys }: DataExport, userId: number, us
     profile: await userDetails(accounts, userId),
     sessions: sessions.map(({ current: _, ...session }) => session),
     passkeys: await passkeys.list(accounts.db, userId),
+    identities: (await listIdentities(db, userId)).map(({ id: _, userId: __, ...each }) => each),
     secondFactor: await secondFactorOf(db, userId),
     // Only a hash of each browser is stored.
     knownBrowsers: [...(await listBrowsers(db, userId)).values()].map((seenAt) => ({ seenAt })),

@@ -96,6 +96,7 @@ const CodesLeftReply = Type.Object(
 const SecurityReply = Type.Object(
   {
     emailVerified: Type.Boolean(),
+    password: Type.Boolean({ description: 'Whether the account has a password' }),
     secondFactor: Type.Boolean(),
     enrolledAt: orNull(
       Type.String({ format: 'date-time', description: 'When the second factor was turned on' }),
@@ -137,7 +138,7 @@ export function factorRoutes(
     onRequest: guard.caller,
     schema: {
       operationId: 'accountSecurity',
-      summary: 'Whether your address is verified, and whether you have a second factor',
+      summary: 'Whether your address is verified, and how your account is protected',
       tags: ['Own account'],
       response: { 200: SecurityReply },
     },

@@ -2,6 +2,7 @@ import {
   type Accounts,
   type By,
   type DropFactor,
+  NO_PASSWORD,
   type Origin,
   recordRefusal,
   recordSecurityEvent,
@@ -156,7 +157,13 @@ export const dropFactor: DropFactor = (accounts, user, by) =>
   dropSecondFactor(accounts, accounts.db, user, by)
 
 export async function accountSecurity({ accounts, db }: Factors, caller: Caller) {
-  const { id, verified, secondFactor } = await requireUser(accounts, Number(caller.userId))
+  const user = await requireUser(accounts, Number(caller.userId))
+  const { id, verified, secondFactor, passwordHash } = user
   const factor = secondFactor ? await findFactor(db, id) : undefined
-  return { emailVerified: verified, secondFactor, enrolledAt: factor?.confirmedAt ?? null }
+  return {
+    emailVerified: verified,
+    password: passwordHash !== NO_PASSWORD,
+    secondFactor,
+    enrolledAt: factor?.confirmedAt ?? null,
+  }
 }

@@ -23,7 +23,7 @@ export function accountPageRoutes(
     operationId: 'accountPages',
     summary: 'The pages that the links in mails open',
     personal: true,
-    alsoAt: ['sign-in'],
+    alsoAt: ['sign-in', 'sign-out'],
   })
 
   server.get('/account/brand', {

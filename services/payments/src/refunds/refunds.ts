@@ -134,7 +134,11 @@ async function explained(
   // The only thing a refund can fail to find is the payment intent we stored, which the caller did not name.
   const error = missingIsInconsistent(refusal)
   if (!certaintyOf(error).isFinal) return error
-  const record = await refreshedRecord(payments, attempt).catch(() => undefined)
+  const record = await refreshedRecord(payments, attempt).catch((err) => {
+    const { paymentId } = attempt
+    payments.log.warn({ err, paymentId }, 'the refunds could not be read after a refusal')
+    return undefined
+  })
   if (!record || attempt.amount <= refundableAmount(record)) return error
   return refundBeyondBalance({
     cause: error,

@@ -124,6 +124,29 @@ type OwnTables = {
   }
   /** The parts that a bucket has of an upload. */
   upload_parts: { upload_id: string; number: number; etag: string }
+  /** What is known of the picture in an object. Without a width it is none: broken, or beyond the limits. */
+  pictures: {
+    object_name: string
+    file_id: number
+    /** As it is seen, after its orientation is applied. */
+    width: number | null
+    height: number | null
+    frames: number | null
+    transparent: number | null
+  }
+  /** The renditions that are kept beside the object of a picture. */
+  renditions: {
+    id: Generated<number>
+    object_name: string
+    /** The parsed parameters in one spelling, with the format that was chosen. */
+    parameters: string
+    location_id: number
+    /** The name of the rendition's own object; never used twice. */
+    name: string
+    size_bytes: number
+    checksum_sha256: string
+    used_at: string
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { randomUUIDv7 } from 'node:crypto'
+import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import type { FileType } from '@plinth/kit/files'
 import type { FileState, ThumbnailState } from '../database/tables.ts'
 import type { LocationContext } from '../locations/locations.ts'
@@ -12,6 +12,8 @@ export type Storage = LocationContext & {
   /** Where uploads wait until they are complete; on the same file system as the storage root. */
   spoolFolder: string
   publicUrl: string
+  /** What other rooms keep beside objects. */
+  beside: KeptBeside
   /** For service keys and users of the trusted issuer; false for users of any other issuer. */
   isEnabledElsewhere(ownerId: string): Promise<boolean>
   /** Who may embed what a temporary link opens. */
@@ -51,6 +53,14 @@ export type NewFile = Omit<StoredFile, 'id' | 'state' | 'thumbnail'>
 /** Where the bytes of a file are. */
 export type ObjectAddress = Pick<StoredFile, 'location' | 'objectName'>
 
+/** Objects that can be made again, beside those they were made of. They are in no quota, backup or move. */
+export type KeptBeside = {
+  /** Removes what is kept beside an object that goes, and forgets it. */
+  remove(object: ObjectAddress): Promise<void>
+  /** Those of these names of such objects that are recorded. */
+  findRecorded(names: string[]): Promise<Set<string>>
+}
+
 /** While a lease whose name starts with this is held, a backup is reading and no object may be removed. */
 export const HELD_FOR_BACKUP = 'backup-of-files:'
 export const HOLD_SECONDS = 30
@@ -87,8 +97,29 @@ export function thumbnailKey(address: ObjectAddress): string {
   return `${objectKey(address)}${THUMBNAIL_SUFFIX}`
 }
 
-/** The name of the object that a key belongs to; the key may be that of its thumbnail. */
+const RENDITION = /\.picture-[\w-]+\.\w+$/
+
+/** The key of an object beside another; its name starts with that of the other. */
+export function besideKey({ prefix }: Location, name: string): string {
+  return `${prefix}/${name}`
+}
+
+/** A name for a rendition of the picture in an object; like that of the object it is never used twice. */
+export function newRenditionName(objectName: string, extension: string): string {
+  return `${objectName}.picture-${randomBytes(9).toString('base64url')}.${extension}`
+}
+
+/** The name of an object that is kept beside another; undefined for other keys. */
+export function besideNameOf(key: string): string | undefined {
+  return RENDITION.test(key) ? nameOf(key) : undefined
+}
+
+/** The name of the object that a key belongs to; the key may be that of its thumbnail or a rendition. */
 export function objectNameOf(key: string): string {
-  const name = key.slice(key.lastIndexOf('/') + 1)
+  const name = nameOf(key).replace(RENDITION, '')
   return name.endsWith(THUMBNAIL_SUFFIX) ? name.slice(0, -THUMBNAIL_SUFFIX.length) : name
+}
+
+function nameOf(key: string): string {
+  return key.slice(key.lastIndexOf('/') + 1)
 }

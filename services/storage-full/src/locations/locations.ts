@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { type By, recordEvent } from '@plinth/accounts'
+import type { By } from '@plinth/accounts'
 import { inTransaction } from '@plinth/kit/database'
 import { Type } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
 import type { Clock } from '@plinth/kit/runtime'
+import { recordStorageEvent } from '../audit.ts'
 import { PROVIDER_NAMES, type ProviderName, type StorageDb } from '../database/tables.ts'
 import { type EndpointRules, normalEndpoint } from './endpoints.ts'
 import {
@@ -87,7 +88,7 @@ export async function changeSettings(
     const settings = change(before)
     await saveSettings({ ...context, db }, settings)
     const subject = nameOf(settings)
-    await recordEvent(
+    await recordStorageEvent(
       { ...context, db },
       { event: 'STORAGE_CONFIGURED', actor: by.actor, subject },
       by.origin,
@@ -201,8 +202,11 @@ export async function activate(
   await inTransaction(context.db, async (db) => {
     await updateActiveLocation(db, location.id, context.clock())
     if (!by) return
-    const event = { event: 'STORAGE_ACTIVATED', actor: by.actor, subject: nameOf(settings) }
-    await recordEvent({ ...context, db }, event, by.origin)
+    await recordStorageEvent(
+      { ...context, db },
+      { event: 'STORAGE_ACTIVATED', actor: by.actor, subject: nameOf(settings) },
+      by.origin,
+    )
   })
   context.active.forget()
   return location

@@ -1,4 +1,5 @@
-import { type By, recordEvent } from '@plinth/accounts'
+import type { By } from '@plinth/accounts'
+import { recordStorageEvent } from '../audit.ts'
 import type { ProviderName } from '../database/tables.ts'
 import {
   activate,
@@ -90,8 +91,12 @@ export async function testSettings(context: LocationContext, settings: ProviderS
   const probed = await trial.probe().finally(trial.close)
   const steps = probed.map(({ cause: _, ...step }) => step)
   const failed = probed.find(({ passed }) => !passed)
-  const test = { event: 'STORAGE_TESTED', actor: by.actor, subject: nameOf(settings) }
-  await recordEvent(context, { ...test, result: failed ? 'REFUSED' : 'SUCCESS' }, by.origin)
+  const result = failed ? 'REFUSED' : 'SUCCESS'
+  await recordStorageEvent(
+    context,
+    { event: 'STORAGE_TESTED', actor: by.actor, subject: nameOf(settings), result },
+    by.origin,
+  )
   if (failed) {
     const { name, cause } = failed
     context.log.warn({ provider, step: name, cause }, 'a storage provider failed its test')

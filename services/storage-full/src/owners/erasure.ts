@@ -1,6 +1,6 @@
-import { recordEvent } from '@plinth/accounts'
 import type { ErasedUsers } from '@plinth/erased-users'
 import type { Introspection } from '@plinth/kit/tokens'
+import { recordStorageEvent } from '../audit.ts'
 import { finishDeletion, hideInAnyState } from '../files/deletions/deletions.ts'
 import type { Storage } from '../files/storage.ts'
 import { eraseUploads } from '../uploads/expire.ts'
@@ -45,6 +45,10 @@ async function eraseFiles(storage: Storage, ownerId: string): Promise<void> {
       )
     }
   }
-  const event = { event: 'OWNER_ERASED', subject: ownerId, reason: `${erased} files` }
-  if (erased > 0) await recordEvent({ db, clock }, event, ORIGIN)
+  if (erased === 0) return
+  await recordStorageEvent(
+    { db, clock },
+    { event: 'OWNER_ERASED', subject: ownerId, reason: `${erased} files` },
+    ORIGIN,
+  )
 }

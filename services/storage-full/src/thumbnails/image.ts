@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import type { Metadata, Sharp } from 'sharp'
+import type { CreateRaw, Metadata, Sharp, SharpOptions } from 'sharp'
 import { hasTooManyParts } from './picture-parts.ts'
 
 type SharpModule = typeof import('sharp').default
@@ -10,7 +10,8 @@ export type Drawn = Buffer | 'undecided' | undefined
 export type Pixels = { data: Uint8Array; width: number; height: number }
 
 const MAX_SIDE = 256
-const MAX_INPUT_PIXELS = 50_000_000
+/** Also of all frames of an animation together. */
+export const MAX_INPUT_PIXELS = 50_000_000
 const MAX_HELD_BYTES = 150_000_000
 const LINES_HELD = 512
 /** Measured: the lines as decoded, and half as many again on their way through the resizer. */
@@ -43,17 +44,34 @@ async function loadSharp(): Promise<SharpModule> {
 }
 
 /** Returns undefined when the picture is broken or too large. */
-export async function jpegFromImage(path: string): Promise<Drawn> {
+export function jpegFromImage(path: string): Promise<Drawn> {
+  return withinLimits(path, ({ open }) => smallJpeg(open().autoOrient()))
+}
+
+/** A picture whose header is within the limits. `open` starts a drawing; without options, of its first frame. */
+export type Picture = { header: Metadata; open(options?: SharpOptions): Sharp }
+
+/** Returns undefined, as for a failed drawing, when the picture is broken or too large. */
+export async function withinLimits<T>(
+  path: string,
+  draw: (picture: Picture) => Promise<T>,
+): Promise<T | 'undecided' | undefined> {
   const sharp = await sharpLibrary()
   const options = { limitInputPixels: MAX_INPUT_PIXELS, failOn: 'error' } as const
   try {
     if (await hasTooManyParts(path)) return undefined
     const header = await sharp(path, options).metadata()
     if (bytesHeld(header) > MAX_HELD_BYTES) return undefined
-    return await smallJpeg(sharp(path, { ...options, sequentialRead: true }).autoOrient())
+    const open = (more?: SharpOptions) => sharp(path, { ...options, sequentialRead: true, ...more })
+    return await draw({ header, open })
   } catch (error) {
     return isShortage(error) || !(await canBeOpened(path)) ? 'undecided' : undefined
   }
+}
+
+/** For pixels that were drawn before. */
+export async function openPixels(data: Buffer, raw: CreateRaw): Promise<Sharp> {
+  return (await sharpLibrary())(data, { raw })
 }
 
 /** The peak memory of the decoder, which holds some lines of every picture, and all lines of some. */

@@ -5,7 +5,6 @@ import type { Pixels } from './image.ts'
 
 const MAX_PDF_BYTES = 64 * 1024 * 1024
 const START_LIMIT_MS = 30_000
-const TIME_LIMIT_MS = 5_000
 const HEAP_MB = 64
 
 /**
@@ -14,8 +13,8 @@ const HEAP_MB = 64
  */
 export async function firstPageOf(
   path: string,
-  timeLimitMs = TIME_LIMIT_MS,
-): Promise<Pixels | 'undecided' | undefined> {
+  timeLimitMs: number,
+): Promise<Pixels | 'late' | 'undecided' | undefined> {
   const { size } = await stat(path)
   if (size > MAX_PDF_BYTES) return undefined
   const worker = new Worker(new URL('./pdf-worker.ts', import.meta.url), {
@@ -39,7 +38,7 @@ export async function firstPageOf(
     // Too much memory or time is the document's fault; any other failure says nothing about it.
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ERR_WORKER_OUT_OF_MEMORY') return undefined
-    return started && code === 'ABORT_ERR' ? undefined : 'undecided'
+    return started && code === 'ABORT_ERR' ? 'late' : 'undecided'
   } finally {
     await worker.terminate()
   }

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { databaseFault } from '@plinth/kit/database'
@@ -9,13 +8,15 @@ import { updateThumbnail } from '../files/files.repository.ts'
 import { type Storage, type StoredFile, thumbnailKey } from '../files/storage.ts'
 import { asStorageFault } from '../locations/problems.ts'
 import { type Drawn, jpegFromImage, jpegFromPixels } from './image.ts'
+import type { Lanes } from './lanes.ts'
 import { firstPageOf } from './pdf-page.ts'
-import { createWorkQueue, type WorkQueue } from './queue.ts'
 
-const IMAGES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif'])
+export const IMAGES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif'])
 const PDF = 'application/pdf'
-const FETCHED_AT_ONCE = 16
-const FETCHED_PER_USER = 4
+
+/** Most pages take a tenth of it. Those that take longer are drawn again, apart, and delay other pages no further. */
+const QUICK_PAGE_MS = 1_000
+const MAX_PAGE_MS = 5_000
 
 export type Thumbnails = {
   /**
@@ -25,28 +26,20 @@ export type Thumbnails = {
   of(file: StoredFile, user: string): Promise<Buffer | undefined>
 }
 
-/** Draws on all cores but one, which is left for requests, if there are three or more. */
-export function shareOfCores(cores: number) {
-  const pagesAtOnce = Math.max(1, Math.floor((cores - 1) / 2))
-  return { pagesAtOnce, picturesAtOnce: Math.max(1, cores - 1 - pagesAtOnce) }
-}
-
-type Lane = { fetching: WorkQueue; drawing: WorkQueue }
-
-/** Two queues, so that a store that hangs delays fetching but not drawing. */
-function createLane(drawnAtOnce: number): Lane {
-  return {
-    fetching: createWorkQueue(FETCHED_AT_ONCE, { perUser: FETCHED_PER_USER }),
-    drawing: createWorkQueue(drawnAtOnce),
-  }
-}
-
-export function createThumbnails(storage: Storage): Thumbnails {
-  const { pagesAtOnce, picturesAtOnce } = shareOfCores(availableParallelism())
-  // A page of a PDF can take seconds and a picture rarely does, so pages never keep pictures waiting.
-  const [pages, pictures] = [createLane(pagesAtOnce), createLane(picturesAtOnce)]
+export function createThumbnails(
+  storage: Storage,
+  { pages, slowPages, pictures }: Lanes,
+): Thumbnails {
   const laneOf = ({ contentType }: StoredFile) => (contentType === PDF ? pages : pictures)
   const inFlight = new Map<number, Promise<Buffer | undefined>>()
+
+  const draw = async (path: string, { contentType }: StoredFile, user: string): Promise<Drawn> => {
+    if (contentType !== PDF) return pictures.drawing(user, () => jpegFromImage(path))
+    const quick = await pages.drawing(user, () => jpegFromPage(path, QUICK_PAGE_MS))
+    if (quick !== 'late') return quick
+    const slow = await slowPages(user, () => jpegFromPage(path, MAX_PAGE_MS))
+    return slow === 'late' ? undefined : slow
+  }
 
   const make = async (file: StoredFile, user: string): Promise<Buffer | undefined> => {
     const bytes = await openBytes(storage, file)
@@ -54,7 +47,7 @@ export function createThumbnails(storage: Storage): Thumbnails {
     await using original = await spoolBytes(bytes, storage.spoolFolder, options)
     failPoint('thumbnail:read')
     if (original.sha256 !== file.checksumSha256) return damaged(storage, file)
-    const jpeg = await laneOf(file).drawing(user, () => jpegOf(original.path, file.contentType))
+    const jpeg = await draw(original.path, file, user)
     if (jpeg === 'undecided') return undefined
     if (jpeg) await keepIfPossible(storage, file, jpeg)
     else await updateThumbnail(storage.db, file, 'impossible')
@@ -97,11 +90,9 @@ function damaged({ log }: Storage, file: StoredFile): undefined {
   log.error({ file: file.id }, 'no thumbnail, because the stored bytes are damaged')
 }
 
-/** A small JPEG of the file, or undefined when it cannot be decoded within the limits. */
-async function jpegOf(path: string, contentType: string): Promise<Drawn> {
-  if (contentType !== PDF) return jpegFromImage(path)
-  const page = await firstPageOf(path)
-  return page && page !== 'undecided' ? jpegFromPixels(page) : page
+async function jpegFromPage(path: string, limitMs: number): Promise<Drawn | 'late'> {
+  const page = await firstPageOf(path, limitMs)
+  return page && typeof page !== 'string' ? jpegFromPixels(page) : page
 }
 
 async function readKept(storage: Storage, file: StoredFile): Promise<Buffer | undefined> {

@@ -10,7 +10,13 @@ import { storageMigrations } from '../database/migrations/index.ts'
 import { SEALED_COLUMNS, type StorageTables } from '../database/tables.ts'
 import { spoolBytes } from '../files/bytes.ts'
 import { findObjectNames } from '../files/files.repository.ts'
-import { HELD_FOR_BACKUP, HOLD_SECONDS, objectNameOf, type Storage } from '../files/storage.ts'
+import {
+  besideNameOf,
+  HELD_FOR_BACKUP,
+  HOLD_SECONDS,
+  objectNameOf,
+  type Storage,
+} from '../files/storage.ts'
 import { findLocation, keepLocationHere, listLocations } from '../locations/locations.ts'
 import type { Location } from '../locations/providers/provider.ts'
 import { recountTotals } from './sweep.repository.ts'
@@ -34,8 +40,11 @@ export function dataOpenedBy(open: OpenStorage) {
     const { afterRestore } = data.database
     const database = {
       ...data.database,
-      // A backup has no unfinished uploads: what they reserve is gone when the totals are counted again.
-      derived: ['file_totals', 'file_total_parts', 'uploads', 'upload_parts'],
+      // A backup has no unfinished uploads and no renditions: what uploads reserve is gone when the totals are counted again.
+      derived: [
+        ...['file_totals', 'file_total_parts', 'uploads', 'upload_parts'],
+        ...['pictures', 'renditions'],
+      ],
       afterRestore: async (...restored: Parameters<typeof afterRestore>) => {
         await afterRestore(...restored)
         await recount(restored[0])
@@ -126,6 +135,8 @@ async function* listObjects({ storage, locations }: Opened, hold: Hold) {
   for (const location of locations) {
     const provider = storage.providers.at(location)
     for await (const key of provider.list(location.prefix)) {
+      // Can be made again, and may be removed at any time.
+      if (besideNameOf(key) !== undefined) continue
       const size = await provider.sizeOf(key)
       if (size !== undefined) yield { name: `${location.id}/${key}`, size }
     }

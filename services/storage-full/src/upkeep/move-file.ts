@@ -72,13 +72,15 @@ function refuseDamaged(checksum: string | undefined, file: StoredFile): void {
 }
 
 /** If removal fails, or a backup is reading, the object is left to the sweeper: no row names it. */
-async function removeUnused({ db, providers, log }: Storage, unused: ObjectAddress): Promise<void> {
+async function removeUnused(storage: Storage, unused: ObjectAddress): Promise<void> {
+  const { db, providers, beside, log } = storage
   const provider = providers.at(unused.location)
   try {
     if (await isLeaseHeld(db, HELD_FOR_BACKUP, HOLD_SECONDS)) return
     await provider.remove(objectKey(unused))
     failPoint('move:object')
     await provider.remove(thumbnailKey(unused))
+    await beside.remove(unused)
   } catch (error) {
     log.warn({ err: error }, 'an object left behind by a move could not be removed yet')
   }

@@ -1,6 +1,7 @@
-import { type By, recordEvent } from '@plinth/accounts'
+import type { By } from '@plinth/accounts'
 import { inTransaction, isUniqueViolation } from '@plinth/kit/database'
 import { defineProblem, Problem } from '@plinth/kit/problems'
+import { recordStorageEvent } from '../audit.ts'
 import type { ProviderName } from '../database/tables.ts'
 import { listFilesAfter } from '../files/files.repository.ts'
 import { fileNotFound, storedBytesMissing } from '../files/problems.ts'
@@ -48,8 +49,11 @@ export async function startMove(storage: Storage, by: By, to: ProviderName): Pro
   try {
     return await inTransaction(storage.db, async (db) => {
       const id = await insertMove(db, move)
-      const event = { event: 'MOVE_STARTED', actor: by.actor, subject: `${total} files to ${to}` }
-      await recordEvent({ ...storage, db }, event, by.origin)
+      await recordStorageEvent(
+        { ...storage, db },
+        { event: 'MOVE_STARTED', actor: by.actor, subject: `${total} files to ${to}` },
+        by.origin,
+      )
       return requireMove({ ...storage, db }, id)
     })
   } catch (error) {
@@ -85,8 +89,11 @@ export async function cancelMove(storage: Storage, by: By, id: number): Promise<
   await requireMove(storage, id)
   await inTransaction(storage.db, async (db) => {
     if (!(await endMove(db, id, 'CANCELLED', storage.clock()))) return
-    const event = { event: 'MOVE_CANCELLED', actor: by.actor, subject: `move ${id}` }
-    await recordEvent({ ...storage, db }, event, by.origin)
+    await recordStorageEvent(
+      { ...storage, db },
+      { event: 'MOVE_CANCELLED', actor: by.actor, subject: `move ${id}` },
+      by.origin,
+    )
   })
   return requireMove(storage, id)
 }

@@ -5,6 +5,7 @@ import { secondsAfter } from '@plinth/kit/runtime'
 import { expireRestorable, finishDeletion } from '../files/deletions/deletions.ts'
 import { type FileFilter, findObjectNames, listFilesAfter } from '../files/files.repository.ts'
 import {
+  besideNameOf,
   HELD_FOR_BACKUP,
   HOLD_SECONDS,
   objectNameOf,
@@ -125,14 +126,15 @@ async function removeOrphan(
  * to read back the copy of a large file.
  */
 async function overdueOrphans(
-  { db, clock, limits }: Storage,
+  storage: Storage,
   location: Location,
   keys: string[],
 ): Promise<string[]> {
+  const { db, clock, limits } = storage
   const now = clock()
   // Queried before the files: a move that has ended by now gets no more of them.
   const isTarget = (await findRunningMove(db))?.targetLocationId === location.id
-  const orphans = new Set(await withoutFile(db, location, keys))
+  const orphans = new Set(await withoutFile(storage, location, keys))
   const adopted = keys.filter((key) => !orphans.has(key))
   await deleteOrphans(db, location.id, adopted)
   // Queried before this sighting is recorded: one is never enough, however short the safe time.
@@ -158,9 +160,12 @@ export async function* keysAt(
   yield keys
 }
 
-/** Those of `keys` whose objects have no file, and are not those of an upload that is about to become one. */
+/**
+ * Those of `keys` whose objects have no file, or are beside one without being recorded. Not those of an upload that is
+ * about to become a file.
+ */
 export async function withoutFile(
-  db: Storage['db'],
+  { db, beside }: Pick<Storage, 'db' | 'beside'>,
   location: Location,
   keys: string[],
 ): Promise<string[]> {
@@ -168,5 +173,10 @@ export async function withoutFile(
   // Uploads first: one that becomes a file in between is then among the files.
   const arriving = await findUploadNames(db, location.id, names)
   const known = await findObjectNames(db, location.id, names)
-  return keys.filter((key) => !known.has(objectNameOf(key)) && !arriving.has(objectNameOf(key)))
+  const recorded = await beside.findRecorded(keys.flatMap((key) => besideNameOf(key) ?? []))
+  const isRecorded = (name: string | undefined) => name === undefined || recorded.has(name)
+  return keys.filter((key) => {
+    const name = objectNameOf(key)
+    return (!known.has(name) && !arriving.has(name)) || !isRecorded(besideNameOf(key))
+  })
 }

@@ -77,15 +77,15 @@ async function* verifyObjects(storage: Storage): AsyncGenerator<Difference> {
 
 async function* suspectsAt(storage: Storage, location: Location): AsyncGenerator<Suspects> {
   for await (const page of keysAt(storage, location)) {
-    const keys = await withoutFile(storage.db, location, page)
+    const keys = await withoutFile(storage, location, page)
     if (keys.length > 0) yield { location, keys }
   }
 }
 
-async function orphansAmong({ db, providers }: Storage, { location, keys }: Suspects) {
+async function orphansAmong(storage: Storage, { location, keys }: Suspects) {
   const present: string[] = []
-  for (const key of await withoutFile(db, location, keys))
-    if ((await providers.at(location).sizeOf(key)) !== undefined) present.push(key)
+  for (const key of await withoutFile(storage, location, keys))
+    if ((await storage.providers.at(location).sizeOf(key)) !== undefined) present.push(key)
   return present
 }
 

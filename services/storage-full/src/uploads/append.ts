@@ -48,9 +48,9 @@ export async function appendToUpload(
   await requireUpload(storage, caller, id)
   const appended = await holds.withHold(id, async (upload) => {
     requirePlace(upload, incoming)
-    const offset = upload.offset < upload.length ? await receive(uploads, upload, incoming) : 0
-    if (Math.max(offset, upload.offset) === upload.length)
-      await finishUpload(uploads, { ...upload, offset: upload.length }, incoming.startedAt)
+    const isComplete = upload.offset === upload.length
+    const grown = isComplete ? upload : await receive(uploads, upload, incoming)
+    if (grown.offset === grown.length) await finishUpload(uploads, grown, incoming.startedAt)
     return true
   })
   const upload = await requireUpload(storage, caller, id)
@@ -80,8 +80,8 @@ function requirePlace({ offset, length }: Upload, incoming: Incoming): void {
   if ((incoming.sizeBytes ?? 0) > length - offset) throw uploadTooLarge()
 }
 
-/** Returns the new offset. */
-async function receive(uploads: Uploads, upload: HeldUpload, incoming: Incoming): Promise<number> {
+/** Returns the upload as it is afterwards. */
+async function receive(uploads: Uploads, upload: HeldUpload, incoming: Incoming): Promise<Upload> {
   const { storage, hashes } = uploads
   const provider = storage.providers.at(upload.location)
   await using appending = await provider.partial.append(partialOf(upload))
@@ -91,14 +91,14 @@ async function receive(uploads: Uploads, upload: HeldUpload, incoming: Incoming)
     if (fileTypeMismatch.is(broken)) await endUpload(uploads, upload)
     throw broken
   }
-  if (turn.end() > upload.offset) {
-    const hash = turn.hash()
-    await record(uploads, upload, appending, await appending.keep())
-    if (hash) hashes.keep(upload.id, turn.end(), hash)
-  }
+  await upload.confirm()
+  const kept = turn.end() > upload.offset ? await appending.keep() : undefined
+  if (kept) await record(uploads, upload, appending, kept)
+  const hash = turn.hash()
+  if (hash) hashes.keep(upload.id, turn.end(), hash)
   failPoint('uploads:counted')
   if (broken !== undefined) throw broken
-  return turn.end()
+  return kept ? { ...upload, ...kept } : upload
 }
 
 /** The client left, was too slow, or has come back with a newer request: what arrived is as good as ever. */
@@ -131,6 +131,7 @@ async function openTurn(uploads: Uploads, { upload, incoming, appending }: Turn)
   }
   const take = async (chunk: Buffer) => {
     if (upload.letGo.aborted) throw uploadLocked()
+    await upload.confirm()
     if (!isHeadKnown) head = Buffer.concat([head, chunk]).subarray(0, HEAD_BYTES)
     if (keepsParts) checkHead()
     hash?.update(chunk)

@@ -52,6 +52,31 @@ async function removeEnded(storage: Storage, signal?: AbortSignal): Promise<void
   }
 }
 
+/** For operators: the unfinished uploads of every owner, newest first. */
+export async function allUploads({ db }: Storage, limit: number) {
+  const uploads = await listUploads(db, { state: 'receiving', limit })
+  return uploads.map((upload) => {
+    const { id, ownerName: owner, offset, length, createdAt, expiresAt, filename } = upload
+    return {
+      id,
+      owner,
+      offset,
+      length,
+      provider: upload.location.provider,
+      createdAt,
+      expiresAt,
+      filename,
+    }
+  })
+}
+
+/** For operators: ends one of them, whoever is sending it. False when there is none with this id. */
+export async function abortUpload(storage: Storage, id: string): Promise<boolean> {
+  const ended = await storage.withReserve(() => markEnded(storage.db, id))
+  await removeEnded(storage)
+  return ended
+}
+
 /** Ends every upload of an owner who is erased, also those that only remember a finished one. */
 export async function eraseUploads(storage: Storage, ownerId: string): Promise<void> {
   const { db, withReserve } = storage

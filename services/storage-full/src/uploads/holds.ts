@@ -19,7 +19,14 @@ const MAX_WAIT_MS = 5_000
 const LOOK_MS = 100
 
 /** The upload as it was when it was claimed. `letGo` aborts when another request waits for it. */
-export type HeldUpload = Upload & { letGo: AbortSignal }
+export type HeldUpload = Upload & {
+  letGo: AbortSignal
+  /**
+   * To be called before bytes are written. A process that was paused for longer than its hold lasts asks whether it
+   * still has the upload: its successor may have made a file of the same bytes by now.
+   */
+  confirm(): Promise<void> | undefined
+}
 
 export type Holds = {
   /**
@@ -30,32 +37,29 @@ export type Holds = {
   withHold<R>(id: string, work: (upload: HeldUpload) => Promise<R>): Promise<R | undefined>
 }
 
-type Holding = { fence: number; letGo: AbortController; released: Promise<void> }
+type Holding = {
+  fence: number
+  letGo: AbortController
+  released: Promise<void>
+  /** When the hold was certainly in force. */
+  renewedAt: number
+}
+
+type Held = Map<string, Holding>
 
 export function createHolds({ db, log }: Pick<Storage, 'db' | 'log'>): Holds {
   const holder = randomUUID()
-  const held = new Map<string, Holding>()
-  let timer: NodeJS.Timeout | undefined
+  const held: Held = new Map()
+  const renewals = renewalsOf({ db, log }, holder, held)
 
-  const renew = async () => {
-    const renewed = await renewHolds(db, holder, HOLD_MS)
-    const known = new Map(renewed.map((hold) => [hold.id, hold]))
-    for (const [id, { fence, letGo }] of held) {
-      const hold = known.get(id)
-      if (hold?.fence !== fence || hold.isWanted) letGo.abort()
-    }
-  }
-  const renewInTime = () => {
-    renew().catch((error) => log.warn({ err: error }, 'unfinished uploads could not be renewed'))
-  }
-
-  const claim = async (id: string): Promise<Upload | undefined> => {
+  const claim = async (id: string): Promise<(Upload & { renewedAt: number }) | undefined> => {
     const deadline = performance.now() + MAX_WAIT_MS
     for (;;) {
+      const renewedAt = performance.now()
       const claimed = await claimUpload(db, { id, holder, forMs: HOLD_MS })
       const upload = await findUpload(db, id)
       if (upload?.state !== 'receiving') return undefined
-      if (claimed) return { ...upload, ...claimed }
+      if (claimed) return { ...upload, ...claimed, renewedAt }
       if (performance.now() >= deadline) throw uploadLocked()
       const here = held.get(id)
       here?.letGo.abort()
@@ -66,21 +70,20 @@ export function createHolds({ db, log }: Pick<Storage, 'db' | 'log'>): Holds {
 
   return {
     async withHold(id, work) {
-      const upload = await claim(id)
-      if (!upload) return undefined
+      const claimed = await claim(id)
+      if (!claimed) return undefined
+      const { renewedAt, ...upload } = claimed
       const letGo = new AbortController()
       const { promise: released, resolve } = Promise.withResolvers<void>()
-      const holding = { fence: upload.fence, letGo, released }
+      const holding = { fence: upload.fence, letGo, released, renewedAt }
       held.set(id, holding)
-      timer ??= setInterval(renewInTime, RENEW_MS).unref()
+      renewals.begin()
       try {
-        return await work({ ...upload, letGo: letGo.signal })
+        const confirm = () => renewals.confirm(holding)
+        return await work({ ...upload, letGo: letGo.signal, confirm })
       } finally {
         if (held.get(id) === holding) held.delete(id)
-        if (held.size === 0) {
-          clearInterval(timer)
-          timer = undefined
-        }
+        if (held.size === 0) renewals.end()
         // A hold that is not released runs out by itself.
         await releaseHold(db, upload).catch((error) =>
           log.warn({ err: error }, 'an unfinished upload could not be released'),
@@ -88,5 +91,41 @@ export function createHolds({ db, log }: Pick<Storage, 'db' | 'log'>): Holds {
         resolve()
       }
     },
+  }
+}
+
+/** Renews everything that this process has with one statement, as long as it has anything. */
+function renewalsOf({ db, log }: Pick<Storage, 'db' | 'log'>, holder: string, held: Held) {
+  let timer: NodeJS.Timeout | undefined
+  const renew = async () => {
+    const startedAt = performance.now()
+    // Not those that are claimed while the statement runs: it may not have seen them.
+    const known = [...held]
+    const renewed = new Map((await renewHolds(db, holder, HOLD_MS)).map((hold) => [hold.id, hold]))
+    for (const [id, holding] of known) {
+      const hold = renewed.get(id)
+      const isOurs = hold?.fence === holding.fence
+      if (isOurs) holding.renewedAt = startedAt
+      if (!isOurs || hold.isWanted) holding.letGo.abort()
+    }
+  }
+  const renewInTime = () => {
+    renew().catch((error) => log.warn({ err: error }, 'unfinished uploads could not be renewed'))
+  }
+  const confirmNow = async (holding: Holding) => {
+    const askedAt = performance.now()
+    await renew()
+    if (holding.renewedAt < askedAt) throw uploadLocked()
+  }
+  return {
+    begin() {
+      timer ??= setInterval(renewInTime, RENEW_MS).unref()
+    },
+    end() {
+      clearInterval(timer)
+      timer = undefined
+    },
+    confirm: (holding: Holding) =>
+      performance.now() - holding.renewedAt < HOLD_MS ? undefined : confirmNow(holding),
   }
 }

@@ -2,6 +2,7 @@ import type { Authorization } from '@plinth/client'
 import { computed, signal } from '@preact/signals'
 import { problemIn, type Reply } from '../../../shared/api/api.ts'
 import { api } from '../account.ts'
+import { place } from '../place.ts'
 import { session } from '../ways-in/session.ts'
 
 /** What an application has asked for; undefined until it is read. A refusal never replaces it. */
@@ -14,29 +15,27 @@ export const isUnknown = computed(
   () => problemIn(deadEnd.value)?.code === 'AUTHORIZATION_UNKNOWN' || deadEnd.value?.status === 404,
 )
 
-/** Whether this page was opened for an application. */
-export const isSignIn = location.pathname.endsWith('/account/sign-in')
-
-const id = new URLSearchParams(location.search).get('authorization') ?? ''
-const path = `/api/authorizations/${encodeURIComponent(id)}`
+const PATH = '/api/authorizations'
+const asked = new URLSearchParams(location.search).get('authorization') ?? ''
+const path = () => `${PATH}/${encodeURIComponent(authorization.value?.id ?? asked)}`
 
 export async function readAuthorization(): Promise<void> {
-  taken(await api.get<Authorization>(path))
+  taken(await api.get<Authorization>(path()))
 }
 
 /** Done when the first reading is; at once on the other pages. */
-export const opened = isSignIn ? readAuthorization() : Promise.resolve()
+export const opened = place === 'sign-in' ? readAuthorization() : Promise.resolve()
 
 export type Decision = 'continue' | 'allow' | 'switch' | 'deny'
 
 export async function decide(action: Decision): Promise<Reply<Authorization>> {
-  return taken(await api.post<Authorization>(path, { action }))
+  return taken(await api.post<Authorization>(path(), { action }))
 }
 
 /** Turns the session of this page into the session of the browser. */
 export async function handOver(remember: boolean): Promise<Reply | undefined> {
   const body = { action: 'sign-in', remember }
-  const reply = await session.handOver<Authorization>(path, body)
+  const reply = await session.handOver<Authorization>(path(), body)
   if (!reply) return undefined
   // It would otherwise stay open for weeks, although the user has not got in.
   if (!reply.ok) await session.logOut()

@@ -224,4 +224,11 @@ export const de: Texts = {
   grantsAbout: 'Was du Anwendungen erlaubt hast, bei denen du dich anmeldest.',
   grantedOn: 'seit {date}',
   grantRevokeAsk: 'Sie verliert sofort ihren Zugriff und fragt dich beim nächsten Mal wieder.',
+  signOutTitle: 'Abmelden?',
+  signOutAbout:
+    'Du wirst dann bei allen Anwendungen abgemeldet, die du mit diesem Konto in diesem Browser geöffnet hast.',
+  signOutNot: 'Wenn du angemeldet bleiben möchtest, schließe diese Seite.',
+  signOutDone: 'Du bist abgemeldet',
+  signOutUnknown:
+    'Diese Anfrage ist abgelaufen, wurde schon abgeschlossen oder in einem anderen Browser begonnen.',
 }

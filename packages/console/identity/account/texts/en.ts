@@ -211,6 +211,12 @@ export const en = {
   grantsAbout: 'What you have allowed applications that you sign in to.',
   grantedOn: 'since {date}',
   grantRevokeAsk: 'It loses its access at once, and asks you again next time.',
+  signOutTitle: 'Sign out?',
+  signOutAbout:
+    'You are then signed out of every application that you have opened with this account in this browser.',
+  signOutNot: 'To stay signed in, close this page.',
+  signOutDone: 'You are signed out',
+  signOutUnknown: 'This request has expired, was finished before, or was begun in another browser.',
 }
 
 export type Texts = typeof en

@@ -220,4 +220,10 @@ export const es: Texts = {
   grantsAbout: 'Lo que has permitido a las aplicaciones en las que inicias sesión.',
   grantedOn: 'desde el {date}',
   grantRevokeAsk: 'Pierde su acceso de inmediato y te preguntará la próxima vez.',
+  signOutTitle: '¿Cerrar sesión?',
+  signOutAbout:
+    'Se cerrará la sesión en todas las aplicaciones que hayas abierto con esta cuenta en este navegador.',
+  signOutNot: 'Para mantener la sesión, cierra esta página.',
+  signOutDone: 'Has cerrado sesión',
+  signOutUnknown: 'Esta solicitud ha caducado, ya se terminó o se empezó en otro navegador.',
 }

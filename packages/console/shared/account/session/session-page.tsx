@@ -32,7 +32,7 @@ export function SessionPage({ session }: { session: Session }) {
         title="Log out"
         about={
           session.isProvided.value
-            ? 'Ends the session of this console. Identity still knows this browser.'
+            ? 'Ends the session of this browser at Identity, and with it those of every console.'
             : 'Ends the refresh-token session. The access token already issued stays valid until it expires.'
         }
       >

@@ -83,6 +83,8 @@ export function createSession({ renewsItself, prove }: Options) {
       received(await api.post<TokenPair>('/api/auth/mfa', stepWith(code), { open: true })),
     refresh: vault.refresh,
     logOut: () => vault.end(source.value.end),
+    /** Without ending the session, which is over already. */
+    forget: () => vault.put(undefined),
     /** Gives the session to the service for another use: its refresh token then ends, as with a logout. */
     handOver: <Body>(path: string, json: object) =>
       vault.end((refreshToken) => api.post<Body>(path, { ...json, refreshToken }, { once: true })),

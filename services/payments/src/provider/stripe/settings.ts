@@ -33,10 +33,17 @@ export function stripeSettings(settings: Settings) {
   }
 }
 
-/** Where a browser finds the sandbox; undefined when the address is that of Stripe itself. */
+/**
+ * Where a browser finds the sandbox; undefined when the address is that of Stripe itself. Below the address of the suite,
+ * production serves only its pages for payers: the others are at its own address.
+ */
 function sandboxUrl(settings: Settings, apiBase: string): string | undefined {
   const isReal = /(^|\.)stripe\.com$/.test(new URL(apiBase).hostname)
-  return isReal ? undefined : settings.url('SANDBOX_PUBLIC_URL', apiBase)
+  if (isReal) return undefined
+  const url = settings.url('SANDBOX_PUBLIC_URL', apiBase)
+  const suite = settings.optional('SUITE_PUBLIC_URL')?.replace(/\/*$/, '/')
+  const isBelowSuite = suite !== undefined && url.startsWith(suite)
+  return settings.production && isBelowSuite ? apiBase : url
 }
 
 function requireEncryption(settings: Settings, apiBase: string): void {

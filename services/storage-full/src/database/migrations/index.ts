@@ -7,6 +7,7 @@ import { usageInBytes } from './0002-usage.ts'
 import { totalsInParts } from './0003-totals-in-parts.ts'
 import { restorableFiles } from './0004-restorable-files.ts'
 import { uploads } from './0005-uploads.ts'
+import { pictureRenditions } from './0006-picture-renditions.ts'
 
 export const storageMigrations: Migration[] = [
   ...accountMigrations,
@@ -17,4 +18,5 @@ export const storageMigrations: Migration[] = [
   ...issuerMigrations,
   restorableFiles,
   uploads,
+  pictureRenditions,
 ]

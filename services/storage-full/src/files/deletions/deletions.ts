@@ -1,7 +1,8 @@
-import { ADMIN_ROLE, type Origin, recordEvent } from '@plinth/accounts'
+import { ADMIN_ROLE, type Origin } from '@plinth/accounts'
 import { inTransaction, isLeaseHeld, type PageRequest } from '@plinth/kit/database'
 import { type Caller, pageOf } from '@plinth/kit/http'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
+import { recordStorageEvent, type StorageAuditEvent } from '../../audit.ts'
 import type { StorageDb } from '../../database/tables.ts'
 import { insertFileEvent } from '../events.ts'
 import { markHidden } from '../files.repository.ts'
@@ -93,7 +94,7 @@ async function claimFor(
   return withReserve(() =>
     inTransaction(storage.db, async (db) => {
       const claimed = await claimForRemoval(db, id)
-      const done = { event: 'FILE_DELETED', caller, origin }
+      const done = { event: 'FILE_DELETED', caller, origin } as const
       if (claimed) await recordForOtherOwner({ ...storage, db }, done, claimed)
       return claimed
     }),
@@ -103,12 +104,12 @@ async function claimFor(
 /** Records what an administrator does to another user's file, with that user as the subject of the entry. */
 async function recordForOtherOwner(
   storage: Storage,
-  { event, caller, origin }: { event: string; caller: Caller; origin: Origin },
+  { event, caller, origin }: { event: StorageAuditEvent; caller: Caller; origin: Origin },
   { id, ownerId, ownerName }: StoredFile,
 ): Promise<void> {
   if (ownerId === caller.userId) return
   const entry = { event, actor: caller.username, subject: ownerName, reason: `file ${id}` }
-  await recordEvent(storage, entry, origin)
+  await recordStorageEvent(storage, entry, origin)
 }
 
 type Hiding = {
@@ -151,13 +152,15 @@ export async function hideInAnyState(
  * the row was marked first.
  */
 export async function finishDeletion(storage: Storage, file: StoredFile): Promise<void> {
-  const { db, providers, withReserve } = storage
+  const { db, providers, beside, withReserve } = storage
   if (await isLeaseHeld(db, HELD_FOR_BACKUP, HOLD_SECONDS)) return
   const provider = providers.at(file.location)
   await provider.remove(objectKey(file))
   failPoint('delete:object')
   await provider.remove(thumbnailKey(file))
   failPoint('delete:thumbnail')
+  await beside.remove(file)
+  failPoint('delete:beside')
   await withReserve(() => deleteFileRow(db, file.id))
 }
 

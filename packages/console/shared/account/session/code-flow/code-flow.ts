@@ -4,10 +4,10 @@ import { baseUrl } from '../../../api/base-url.ts'
 import { challengeOf, randomText } from './proof-key.ts'
 
 /** Where the provider of this console answers. */
-export type Endpoints = { authorize: string; token: string; revoke: string }
+export type Endpoints = { authorize: string; token: string; logout: string; userInfo: string }
 
-/** Tokens of the code flow. */
-export type Granted = { pair: TokenPair; endpoints: Endpoints }
+/** Tokens of the code flow; the ID token only proves to the provider who signs out. */
+export type Granted = { pair: TokenPair; idToken: string; endpoints: Endpoints }
 
 /** What outlives the navigation. None of it opens anything without the code, which is valid once. */
 type Request = { state: string; verifier: string; place: string; endpoints: Endpoints }
@@ -16,6 +16,7 @@ type TokenReply = {
   access_token: string
   expires_in: number
   refresh_token?: string
+  id_token?: string
 }
 
 const CLIENT_ID = 'plinth-console'
@@ -109,12 +110,31 @@ export async function renew(endpoints: Endpoints, refreshToken: string): Promise
   return reply.ok ? { ...reply, body: reply.body.pair } : reply
 }
 
-/** Ends the session of this console. The provider still knows the browser. */
-export async function signOut({ revoke }: Endpoints, refreshToken: string): Promise<Reply> {
-  const fields = { client_id: CLIENT_ID, token: refreshToken }
-  const reply = await send(revoke, fields)
-  if (reply.ok) sessionStorage.removeItem(SIGNED_IN)
-  return reply
+/** Ends the session of the browser at the provider, and with it those of all consoles that it signed in to. */
+export async function signOut({ endpoints, idToken }: Granted): Promise<Reply> {
+  forgetTab()
+  const query = new URLSearchParams({
+    client_id: CLIENT_ID,
+    id_token_hint: idToken,
+    post_logout_redirect_uri: REDIRECT_URI,
+  })
+  location.assign(`${endpoints.logout}?${query}`)
+  return { ok: true, status: 204, headers: {}, content: new Blob(), body: undefined }
+}
+
+/** From now on a reload shows the form. */
+export function forgetTab(): void {
+  sessionStorage.removeItem(SIGNED_IN)
+}
+
+/** Whether the provider has ended the session that these credentials belong to. */
+export async function hasEnded(
+  { userInfo }: Endpoints,
+  headers: Record<string, string>,
+): Promise<boolean> {
+  // Without an answer, nothing is known.
+  const reply = await fetch(userInfo, { headers, credentials: 'omit' }).catch(() => undefined)
+  return reply?.status === 401
 }
 
 async function askForTokens(
@@ -142,6 +162,7 @@ async function send<Body>(address: string, fields: Record<string, string>): Prom
 
 function grantedBy(reply: TokenReply): Omit<Granted, 'endpoints'> {
   return {
+    idToken: reply.id_token ?? '',
     pair: {
       accessToken: reply.access_token,
       refreshToken: reply.refresh_token ?? '',

@@ -2,7 +2,15 @@ import { computed, signal } from '@preact/signals'
 import { baseUrl } from '../../../api/base-url.ts'
 import { facts } from '../../../shell/facts.ts'
 import type { Session } from '../session.ts'
-import { comeBack, type Endpoints, leave, renew, signOut } from './code-flow.ts'
+import {
+  comeBack,
+  type Endpoints,
+  forgetTab,
+  hasEnded,
+  leave,
+  renew,
+  signOut,
+} from './code-flow.ts'
 
 const isIdentity = document.documentElement.dataset.service === 'identity'
 
@@ -29,10 +37,11 @@ export async function resume(session: Session): Promise<boolean> {
     session.receivedFrom(
       {
         renew: (refreshToken) => renew(granted.endpoints, refreshToken),
-        end: (refreshToken) => signOut(granted.endpoints, refreshToken),
+        end: () => signOut(granted),
       },
       granted.pair,
     )
+  if (granted) watch(session, granted.endpoints)
   return !isLeaving
 }
 
@@ -42,16 +51,35 @@ export async function signInAt(issuer: string): Promise<void> {
   if (endpoints) await leave(endpoints)
 }
 
+/** A sign-out at another console ends this session, too: noticed when the user comes back to this tab. */
+function watch(session: Session, endpoints: Endpoints): void {
+  document.addEventListener('visibilitychange', async () => {
+    if (document.visibilityState !== 'visible' || !session.isProvided.value) return
+    const credentials = session.api.credentials()
+    if (!credentials.Authorization || !(await hasEnded(endpoints, credentials))) return
+    // The access token may only have expired.
+    if (await session.refresh()) return
+    forgetTab()
+    session.forget()
+  })
+}
+
 /** At the address that this page was opened at: its policy lets it call no other. */
 function ownEndpoints(issuer: string): Endpoints {
   const at = (name: string) => `${issuer}/oauth2/${name}`
-  return { authorize: at('authorize'), token: at('token'), revoke: at('revoke') }
+  return {
+    authorize: at('authorize'),
+    token: at('token'),
+    logout: at('logout'),
+    userInfo: at('userinfo'),
+  }
 }
 
 type Metadata = {
   authorization_endpoint: string
   token_endpoint: string
-  revocation_endpoint: string
+  end_session_endpoint: string
+  userinfo_endpoint: string
 }
 
 /** OpenID Connect Discovery; undefined if the issuer does not answer. */
@@ -62,7 +90,8 @@ async function discover(issuer: string): Promise<Endpoints | undefined> {
     return {
       authorize: metadata.authorization_endpoint,
       token: metadata.token_endpoint,
-      revoke: metadata.revocation_endpoint,
+      logout: metadata.end_session_endpoint,
+      userInfo: metadata.userinfo_endpoint,
     }
   } catch {
     return undefined

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { inTurn } from '../../../runtime/turns.ts'
 import type { Server } from '../../framework.ts'
 import { Type } from '../../schema.ts'
 import { consoleRoutes } from '../console-pages.ts'
@@ -45,6 +46,8 @@ export function openApiRoutes(server: Server, api: ApiDescription, page?: string
       reply.headers({ etag, 'cache-control': 'no-cache' })
       const known = request.headers['if-none-match'] ?? ''
       if (listsTag(known, etag, weakly)) return reply.code(304).send()
+      // Sixty clients that ask together would otherwise fill one turn of the event loop with 10 MB.
+      await new Promise<void>(inTurn)
       return reply.type('application/json').send(bytes)
     },
   })

@@ -1,0 +1,62 @@
+import { createReadStream, createWriteStream, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import type { Row } from '../../harness/row.ts'
+import { MEGABYTES } from '../../harness/settings.ts'
+import { race } from '../race.ts'
+import { curlPieces, type Piece, writeLargeFile } from '../transfers.ts'
+import { authorized, remove, type Service, SONG_START, upload, withService } from './service.ts'
+
+const PIECE_BYTES = 8 * 2 ** 20
+const TUS = { 'tus-resumable': '1.0.0' }
+
+/** One large file in pieces, against the same file as a form. */
+export async function resumable(folder: string): Promise<Row[]> {
+  const source = join(folder, 'resumable.mp3')
+  await writeLargeFile(source, MEGABYTES, SONG_START)
+  const pieces = await split(source, folder)
+  return withService(join(folder, 'resumable'), async (service) => [
+    await race(
+      `upload ${MEGABYTES} MiB to LOCAL by tus in 8 MiB requests, against one form`,
+      () => uploadInPieces(service, statSync(source).size, pieces),
+      async () => {
+        const stored = await upload(service, source, 'audio/mpeg')
+        await remove(service, stored.id)
+        return stored.seconds
+      },
+      { megabytes: MEGABYTES, bar: 0.7 },
+    ),
+  ])
+}
+
+async function split(source: string, folder: string): Promise<Piece[]> {
+  const pieces: Piece[] = []
+  for (let start = 0; start < statSync(source).size; start += PIECE_BYTES) {
+    const path = join(folder, `piece-${start}`)
+    const end = start + PIECE_BYTES - 1
+    await pipeline(createReadStream(source, { start, end }), createWriteStream(path))
+    pieces.push({ path, header: `Upload-Offset: ${start}` })
+  }
+  return pieces
+}
+
+/** The duration in seconds. */
+async function uploadInPieces(service: Service, size: number, pieces: Piece[]): Promise<number> {
+  const created = await fetch(`${service.url}/file/uploads`, {
+    method: 'POST',
+    headers: {
+      ...{ ...authorized(service), ...TUS },
+      'upload-length': String(size),
+      'upload-metadata': `filename ${Buffer.from('a.mp3').toString('base64')}`,
+    },
+  })
+  const headers = [
+    `Authorization: Bearer ${service.token}`,
+    'Tus-Resumable: 1.0.0',
+    'Content-Type: application/offset+octet-stream',
+  ]
+  const url = service.url + created.headers.get('location')
+  const { replies, seconds } = await curlPieces(url, headers, pieces)
+  await remove(service, Number(/x-file-id: (\d+)/i.exec(replies)?.[1]))
+  return seconds
+}

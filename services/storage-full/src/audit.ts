@@ -1,0 +1,24 @@
+import { type Origin, recordEvent } from '@plinth/accounts'
+
+/** What the audit records here besides the events of accounts, service keys and webhook endpoints. */
+export type StorageAuditEvent =
+  | 'FILE_DELETED'
+  | 'FILE_RESTORED'
+  | 'OWNER_ERASED'
+  | 'MOVE_STARTED'
+  | 'MOVE_CANCELLED'
+  | 'STORAGE_CONFIGURED'
+  | 'STORAGE_TESTED'
+  | 'STORAGE_ACTIVATED'
+
+type Recorder = Parameters<typeof recordEvent>[0]
+type Entry = Parameters<typeof recordEvent>[1] & { event: StorageAuditEvent }
+
+/** Call it in the transaction of the change, if there is one. */
+export function recordStorageEvent(
+  recorder: Recorder,
+  entry: Entry,
+  origin: Origin,
+): Promise<void> {
+  return recordEvent(recorder, entry, origin)
+}
