@@ -400,6 +400,26 @@ for (const engine of engines) {
       assert.equal((await api.get('/oauth2/userinfo', { token: tokens.access_token })).status, 401)
     })
 
+    test('a password that is changed in a client ends all sessions but its own', async (t) => {
+      const { api, pair } = await startWithAlice(t, { engine })
+      const client = await registerClient(api, { firstParty: true })
+      const parameters = { scope: 'openid' }
+      const own = await obtainTokens(api, client, { parameters })
+      const other = await obtainTokens(api, client, { parameters, browser: own.browser })
+      const { refreshToken } = pair
+
+      const changed = await api.post(
+        '/api/users/me/password',
+        { currentPassword: ALICE.password, newPassword: 'another long passphrase' },
+        { token: own.access_token },
+      )
+
+      assert.ok(changed.status < 300, JSON.stringify(changed.body))
+      assert.equal((await refreshWith(api, client, own.refresh_token)).status, 200)
+      assert.equal((await refreshWith(api, client, other.refresh_token)).status, 400)
+      assert.equal((await api.post('/api/auth/refresh', { refreshToken })).status, 401)
+    })
+
     test('a client that is used keeps the browser signed in', async (t) => {
       const { api, clock } = await startWithAlice(t, { engine })
       const client = await registerClient(api)
