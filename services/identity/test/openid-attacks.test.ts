@@ -296,6 +296,20 @@ for (const engine of engines)
       assert.equal(allowed.status, 409)
     })
 
+    test('a decision for the account that was shown does not count for another', async () => {
+      const { api } = shared()
+      const client = await registerClient(api)
+      const browser = openBrowser(api)
+      const { id: before } = await browser.authorize(requestOf(own).parameters)
+      await signIn(api, browser, before, { as: ADMIN })
+      const { id } = await browser.authorize(requestOf(client).parameters)
+
+      const refused = await browser.decide(id, { action: 'allow', account: ALICE.username })
+      const allowed = await browser.decide(id, { action: 'allow', account: ADMIN.username })
+
+      assert.deepEqual([refused.status, allowed.status], [409, 200])
+    })
+
     test('a code issued before a password change is worthless, even if the browser stays signed in', async (t) => {
       const { api } = await startWithAlice(t)
       const client = await registerClient(api)

@@ -209,6 +209,8 @@ export type Decision = {
     refreshToken?: string | undefined;
     /** Whether to stay signed in for 14 days */
     remember?: boolean | undefined;
+    /** The username that was shown: another one is not decided for */
+    account?: string | undefined;
 };
 export type DeletedUser = {
     id: number;

@@ -21,6 +21,9 @@ const DecisionBody = Type.Object(
     action: oneOf('sign-in', 'continue', 'allow', 'switch', 'deny'),
     refreshToken: Type.Optional(requiredText({ description: 'Of the login that is handed over' })),
     remember: Type.Optional(Type.Boolean({ description: 'Whether to stay signed in for 14 days' })),
+    account: Type.Optional(
+      Type.String({ description: 'The username that was shown: another one is not decided for' }),
+    ),
   },
   { title: 'Decision' },
 )
@@ -76,11 +79,16 @@ function browserOf({ headers }: Request, openid: OpenId) {
   return { cookie: cookieIn(headers.cookie, openid) }
 }
 
-type Sent = { action: Decision['action']; refreshToken?: string; remember?: boolean }
+type Sent = {
+  action: Decision['action']
+  refreshToken?: string
+  remember?: boolean
+  account?: string
+}
 
 function decisionIn({ body, headers }: { body: Sent; headers: Request['headers'] }): Decision {
-  const { action, refreshToken = '', remember = false } = body
-  if (action !== 'sign-in') return { action }
+  const { action, refreshToken = '', remember = false, account } = body
+  if (action !== 'sign-in') return { action, account }
   const [, accessToken] = /^bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? []
   return { action, accessToken, refreshToken, remember }
 }

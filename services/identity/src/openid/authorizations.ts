@@ -152,7 +152,7 @@ function shownOf({ signIn }: OpenId, open: Open, over: Over | undefined) {
 
 export type Decision =
   | ({ action: 'sign-in' } & Login)
-  | { action: 'continue' | 'allow' | 'switch' | 'deny' }
+  | { action: 'continue' | 'allow' | 'switch' | 'deny'; account?: string | undefined }
 
 export type Decided = { shown: ReturnType<typeof shownOf>; cookie: NewCookie | undefined }
 
@@ -185,6 +185,9 @@ async function act(
   const { authorization, session } = open
   const { id } = authorization
   if (decision.action === 'sign-in') return handOver(openid, db, authorization, decision)
+  // In another tab somebody else may have signed in since.
+  const { account = session?.user.username } = decision
+  if (account !== session?.user.username) throw signInRequired()
   if (decision.action === 'switch')
     await updateAuthorization(db, id, { switching: 1, session_id: null, consented: 0 })
   if (decision.action === 'continue') {

@@ -35,7 +35,12 @@ export async function openByUserCode(userCode: string): Promise<Reply<Authorizat
 export type Decision = 'continue' | 'allow' | 'switch' | 'deny'
 
 export async function decide(action: Decision): Promise<Reply<Authorization>> {
-  return taken(await api.post<Authorization>(path(), { action }))
+  const account = authorization.value?.account?.username
+  const reply = await api.post<Authorization>(path(), { action, account })
+  if (reply.status !== 409) return taken(reply)
+  // Another account has signed in to this browser: show it.
+  await readAuthorization()
+  return reply
 }
 
 /** Turns the session of this page into the session of the browser. */
