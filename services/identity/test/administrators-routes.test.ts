@@ -20,6 +20,10 @@ const ASKS: Record<string, boolean> = {
   'POST /api/service-keys': true,
   'POST /api/service-keys/{id}/rotate': true,
   'DELETE /api/service-keys/{id}': true,
+  'POST /api/clients': true,
+  'PATCH /api/clients/{clientId}': true,
+  'DELETE /api/clients/{clientId}': true,
+  'POST /api/clients/{clientId}/rotate-secret': true,
   'POST /api/webhooks/endpoints': true,
   'PATCH /api/webhooks/endpoints/{id}': true,
   'DELETE /api/webhooks/endpoints/{id}': true,
@@ -29,6 +33,7 @@ const ASKS: Record<string, boolean> = {
   // These protect an account, or keep it as it is.
   'DELETE /api/users/{id}/sessions': false,
   'DELETE /api/users/{id}/sessions/{sessionId}': false,
+  'DELETE /api/users/{id}/grants/{clientId}': false,
   'POST /api/users/{id}/require-password-change': false,
   'POST /api/users/{id}/deletion/cancel': false,
 
@@ -41,6 +46,11 @@ const ASKS: Record<string, boolean> = {
   'POST /api/events/{id}/forwards': false,
 
   // These only read, and no secret.
+  'GET /api/clients': false,
+  'GET /api/clients/{clientId}': false,
+  'GET /api/users/{id}/grants': false,
+  'GET /api/providers': false,
+  'POST /api/providers/{provider}/test': false,
   'GET /api/users': false,
   'GET /api/users/{id}': false,
   'GET /api/users/{id}/status': false,

@@ -182,28 +182,40 @@ async function act(
   decision: Decision,
   origin: Origin,
 ): Promise<NewCookie | undefined> {
-  const { authorization, session } = open
+  const { authorization } = open
   const { id } = authorization
   if (decision.action === 'sign-in') return handOver(openid, db, authorization, decision)
-  // In another tab somebody else may have signed in since.
-  const { account = session?.user.username } = decision
-  if (account !== session?.user.username) throw signInRequired()
   if (decision.action === 'switch')
     await updateAuthorization(db, id, { switching: 1, session_id: null, consented: 0 })
   if (decision.action === 'continue') {
-    if (!session || !canContinue(open)) throw signInRequired()
+    const session = requireShown(open, decision.account)
+    if (!canContinue(open)) throw signInRequired()
     await updateAuthorization(db, id, { session_id: session.id })
   }
-  if (decision.action === 'allow') {
-    if (!session || nextStep(open) === 'sign-in') throw signInRequired()
-    // What was shown is what the account that signed in for it would allow.
-    if (authorization.sessionId !== null && authorization.sessionId !== session.id)
-      throw signInRequired()
-    if (await allow(openid, db, { ...open, session }))
-      await recordConsent(openid, db, { ...open, session }, origin)
-    await updateAuthorization(db, id, { session_id: session.id, consented: 1 })
-  }
+  if (decision.action === 'allow')
+    await consent(openid, db, { ...open, session: requireShown(open, decision.account) }, origin)
   return undefined
+}
+
+/** In another tab somebody else may have signed in since. */
+function requireShown({ session }: Open, account: string | undefined): BrowserSession {
+  if (!session || (account !== undefined && account !== session.user.username))
+    throw signInRequired()
+  return session
+}
+
+async function consent(
+  openid: OpenId,
+  db: Db<IdentityTables>,
+  open: Open & { session: BrowserSession },
+  origin: Origin,
+): Promise<void> {
+  const { authorization, session } = open
+  // The account that signed in for this request is the one that was asked.
+  const isAsked = authorization.sessionId === null || authorization.sessionId === session.id
+  if (!isAsked || nextStep(open) === 'sign-in') throw signInRequired()
+  if (await allow(openid, db, open)) await recordConsent(openid, db, open, origin)
+  await updateAuthorization(db, authorization.id, { session_id: session.id, consented: 1 })
 }
 
 async function recordConsent(
