@@ -118,7 +118,7 @@ for (const engine of engines) {
       const [{ id: passkeyId }] = await list('passkeys')
 
       const sessions = await run('user', 'sessions', 'alice')
-      assert.match(sessions.stdout, /^id\tcreatedAt\tlastUsedAt\taddress\tuserAgent\n/)
+      assert.match(sessions.stdout, /^id\tcreatedAt\tlastUsedAt\taddress\tuserAgent\tclient\n/)
       assert.equal(sessions.stdout.trim().split('\n').length, 3)
       assert.match(
         (await run('user', 'passkeys', 'alice')).stdout,
