@@ -1,4 +1,4 @@
-import type { Settings } from '@plinth/kit/runtime'
+import { isLoopback, type Settings } from '@plinth/kit/runtime'
 import { faultOfResource } from './resources.ts'
 
 type Issuing = { issuer: string; audience: string; publicUrl: string }
@@ -32,6 +32,6 @@ export function openIdSettings(settings: Settings, { issuer, audience, publicUrl
 function isBase(text: string): boolean {
   if (!URL.canParse(text) || /[?#\s*]/.test(text)) return false
   const { protocol, hostname, username } = new URL(text)
-  const isLocal = /^(127\.0\.0\.1|\[::1\]|localhost)$/.test(hostname)
-  return username === '' && (protocol === 'https:' || (protocol === 'http:' && isLocal))
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
+  return username === '' && isSafe
 }
