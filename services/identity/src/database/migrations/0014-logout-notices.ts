@@ -47,10 +47,11 @@ async function onSqlite(db: Schema): Promise<void> {
     when ${DELETED} begin ${noticeOf('old')} end`.execute(db)
 }
 
+/** A restore that begins anew drops the tables, not the functions. */
 async function onPostgres(db: Schema): Promise<void> {
-  await sql`create function notice_ended_session() returns trigger language plpgsql as $$
+  await sql`create or replace function notice_ended_session() returns trigger language plpgsql as $$
     begin ${noticeOf('new')} return null; end $$`.execute(db)
-  await sql`create function notice_deleted_session() returns trigger language plpgsql as $$
+  await sql`create or replace function notice_deleted_session() returns trigger language plpgsql as $$
     begin ${noticeOf('old')} return null; end $$`.execute(db)
   await sql`create trigger sessions_ended_notice after update of state on sessions
     for each row when (${ENDED}) execute function notice_ended_session()`.execute(db)
