@@ -65,11 +65,11 @@ describe('the API reference', { skip }, () => {
     await target.waitFor()
 
     assert.ok(await isInView(page, '#changePassword'))
-    await page.getByRole('textbox', { name: 'Search' }).fill('REGISTRATION_CLOSED')
+    await page.getByRole('textbox', { name: 'Search' }).fill('LAST_SIGN_IN_METHOD')
 
     await page.getByText(/^1 of \d+ operations and events$/).waitFor()
     assert.equal(await page.locator('section.operation').count(), 1)
-    assert.equal(await page.locator('#register').count(), 1)
+    assert.equal(await page.locator('#unlinkIdentity').count(), 1)
   })
 
   test('Back leaves a reference that was opened at an operation', async (t) => {

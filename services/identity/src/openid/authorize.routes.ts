@@ -81,7 +81,7 @@ export function authorizeRoutes(server: Server, openid: OpenId): void {
       bodyLimit: CREDENTIALS_BODY_BYTES / 2,
       schema: {
         operationId: 'authorizeByForm',
-        summary: 'The same, as a form',
+        summary: 'Ask a user to sign in to a client, with a form',
         tags,
         readsBody: { [FORM]: Parameters },
         response: { 303: bareReply({ headers: ['Location'] }) },

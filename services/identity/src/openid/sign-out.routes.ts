@@ -79,7 +79,7 @@ export function signOutRoutes(server: Server, openid: OpenId): void {
       bodyLimit: CREDENTIALS_BODY_BYTES / 2,
       schema: {
         operationId: 'signOutByForm',
-        summary: 'The same, as a form',
+        summary: 'Sign out at the wish of a client, with a form',
         tags,
         readsBody: { [FORM]: Parameters },
         response: { 303: bareReply({ headers: ['Location'] }) },

@@ -45,7 +45,11 @@ export function userInfoRoutes(server: Server, openid: OpenId): void {
     scope.get(PATH, { schema: { ...schema, operationId: 'userInfo', summary }, handler })
     scope.post(PATH, {
       bodyLimit: CREDENTIALS_BODY_BYTES,
-      schema: { ...schema, operationId: 'userInfoByForm', summary: 'The same, as a form' },
+      schema: {
+        ...schema,
+        operationId: 'userInfoByForm',
+        summary: 'Claims about the user of a token, with a form',
+      },
       handler,
     })
   })
