@@ -26,7 +26,9 @@ test('a file never reaches a loader that no accepted type needs, whatever its na
     assert.equal(await jpegFromImage(await fileWith(t, bytes)), undefined)
 })
 
-test('a picture that is decoded whole has a lower limit than one decoded line by line', async (t) => {
+test('a picture that is decoded whole has a lower limit than one decoded line by line', {
+  tags: ['all'],
+}, async (t) => {
   const large = picture(6000, 5000)
   const drawn = async (bytes: Buffer) =>
     Buffer.isBuffer(await jpegFromImage(await fileWith(t, bytes)))
