@@ -22,7 +22,7 @@ const MAX_PIECES = 1024
 
 /**
  * A file that grows over several requests. One batch is written while the next arrives. Nothing counts until `sync`:
- * whoever opens the file again says how much of it did, and the rest is cut off.
+ * the next to open the file says how much of it did, and the rest is cut off.
  */
 export class AppendFile implements AsyncDisposable {
   readonly #path: string

@@ -148,7 +148,7 @@ export async function openClientSession(
   return { sessionId, scopes, refreshToken: isRefreshed ? token : undefined }
 }
 
-/** Somebody else may have the code: whoever got the tokens loses them. */
+/** Somebody else may have the code, so the tokens that it gave end. */
 async function endReplayed(
   { accounts }: OpenId,
   db: Db<IdentityTables>,

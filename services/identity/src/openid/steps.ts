@@ -61,7 +61,7 @@ function isConfirmed({ confirmedSession, session }: Situation): boolean {
 function needsConsent(situation: Situation): boolean {
   const { client, request, consented, grant } = situation
   if (consented) return false
-  // Whoever started the device may have sent its code to this user.
+  // The person at the device may have sent its code to this user.
   if (request.device) return true
   if (request.prompts.includes('consent') || mustAlwaysAsk(client, request)) return true
   return !client.firstParty && !isCovered(request, grant)

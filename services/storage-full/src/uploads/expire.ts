@@ -70,7 +70,7 @@ export async function allUploads({ db }: Storage, limit: number) {
   })
 }
 
-/** For operators: ends one of them, whoever is sending it. False when there is none with this id. */
+/** For operators: ends one of them, even while a client sends it. False when there is none with this id. */
 export async function abortUpload(storage: Storage, id: string): Promise<boolean> {
   const ended = await storage.withReserve(() => markEnded(storage.db, id))
   await removeEnded(storage)

@@ -11,7 +11,7 @@ import {
   type Upload,
 } from './uploads.repository.ts'
 
-/** A process that does not renew for this long has lost its uploads to whoever asks next. */
+/** A process that does not renew for this long has lost its uploads to the next request that asks. */
 const HOLD_MS = 4_000
 const RENEW_MS = 1_000
 /** How long a request waits for another one to let go. */
