@@ -286,14 +286,14 @@ for (const engine of engines)
       const browser = openBrowser(shared().api)
 
       const { id } = await ask(
-        { prompt: 'create', login_hint: 'nobody@example.com', ui_locales: 'fr de-CH en' },
+        { prompt: 'create', login_hint: 'unknown@example.com', ui_locales: 'fr de-CH en' },
         browser,
       )
 
       const { body } = await browser.show(id)
       assert.deepEqual(
         [body.create, body.loginHint, body.locale],
-        [true, 'nobody@example.com', 'de'],
+        [true, 'unknown@example.com', 'de'],
       )
       assert.deepEqual([body.methods, body.providers], [['password', 'passkey'], []])
     })

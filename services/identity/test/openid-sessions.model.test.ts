@@ -146,7 +146,7 @@ async function refresh(api: Api, client: Registered, one: Known): Promise<void> 
   Object.assign(tokens, { refresh: body.refresh_token, access: body.access_token })
 }
 
-/** Ends the browser's session with the ID token of nobody: the user confirms it. */
+/** Ends the browser's session without an ID token: the user confirms it. */
 async function signOut(world: World, api: Api): Promise<void> {
   const { browser, all } = world
   const reply = await browser.open('/oauth2/logout')

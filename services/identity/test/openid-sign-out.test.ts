@@ -90,7 +90,7 @@ for (const engine of engines)
       assert.equal((await refreshWith(api, client, refresh_token)).status, 200)
     })
 
-    test('goes back at once where nobody is signed in', async () => {
+    test('goes back at once where no user is signed in', async () => {
       const { api, config } = shared()
       const browser = openBrowser(api)
 

@@ -7,6 +7,7 @@ import { until } from '../../../test/until.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
 import { enrol } from './authenticator-app.ts'
+import { obtainTokens, refreshWith, registerClient } from './browser.ts'
 import { kindsTo, mailTo, tokenOf } from './inbox.ts'
 import {
   ALICE,
@@ -271,6 +272,8 @@ for (const engine of engines) {
 
     test('pre-hijack: the first proof of an address ends all that was set up before it', async (t) => {
       const { api, token, clock, pair } = await startWithAlice(t, { engine, env: ON })
+      const client = await registerClient(api)
+      const { refresh_token } = await obtainTokens(api, client)
       await enrol(api, token, clock)
       const { requestToken, code } = await askAndRead(api)
 
@@ -284,6 +287,9 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/users/me', { token })).status, 401)
       const refreshed = await api.post('/api/auth/refresh', { refreshToken: pair.refreshToken })
       assert.equal(refreshed.status, 401)
+      assert.deepEqual((await api.get('/api/users/me/grants', own)).body, [])
+      const ofClient = await refreshWith(api, client, refresh_token)
+      assert.equal(ofClient.body.error, 'invalid_grant')
       const { text } = await mailTo(api, ALICE.email, 'account-emptied')
       assert.doesNotMatch(text, /alice[^@]/)
     })

@@ -91,6 +91,7 @@ export class ResumableUpload {
   async cancel(): Promise<void> {
     this.#ended.abort(new DOMException('The upload was cancelled', 'AbortError'))
     this.#goOn()
+    // It ends with the cancellation, or with a failure that no longer matters.
     await this.done.catch(() => {})
     this.#memory?.forget(this.#fingerprint)
     const uploadId = this.#uploadId

@@ -96,6 +96,7 @@ export class AppendFile implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    // Already thrown to the caller that waited for it.
     await this.#written.catch(() => {})
     await closeDescriptor(this.#descriptor)
   }

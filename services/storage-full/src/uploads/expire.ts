@@ -92,7 +92,7 @@ export async function eraseUploads(storage: Storage, ownerId: string): Promise<v
 /**
  * Removes received bytes that belong to no upload: a request that had lost its upload may have stored them late. A row
  * is there before the first byte and until after the last, so bytes that were listed before their row was missed
- * are nobody's.
+ * belong to no upload.
  */
 export async function sweepUploads(storage: Storage, signal?: AbortSignal): Promise<void> {
   for (const location of await listLocations(storage.db)) {
