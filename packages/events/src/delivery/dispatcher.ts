@@ -1,5 +1,5 @@
 import type { Metrics } from '@plinth/kit/metrics'
-import { coalesce } from '@plinth/kit/runtime'
+import { coalesce, startRounds } from '@plinth/kit/runtime'
 import { inTrace, type Tracer } from '@plinth/kit/tracing'
 import { listEndpointsDue, updatePlannedAhead } from '../database/deliveries.repository.ts'
 import { placeEvents } from '../endpoints/fan-out.ts'
@@ -46,33 +46,30 @@ export function startDispatcher(events: Events, options: Options): Dispatcher {
     const due = await listEndpointsDue(events.db, events.clock())
     await Promise.all(due.map(lanes.fill))
   })
-  let lastRoundAt = Number.NEGATIVE_INFINITY
-  const startRound = () => {
-    lastRoundAt = performance.now()
-    // A round must not join the trace of the request that woke it.
-    inTrace(undefined, round).catch((err) =>
-      events.log.outages.failed({ state: 'deliveries', message: 'delivering events failed', err }),
-    )
-  }
-  const timer = options.delivers ? setInterval(startRound, POLL_EVERY_MS).unref() : undefined
-  let soon: NodeJS.Timeout | undefined
+  const failed = (err: unknown) =>
+    events.log.outages.failed({ state: 'deliveries', message: 'delivering events failed', err })
+  const rounds = options.delivers
+    ? startRounds({
+        // A round must not join the trace of the request that woke it.
+        round: () =>
+          inTrace(undefined, round)
+            .catch(failed)
+            .then(() => POLL_EVERY_MS),
+        soonMs: WAKE_DELAY_MS,
+        gapMs: SHORTEST_GAP_MS,
+      })
+    : undefined
   // If nobody is waiting, leave the outbox to the poll: larger batches cost less, and reading the list
   // places events first anyway.
   const wake = () => {
-    if (soon || !(hasEndpoints || options.isRead())) return
-    const pause = Math.max(WAKE_DELAY_MS, lastRoundAt + SHORTEST_GAP_MS - performance.now())
-    soon = setTimeout(() => {
-      soon = undefined
-      startRound()
-    }, pause).unref()
+    if (hasEndpoints || options.isRead()) rounds?.wake()
   }
   const idle = async () => {
     await round()
     await lanes.empty()
   }
   const stop = async () => {
-    clearInterval(timer)
-    clearTimeout(soon)
+    await rounds?.stop()
     await lanes.stop()
     await round().catch(() => {})
   }

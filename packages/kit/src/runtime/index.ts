@@ -35,6 +35,7 @@ export {
   isNetworkWithin,
   networkMatcher,
 } from './networks.ts'
+export { type Rounds, startRounds } from './rounds.ts'
 export {
   databaseOptions,
   databaseUrl,

@@ -1,7 +1,13 @@
 import { type Db, inTransaction } from '@plinth/kit/database'
 import type { Health, Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
-import { DAY_SECONDS, failPoint, MINUTE_SECONDS, secondsAfter } from '@plinth/kit/runtime'
+import {
+  DAY_SECONDS,
+  failPoint,
+  MINUTE_SECONDS,
+  secondsAfter,
+  startRounds,
+} from '@plinth/kit/runtime'
 import { inTrace } from '@plinth/kit/tracing'
 import {
   claimMails,
@@ -65,41 +71,23 @@ export function startDelivery(
   const state = watchServer(transport, { log, metrics: server.metrics })
   measure(server, outbox)
   let stopping = false
-  let working: Promise<void> | undefined
-  let timer: NodeJS.Timeout | undefined
-  let woken = false
-
-  const workIn = (ms: number) => {
-    clearTimeout(timer)
-    // One run sends the mails of many requests, so it belongs to no trace.
-    if (!stopping) timer = setTimeout(() => inTrace(undefined, start), ms).unref()
-  }
-  const start = () => {
-    if (working) return
-    woken = false
-    working = sendAllDue(outbox, { prepare, transport, state }, () => stopping)
-      .catch((error) => {
-        log.error({ err: error }, 'mail delivery failed')
-        return true
-      })
-      .then((waiting) => {
-        working = undefined
-        workIn(woken ? SOON_MS : waiting ? WAITING_MS : IDLE_MS)
-      })
-  }
-  const wake = () => {
-    woken = true
-    workIn(SOON_MS)
-  }
-  outbox.queued.on('mail', wake)
-  workIn(SOON_MS)
+  const sendDue = () =>
+    sendAllDue(outbox, { prepare, transport, state }, () => stopping).catch((error) => {
+      log.error({ err: error }, 'mail delivery failed')
+      return true
+    })
+  const rounds = startRounds({
+    // One round sends the mails of many requests, so it belongs to no trace.
+    round: async () => ((await inTrace(undefined, sendDue)) ? WAITING_MS : IDLE_MS),
+    soonMs: SOON_MS,
+  })
+  outbox.queued.on('mail', rounds.wake)
   return {
     health: state.health,
     async stop() {
       stopping = true
-      outbox.queued.off('mail', wake)
-      clearTimeout(timer)
-      await working
+      outbox.queued.off('mail', rounds.wake)
+      await rounds.stop()
       transport?.close()
     },
   }
