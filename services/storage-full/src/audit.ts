@@ -4,6 +4,7 @@ import { type Origin, recordEvent } from '@plinth/accounts'
 export type StorageAuditEvent =
   | 'FILE_DELETED'
   | 'FILE_RESTORED'
+  | 'FILE_CHANGED'
   | 'OWNER_ERASED'
   | 'MOVE_STARTED'
   | 'MOVE_CANCELLED'

@@ -3,6 +3,7 @@ import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { checksumOf } from '../files/bytes.ts'
 import { uploadEvent } from '../files/events.ts'
 import { newFile, requireOwner } from '../files/files.ts'
+import { withAncestors } from '../files/folders/paths.ts'
 import { objectKey } from '../files/storage.ts'
 import { storageUnavailable } from '../locations/problems.ts'
 import type { StorageProvider } from '../locations/providers/provider.ts'
@@ -32,7 +33,8 @@ export async function finishUpload(
   await requireOwner(storage, upload, startedAt)
   const expiresAt = secondsAfter(clock(), settings.expiresSeconds).toISOString()
   const event = uploadEvent(file)
-  const fileId = await insertFinished(db, upload, { file, event, expiresAt })
+  const paths = withAncestors(upload.folder)
+  const fileId = await insertFinished(db, upload, { file, paths, event, expiresAt })
   if (fileId === undefined) throw uploadLocked()
   hashes.forget(upload.id)
   failPoint('uploads:finished')
@@ -47,7 +49,8 @@ async function describe({ storage, hashes }: Uploads, upload: Upload, provider: 
     throw fileChecksumMismatch({ extra: { expected: upload.sha256, actual: sha256 } })
   const bytes = bytesAt(provider, key, upload.length)
   const typed = await requireFileType({ ...upload, bytes }, storage.limits.acceptedTypes)
-  return newFile(storage, { ...upload, ...typed, sizeBytes: upload.length, sha256 })
+  const file = newFile(storage, { ...upload, ...typed, sizeBytes: upload.length, sha256 })
+  return { ...file, folder: upload.folder }
 }
 
 async function checksumAt(provider: StorageProvider, key: string): Promise<string> {
