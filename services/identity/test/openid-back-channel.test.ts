@@ -1,39 +1,19 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import type { TestEngine } from '@plinth/kit/testing'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
-import { until } from '../../../test/until.ts'
 import { claimsIn, formRequest, obtainTokens, registerClient } from './browser.ts'
+import { startLogoutReceiver } from './logout-receiver.ts'
 import { adminToken, engines, startWithAlice } from './start-identity.ts'
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 
 /** A client with a service that is told about ended sessions. */
 async function start(t: TestContext, engine: TestEngine) {
-  const tokens: string[] = []
-  const answers = { status: 204 }
-  const server = http.createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    tokens.push(new URLSearchParams(Buffer.concat(chunks).toString()).get('logout_token') ?? '')
-    response.writeHead(answers.status).end()
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
+  const { url: backchannelLogoutUri, ...receiver } = await startLogoutReceiver(t)
   const started = await startWithAlice(t, { engine, delivers: true })
-  const { port } = server.address() as AddressInfo
-  const backchannelLogoutUri = `http://127.0.0.1:${port}/logout`
   const client = await registerClient(started.api, { backchannelLogoutUri })
-  const told = (count: number) =>
-    until(
-      async () => tokens,
-      ({ length }) => length >= count,
-    )
-  return { ...started, client, tokens, answers, told }
+  return { ...started, client, ...receiver }
 }
 
 for (const engine of engines)

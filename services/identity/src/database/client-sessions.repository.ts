@@ -401,6 +401,35 @@ export async function findBeginning(
   return row?.begun_in ?? undefined
 }
 
+type Crowd = { clientId: string; browserId: number; most: number }
+
+const ofClient = (db: Db<IdentityTables>, { clientId, browserId }: Crowd) =>
+  db
+    .selectFrom('sessions')
+    .select('id')
+    .where('parent_id', '=', browserId)
+    .where('client_id', '=', clientId)
+    .where('state', '=', 'active')
+
+const removeOldest = prepared((db: Db<IdentityTables>, crowd: Crowd) =>
+  db
+    .deleteFrom('sessions')
+    .where('id', 'in', ofClient(db, crowd))
+    .where(
+      'id',
+      'not in',
+      ofClient(db, crowd).orderBy('last_used_at', 'desc').orderBy('id', 'desc').limit(crowd.most),
+    ),
+)
+
+/** Keeps those that were used last. The others leave no row: a page that is reloaded often adds none. */
+export async function deleteOldestClientSessions(
+  db: Db<IdentityTables>,
+  crowd: Crowd,
+): Promise<void> {
+  await removeOldest(db, crowd)
+}
+
 /** Ends every session of a client, or those of one user. */
 export async function revokeClientSessions(
   db: Db<IdentityTables>,

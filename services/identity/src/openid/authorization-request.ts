@@ -132,11 +132,12 @@ function faultOf({ client, given, wasPushed }: Asked): Fault | undefined {
     return invalid('A parameter contains NUL.')
   const responseType = parameter(given, 'response_type')
   if (repeated.length > 0) return invalid('A parameter is repeated.')
-  if (responseType === undefined) return invalid('The parameter response_type is missing.')
-  if (responseType !== 'code') return ['unsupported_response_type', 'Only code is supported.']
+  // Before the others, which a client may send only inside of its object.
   if (given.has('request')) return ['request_not_supported', 'Send the parameters themselves.']
   if (given.has('request_uri') && !wasPushed)
     return ['request_uri_not_supported', 'Only addresses of pushed requests are supported.']
+  if (responseType === undefined) return invalid('The parameter response_type is missing.')
+  if (responseType !== 'code') return ['unsupported_response_type', 'Only code is supported.']
   if (client.requirePar && !wasPushed) return invalid('This client must push its requests.')
   return faultOfProof(client, given) ?? faultOfDetails(given)
 }

@@ -3,7 +3,7 @@ import { createSender } from '@plinth/events'
 import { type Job, startJob } from '@plinth/kit/database'
 import type { Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { signClaims } from '@plinth/kit/tokens'
 import {
   claimNotice,
@@ -14,6 +14,8 @@ import {
 import type { OpenId } from './openid.ts'
 
 const EVERY_SECONDS = 3
+/** How long the other nodes wait for one that has died: clients are told within ten seconds. */
+const LEASE_SECONDS = 6
 const TIMEOUT_MS = 5_000
 const MAX_AT_ONCE = 50
 const TOKEN_SECONDS = 120
@@ -34,9 +36,11 @@ export function startBackChannel(openid: OpenId, { log, metrics }: Server): Pick
     const delay = RETRY_SECONDS[notice.attempts]
     const next = secondsAfter(openid.clock(), delay ?? 0)
     if (!(await claimNotice(openid.db, notice, next))) return
+    failPoint('logout:claimed')
     const body = new URLSearchParams({ logout_token: await logoutToken(openid, notice) })
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     const { status } = await send(notice.address, { headers, body: String(body), signal })
+    failPoint('logout:sent')
     const isDelivered = status !== null && status >= 200 && status < 300
     count({ result: isDelivered ? 'delivered' : 'failed' })
     if (isDelivered || delay === undefined) await deleteNotice(openid.db, notice.sessionId)
@@ -45,6 +49,7 @@ export function startBackChannel(openid: OpenId, { log, metrics }: Server): Pick
     db: openid.db,
     name: 'identity-backchannel-logout',
     everySeconds: EVERY_SECONDS,
+    leaseSeconds: LEASE_SECONDS,
     log: log as Logger,
     metrics,
     run: async (signal) => {

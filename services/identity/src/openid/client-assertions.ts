@@ -57,7 +57,11 @@ function timesIn(
   const now = clock().getTime() / 1000
   const isSoon = (time: unknown) => typeof time === 'number' && time <= now + CLOCK_SKEW_SECONDS
   if (typeof exp !== 'number' || exp <= now) return undefined
-  if (exp > now + MAX_LIFETIME_SECONDS + CLOCK_SKEW_SECONDS) return undefined
+  // Authlib signs for an hour unless it is told otherwise.
+  if (exp > now + MAX_LIFETIME_SECONDS + CLOCK_SKEW_SECONDS)
+    throw clientInvalid({
+      detail: `An assertion may be valid for ${MAX_LIFETIME_SECONDS} seconds at most.`,
+    })
   if ((nbf !== undefined && !isSoon(nbf)) || (iat !== undefined && !isSoon(iat))) return undefined
   if (typeof jti !== 'string' || jti === '' || jti.length > MAX_JTI) return undefined
   return { jti, expiresAt: new Date(exp * 1000) }

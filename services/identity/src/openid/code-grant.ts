@@ -19,6 +19,7 @@ import {
 } from '../database/authorizations.repository.ts'
 import {
   type BrowserSession,
+  deleteOldestClientSessions,
   findBrowserSession,
   insertClientSession,
 } from '../database/client-sessions.repository.ts'
@@ -39,6 +40,8 @@ import {
   tokenReply,
 } from './token.ts'
 
+/** A page that keeps its tokens in memory begins a session at each reload, and many tabs may be open. */
+const MAX_SESSIONS_PER_BROWSER = 20
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
 
 /** Exchanges a code for tokens. A second use is refused, and ends what the first gave. */
@@ -77,6 +80,11 @@ async function redeem(
   if (!(await spendCode(db, codeHash, window.now))) return endReplayed(openid, db, codeHash, origin)
   const opened = await openClientSession(openid, db, { client, code, browser })
   await updateGivenSession(db, codeHash, opened.sessionId)
+  await deleteOldestClientSessions(db, {
+    clientId: client.clientId,
+    browserId: browser.id,
+    most: MAX_SESSIONS_PER_BROWSER,
+  })
   await markGrantUsed(db, { userId: browser.user.id, clientId: client.clientId }, window.now)
   const { amr, authenticatedAt } = browser
   const { nonce } = code
