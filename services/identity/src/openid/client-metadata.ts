@@ -1,4 +1,5 @@
 import { type Client, ID_TOKEN_ALGORITHMS } from '../database/clients.repository.ts'
+import { COMMAND_NAME } from './command-line.ts'
 import { CONSOLE_NAME } from './consoles.ts'
 import { AUTHORIZATION_CODE, DEVICE_CODE, REFRESH_TOKEN, USER_SCOPES } from './openid.ts'
 import { words } from './parameters.ts'
@@ -92,7 +93,7 @@ function nameIn({ client_name: given }: Metadata): string | undefined {
     throw new MetadataFault(
       `client_name must have 1 to ${MAX_NAME} characters, all of them visible.`,
     )
-  if (plain(name) === plain(CONSOLE_NAME))
+  if ([CONSOLE_NAME, COMMAND_NAME].some((own) => plain(name) === plain(own)))
     throw new MetadataFault('client_name is that of another application.')
   return name
 }

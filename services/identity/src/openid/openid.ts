@@ -28,6 +28,8 @@ export type OpenId = {
   documents: 'off' | 'on' | string[]
   /** Whether clients can register themselves. */
   registration: boolean
+  /** Whether the command line is a client. */
+  commandLogin: boolean
   idTokenKeys: SigningKeys
   granted: ReturnType<typeof createGrantedTokenVerifier>
   /** Where keys of clients may be fetched from. */
@@ -43,7 +45,14 @@ export type SignInOffer = {
 
 export type OpenIdSettings = Pick<
   OpenId,
-  'publicUrl' | 'resources' | 'consoles' | 'documents' | 'registration' | 'addresses' | 'signIn'
+  | 'publicUrl'
+  | 'resources'
+  | 'consoles'
+  | 'documents'
+  | 'registration'
+  | 'commandLogin'
+  | 'addresses'
+  | 'signIn'
 >
 
 export function openOpenId(

@@ -28,7 +28,9 @@ export function openIdSettings(settings: Settings, { issuer, audience, publicUrl
     )
   const documents = documentSetting(settings)
   const registration = settings.flag('IDENTITY_CLIENT_REGISTRATION', false)
-  return { resources, consoles, documents, registration }
+  // Whoever gets a user to type a code gets a token of that user: in production it must be wanted.
+  const commandLogin = settings.flag('IDENTITY_COMMAND_LOGIN', !settings.production)
+  return { resources, consoles, documents, registration, commandLogin }
 }
 
 const HOST = /^([a-z0-9-]+(\.[a-z0-9-]+)*|\[[0-9a-f:]+\])(:\d{1,5})?$/

@@ -5,9 +5,9 @@ import { ASSERTION_ALGORITHMS } from './client-assertions.ts'
 import { authenticateClient, basicOf } from './client-authentication.ts'
 import { looksLikeAddress } from './client-documents.ts'
 import { exchangeCode } from './code-grant.ts'
-import { CONSOLE_CLIENT } from './consoles.ts'
 import { pollDevice } from './device-grant.ts'
 import { introspectGranted, revokeGranted } from './granted-tokens.ts'
+import { isBuiltIn } from './known-clients.ts'
 import {
   ACR_ONE_FACTOR,
   ACR_TWO_FACTORS,
@@ -90,7 +90,7 @@ const CLIENT_ID = /^[A-Za-z0-9_-]{22}$/
 function isRegistered({ form, authorization }: TokenRequest): boolean {
   if (form.has('client_assertion')) return true
   const id = named(form, authorization)
-  return id !== undefined && (id === CONSOLE_CLIENT || CLIENT_ID.test(id) || looksLikeAddress(id))
+  return id !== undefined && (isBuiltIn(id) || CLIENT_ID.test(id) || looksLikeAddress(id))
 }
 
 function named(form: Parameters, authorization: string | undefined): string | undefined {
