@@ -1,6 +1,7 @@
 import type { Command } from '../command.ts'
 import { clientCommands } from './access/clients.ts'
 import { keyCommands } from './access/keys.ts'
+import { login } from './access/login.ts'
 import { userCommands } from './access/user.ts'
 import { doctor } from './doctor/doctor.ts'
 import { listen } from './events/listen.ts'
@@ -27,6 +28,7 @@ export const commands: Command[] = [
   ...userCommands,
   ...keyCommands,
   ...clientCommands,
+  login,
   listen,
   trigger,
   ...fileCommands,

@@ -3,12 +3,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { identityClient } from '@plinth/client'
 import { build } from 'esbuild'
+import * as openid from 'openid-client'
 import { Webhook } from 'standardwebhooks'
 import { freePorts } from '../../test/servers/free-ports.ts'
 import { until } from '../../test/until.ts'
@@ -23,11 +25,17 @@ const WEBHOOK_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const noBrowser = await browserSkip()
 
 describe('the quickstarts', async () => {
-  const [port = 0] = await freePorts(1)
+  const [port = 0, mcpPort = 0] = await freePorts(2)
+  const mcp = `http://localhost:${mcpPort}/mcp`
   const origin = `http://localhost:${port}`
   const { urlOf } = await startSuite(
     { after },
-    { IDENTITY_CORS_ORIGINS: origin, IDENTITY_PASSKEY_ORIGINS: origin },
+    {
+      IDENTITY_CORS_ORIGINS: origin,
+      IDENTITY_PASSKEY_ORIGINS: origin,
+      IDENTITY_RESOURCES: mcp,
+      IDENTITY_CLIENT_DOCUMENTS: 'on',
+    },
   )
   const identityUrl = urlOf('identity')
   const identity = identityClient(identityUrl)
@@ -180,7 +188,90 @@ describe('the quickstarts', async () => {
     await page.goto(`${origin}/?code=stolen&state=other`)
     await page.getByRole('alert').getByText('This page has not asked for this answer').waitFor()
   })
+
+  test('mcp-server.mjs lets in clients that a document describes', {
+    skip: noBrowser,
+  }, async (t) => {
+    await start(t, 'mcp-server.mjs', { ISSUER: identityUrl, PORT: String(mcpPort) })
+    const { clientId, redirectUri } = await serveClient(t)
+    const refused = await callTool(mcp, 'nonsense')
+    const challenge = refused.headers.get('www-authenticate') ?? ''
+    const [, metadata = ''] = /resource_metadata="(.+)"/.exec(challenge) ?? []
+    const { resource, authorization_servers: issuers } = (await (await fetch(metadata)).json()) as {
+      resource: string
+      authorization_servers: string[]
+    }
+    const flow = await startFlow(issuers[0] ?? '', { clientId, redirectUri, resource })
+    const page = await (await openBrowser(t)).newPage()
+    await page.goto(flow.url.href)
+    await page.getByLabel('Username').fill('user')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    const about = `It describes itself at ${new URL(clientId).host}.`
+    await page.getByText(about).waitFor()
+
+    await page.getByRole('button', { name: 'Allow', exact: true }).click()
+    await page.waitForURL((url) => url.searchParams.has('code'))
+    const token = await flow.finish(new URL(page.url()))
+    const called = (await (await callTool(mcp, token)).json()) as Called
+
+    assert.equal(refused.status, 401)
+    assert.equal(resource, mcp)
+    assert.equal(called.result.content[0]?.text, 'You are user.')
+    const elsewhere = { headers: { authorization: `Bearer ${token}` } }
+    assert.equal((await fetch(`${identityUrl}/api/users/me`, elsewhere)).status, 401)
+    assert.equal((await callTool(mcp, accessToken)).status, 401)
+  })
 })
+
+type Called = { result: { content: { text: string }[] } }
+
+function callTool(mcp: string, token: string): Promise<Response> {
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'who-am-i' } }
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  return fetch(mcp, { method: 'POST', headers, body: JSON.stringify(call) })
+}
+
+/** A client as a document describes it, and the page that its users come back to. */
+async function serveClient(t: TestContext) {
+  const server = createServer(({ url }, response) => {
+    response.setHeader('content-type', url === '/client.json' ? 'application/json' : 'text/plain')
+    response.end(url === '/client.json' ? JSON.stringify(description) : 'Back')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const clientId = `http://127.0.0.1:${port}/client.json`
+  const redirectUri = `http://127.0.0.1:${port}/callback`
+  const description = { client_id: clientId, client_name: 'Agent', redirect_uris: [redirectUri] }
+  return { clientId, redirectUri }
+}
+
+type Asked = { clientId: string; redirectUri: string; resource: string }
+
+/** As MCP clients do it: discovery, PKCE, and the resource in both requests. */
+async function startFlow(issuer: string, { clientId, redirectUri, resource }: Asked) {
+  const plain = { execute: [openid.allowInsecureRequests] }
+  const config = await openid.discovery(new URL(issuer), clientId, undefined, openid.None(), plain)
+  assert.equal(config.serverMetadata().client_id_metadata_document_supported, true)
+  const pkceCodeVerifier = openid.randomPKCECodeVerifier()
+  const url = openid.buildAuthorizationUrl(config, {
+    redirect_uri: redirectUri,
+    scope: 'openid profile',
+    resource,
+    code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
+    code_challenge_method: 'S256',
+  })
+  const finish = async (answer: URL) => {
+    const checks = { pkceCodeVerifier }
+    const tokens = await openid.authorizationCodeGrant(config, answer, checks, { resource })
+    return tokens.access_token
+  }
+  return { url, finish }
+}
 
 type Session = { id: string; success_url: string }
 

@@ -54,6 +54,7 @@ const WITHOUT_CLIENT = [
   'providerWebhook',
   'pushAuthorizationRequest',
   'reference',
+  'registerClient',
   'signOut',
   'signOutByForm',
   'uploadOffer',

@@ -31,6 +31,7 @@ export const AUDIT_EVENTS = {
   IDENTITY_USED: null,
   IDENTITY_LINKED: 'identity.linked',
   IDENTITY_UNLINKED: 'identity.unlinked',
+  CONSENT_GIVEN: null,
 
   PASSWORD_CHANGED: 'user.updated',
   PASSWORD_RESET_REQUESTED: null,

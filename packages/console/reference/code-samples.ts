@@ -83,6 +83,7 @@ const NOT_IN_CLIENT = [
   'authorizeDevice',
   'openDeviceAuthorization',
   'pushAuthorizationRequest',
+  'registerClient',
   'userInfoByForm',
   'signOut',
   'signOutByForm',

@@ -41,6 +41,7 @@ const NO_NOTICE = [
   // Their events are those of sign-ins with providers, which have tests of their own.
   'identity-linked',
   'identity-unlinked',
+  'grant-given',
 ]
 
 type Started = Awaited<ReturnType<typeof startWithAlice>>

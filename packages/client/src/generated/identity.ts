@@ -99,6 +99,8 @@ export type Client = {
     idTokenAlg: "RS256" | "ES256";
     backchannelLogoutUri: string | null;
     uri: string | null;
+    /** Whether it registered itself */
+    selfRegistered: boolean;
     enabled: boolean;
     createdBy: string;
     createdAt: string;
@@ -129,6 +131,8 @@ export type ClientChange = {
 export type ClientEventData = {
     clientId: string;
 };
+/** RFC 7591, section 2. Members that are not supported are ignored */
+export type ClientMetadata = Record<string, unknown>;
 export type ClientPage = {
     content: Client[];
     pageable: {
@@ -350,6 +354,8 @@ export type IssuedClient = {
     idTokenAlg: "RS256" | "ES256";
     backchannelLogoutUri: string | null;
     uri: string | null;
+    /** Whether it registered itself */
+    selfRegistered: boolean;
     enabled: boolean;
     createdBy: string;
     createdAt: string;
@@ -732,6 +738,19 @@ export type RecoveryCodesLeft = {
 export type RefreshToken = {
     /** Opaque; it works once */
     refreshToken: string;
+};
+export type RegisteredClient = {
+    client_id: string;
+    client_id_issued_at: number;
+    client_name: string;
+    redirect_uris: string[];
+    post_logout_redirect_uris: string[];
+    grant_types: string[];
+    response_types: string[];
+    token_endpoint_auth_method: string;
+    scope: string;
+    id_token_signed_response_alg: string;
+    client_uri?: string | undefined;
 };
 export type RegisteredUser = {
     message: string;
@@ -1154,6 +1173,7 @@ export type Replies = {
     "GET /oauth2/userinfo": UserInfo;
     "POST /oauth2/userinfo": UserInfo;
     "POST /oauth2/device_authorization": DeviceAuthorization;
+    "POST /oauth2/register": RegisteredClient;
     "POST /oauth2/token": ClientToken;
     "POST /oauth2/introspect": Introspection;
     "POST /oauth2/revoke": unknown;
@@ -1238,6 +1258,7 @@ export type Bodies = {
     "POST /api/clients/{clientId}/rotate-secret": {
         overlapSeconds?: number | undefined;
     };
+    "POST /oauth2/register": ClientMetadata;
 };
 export type Queries = {
     "GET /api/users": {
@@ -1395,4 +1416,4 @@ export type ProblemDetails = {
     linkToken?: string | undefined;
     signUpToken?: string | undefined;
 };
-export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "ACCOUNT_DISABLED" | "ACCOUNT_EXISTS" | "ADDRESS_NOT_MAILABLE" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "AUTHORIZATION_UNKNOWN" | "BODY_TOO_LARGE" | "CLIENT_NOT_FOUND" | "CLIENT_WITHOUT_SECRET" | "CSRF_TOKEN_INVALID" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "DELETION_PENDING" | "EMAIL_ALREADY_EXISTS" | "EMAIL_ALREADY_VERIFIED" | "EMAIL_NOT_VERIFIED_BY_PROVIDER" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "GRANT_NOT_FOUND" | "IDENTITY_IN_USE" | "IDENTITY_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CODE" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LAST_SIGN_IN_METHOD" | "MAIL_NOT_CONFIGURED" | "MAIL_NOT_FAILED" | "MAIL_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MFA_REQUIRED" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "NO_DELETION_PENDING" | "ORIGIN_REJECTED" | "PASSKEYS_DISABLED" | "PASSKEY_NOT_FOUND" | "PASSKEY_REGISTRATION_FAILED" | "PASSWORD_CHANGE_REQUIRED" | "PROVIDER_NOT_FOUND" | "PROVIDER_UNAVAILABLE" | "REAUTHENTICATION_REQUIRED" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SECOND_FACTOR_ACTIVE" | "SECOND_FACTOR_NOT_FOUND" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "SIGN_IN_CODE_DISABLED" | "SIGN_IN_REJECTED" | "SIGN_IN_REQUIRED" | "SIGN_OUT_UNKNOWN" | "STORAGE_FULL" | "STORAGE_READ_ONLY" | "TICKET_INVALID" | "TOKEN_INVALID" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "UNSUPPORTED_MEDIA_TYPE" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_CODE_UNKNOWN" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED" | "access_denied" | "authorization_pending" | "expired_token" | "insufficient_scope" | "invalid_client" | "invalid_grant" | "invalid_request" | "invalid_scope" | "invalid_target" | "invalid_token" | "request_not_supported" | "server_error" | "slow_down" | "temporarily_unavailable" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "unsupported_token_type";
+export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "ACCOUNT_DISABLED" | "ACCOUNT_EXISTS" | "ADDRESS_NOT_MAILABLE" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "AUTHORIZATION_UNKNOWN" | "BODY_TOO_LARGE" | "CLIENT_NOT_FOUND" | "CLIENT_WITHOUT_SECRET" | "CSRF_TOKEN_INVALID" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "DELETION_PENDING" | "EMAIL_ALREADY_EXISTS" | "EMAIL_ALREADY_VERIFIED" | "EMAIL_NOT_VERIFIED_BY_PROVIDER" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "GRANT_NOT_FOUND" | "IDENTITY_IN_USE" | "IDENTITY_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CODE" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LAST_SIGN_IN_METHOD" | "MAIL_NOT_CONFIGURED" | "MAIL_NOT_FAILED" | "MAIL_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MFA_REQUIRED" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "NO_DELETION_PENDING" | "ORIGIN_REJECTED" | "PASSKEYS_DISABLED" | "PASSKEY_NOT_FOUND" | "PASSKEY_REGISTRATION_FAILED" | "PASSWORD_CHANGE_REQUIRED" | "PROVIDER_NOT_FOUND" | "PROVIDER_UNAVAILABLE" | "REAUTHENTICATION_REQUIRED" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SECOND_FACTOR_ACTIVE" | "SECOND_FACTOR_NOT_FOUND" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "SIGN_IN_CODE_DISABLED" | "SIGN_IN_REJECTED" | "SIGN_IN_REQUIRED" | "SIGN_OUT_UNKNOWN" | "STORAGE_FULL" | "STORAGE_READ_ONLY" | "TICKET_INVALID" | "TOKEN_INVALID" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "UNSUPPORTED_MEDIA_TYPE" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_CODE_UNKNOWN" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED" | "access_denied" | "authorization_pending" | "expired_token" | "insufficient_scope" | "invalid_client" | "invalid_client_metadata" | "invalid_grant" | "invalid_redirect_uri" | "invalid_request" | "invalid_scope" | "invalid_target" | "invalid_token" | "request_not_supported" | "server_error" | "slow_down" | "temporarily_unavailable" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_type" | "unsupported_token_type";

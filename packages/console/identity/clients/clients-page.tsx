@@ -86,10 +86,11 @@ const COLUMNS: Column<Client>[] = [
   { title: 'Client id', of: ({ clientId }) => <code>{clientId}</code> },
   {
     title: 'Kind',
-    of: ({ authMethod, firstParty }) => (
+    of: ({ authMethod, firstParty, selfRegistered }) => (
       <span class="row">
         <Badge>{authMethod === 'none' ? 'public' : 'confidential'}</Badge>
         {firstParty && <Badge tone="accent">ours</Badge>}
+        {selfRegistered && <Badge>registered itself</Badge>}
       </span>
     ),
   },

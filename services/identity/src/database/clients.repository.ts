@@ -32,6 +32,8 @@ export type Client = {
   idTokenAlg: (typeof ID_TOKEN_ALGORITHMS)[number]
   backchannelLogoutUri: string | null
   uri: string | null
+  /** Whether no administrator has registered it: it did so itself, or a document describes it. */
+  selfRegistered: boolean
   enabled: boolean
   createdBy: string
   createdAt: string
@@ -227,6 +229,7 @@ function clientOf(row: Selectable<IdentityTables['clients']>): Client {
     idTokenAlg: ID_TOKEN_ALGORITHMS.find((name) => name === row.id_token_alg) ?? 'RS256',
     backchannelLogoutUri: row.backchannel_logout_uri,
     uri: row.uri,
+    selfRegistered: row.self_registered === 1,
     enabled: row.enabled === 1,
     createdBy: row.created_by,
     createdAt: row.created_at,
@@ -251,6 +254,7 @@ function columnsOf(client: Client) {
     id_token_alg: client.idTokenAlg,
     backchannel_logout_uri: client.backchannelLogoutUri,
     uri: client.uri,
+    self_registered: client.selfRegistered ? 1 : 0,
     enabled: client.enabled ? 1 : 0,
     created_at: client.createdAt,
     updated_at: client.updatedAt,

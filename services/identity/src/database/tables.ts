@@ -150,6 +150,15 @@ export type IdentityTables = AccountTables &
       created_by: string
       created_at: string
       updated_at: string
+      /** Whether the client registered itself (RFC 7591). */
+      self_registered: Generated<number>
+    }
+    /** Clients whose id is the address of a document that describes them, as it was when it was fetched. */
+    client_documents: {
+      client_id: string
+      /** JSON */
+      client: string
+      fetched_at: string
     }
     /** Two of a client while one replaces the other. */
     client_secrets: {

@@ -85,6 +85,7 @@ const CONSEQUENCES: Record<Exclude<AuditEvent, WithoutConsequence>, Consequence>
   PASSKEY_REMOVED: { mail: 'passkey-removed' },
   IDENTITY_LINKED: { mail: 'identity-linked' },
   IDENTITY_UNLINKED: { mail: 'identity-unlinked' },
+  CONSENT_GIVEN: { mail: 'grant-given' },
   ROLES_CHANGED: { mail: 'roles-changed' },
   TOTP_ADDED: { mail: 'second-factor-added' },
   TOTP_REMOVED: { mail: 'second-factor-removed' },

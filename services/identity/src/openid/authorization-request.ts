@@ -1,6 +1,9 @@
+import type { Origin } from '@plinth/accounts'
 import type { Client } from '../database/clients.repository.ts'
+import { DocumentUnavailable } from './client-documents.ts'
+import { MetadataFault } from './client-metadata.ts'
 import { subjectOfHint } from './id-tokens.ts'
-import { acceptsRedirect, findKnownClient } from './known-clients.ts'
+import { acceptsRedirect, loadKnownClient } from './known-clients.ts'
 import {
   ACR_ONE_FACTOR,
   ACR_TWO_FACTORS,
@@ -63,8 +66,9 @@ const CHALLENGE = /^[A-Za-z0-9_-]{43}$/
 export async function findAsker(
   openid: OpenId,
   given: Parameters,
+  origin: Origin,
 ): Promise<{ client: Client; to: AnswerTo }> {
-  const client = await requireClient(openid, given)
+  const client = await requireClient(openid, given, origin)
   const redirectUri = parameter(given, 'redirect_uri')
   if (redirectUri === undefined || !acceptsRedirect(client, redirectUri))
     throw new RequestRefused(
@@ -75,12 +79,30 @@ export async function findAsker(
   return { client, to: { redirectUri, responseMode: mode ?? 'query', state } }
 }
 
-export async function requireClient(openid: OpenId, given: Parameters): Promise<Client> {
+export async function requireClient(
+  openid: OpenId,
+  given: Parameters,
+  origin: Origin,
+): Promise<Client> {
   const clientId = parameter(given, 'client_id')
-  const client = clientId === undefined ? undefined : await findKnownClient(openid, clientId)
+  const client =
+    clientId === undefined
+      ? undefined
+      : await loadKnownClient(openid, clientId, origin).catch(refuseDocument)
   if (!client)
     throw new RequestRefused('The application that sent you here is unknown or disabled.')
   return client
+}
+
+/** Why a document could not be fetched is not said: it could be used to look round the network of this service. */
+function refuseDocument(cause: unknown): never {
+  if (cause instanceof DocumentUnavailable)
+    throw new RequestRefused('The application that sent you here does not say who it is.', {
+      cause,
+    })
+  if (!(cause instanceof MetadataFault)) throw cause
+  const text = 'The application that sent you here describes itself in a way that is not valid.'
+  throw new RequestRefused(`${text} ${cause.message}`, { cause })
 }
 
 type Asked = { client: Client; to: AnswerTo; given: Parameters; wasPushed: boolean }

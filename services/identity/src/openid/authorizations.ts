@@ -226,7 +226,10 @@ async function recordConsent(
 ): Promise<void> {
   const { username } = session.user
   const event = { event: 'CONSENT_GIVEN', actor: username, subject: username }
-  await recordEvent({ ...accounts, db }, { ...event, reason: client.name }, origin)
+  // What users allow applications of the house is no news to them.
+  const { onEvent, ...quiet } = accounts
+  const recorder = client.firstParty ? quiet : { ...quiet, onEvent }
+  await recordEvent({ ...recorder, db }, { ...event, reason: client.name }, origin)
 }
 
 /** Answers the client with an address; a form is answered when the browser opens the page of it. */

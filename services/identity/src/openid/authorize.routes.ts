@@ -1,3 +1,4 @@
+import { originOf, tooManyFailures } from '@plinth/accounts'
 import {
   bareReply,
   CREDENTIALS_BODY_BYTES,
@@ -63,10 +64,12 @@ export function authorizeRoutes(server: Server, openid: OpenId): void {
       tags,
       readsQuery: Parameters,
       response,
+      problems: [tooManyFailures],
     },
     handler: (request, reply) =>
       orRefusal(reply, async () => {
-        const authorized = await authorize(openid, queryOf(request), browserOf(request, openid))
+        const browser = browserOf(request, openid)
+        const authorized = await authorize(openid, queryOf(request), browser, originOf(request))
         return send(openid, reply, authorized)
       }),
   })

@@ -1,3 +1,4 @@
+import type { Origin } from '@plinth/accounts'
 import { newOpaqueToken } from '@plinth/kit/tokens'
 import type { Client } from '../database/clients.repository.ts'
 import type { Answer } from './answers.ts'
@@ -34,8 +35,9 @@ export async function authorize(
   openid: OpenId,
   given: Parameters,
   browser: Browser,
+  origin: Origin,
 ): Promise<Authorized> {
-  const asked = await readRequest(openid, given)
+  const asked = await readRequest(openid, given, origin)
   try {
     const request = await checkRequest(openid, asked)
     return await proceed(openid, { client: asked.client, request }, browser)
@@ -46,13 +48,13 @@ export async function authorize(
 }
 
 /** RFC 9126: beside the address of a pushed request, only the client counts. */
-async function readRequest(openid: OpenId, given: Parameters) {
+async function readRequest(openid: OpenId, given: Parameters, origin: Origin) {
   const address = given.get('request_uri')
   if (address === null || !isPushedAddress(address))
-    return { ...(await findAsker(openid, given)), given, wasPushed: false }
-  const client = await requireClient(openid, given)
+    return { ...(await findAsker(openid, given, origin)), given, wasPushed: false }
+  const client = await requireClient(openid, given, origin)
   const pushed = await takePushedRequest(openid, client, given.getAll('request_uri'))
-  return { ...(await findAsker(openid, pushed)), given: pushed, wasPushed: true }
+  return { ...(await findAsker(openid, pushed, origin)), given: pushed, wasPushed: true }
 }
 
 type Asked = { client: Client; request: AuthorizationRequest }

@@ -1,18 +1,25 @@
+import type { Origin } from '@plinth/accounts'
 import { hashOpaqueToken, isSameSecret } from '@plinth/kit/tokens'
 import { type Client, listSecretHashes } from '../database/clients.repository.ts'
 import { ASSERTION_TYPE, verifyAssertion } from './client-assertions.ts'
-import { findKnownClient } from './known-clients.ts'
+import { DocumentUnavailable } from './client-documents.ts'
+import { MetadataFault } from './client-metadata.ts'
+import { loadKnownClient } from './known-clients.ts'
 import type { OpenId } from './openid.ts'
 import { type Parameters, parameter } from './parameters.ts'
-import { clientInvalid } from './problems.ts'
+import { clientInvalid, documentUnavailable } from './problems.ts'
 
 /** What a client sends to a token endpoint: a form, and perhaps the header `Authorization`. */
-export type ClientRequest = { form: Parameters; authorization: string | undefined }
+export type ClientRequest = {
+  form: Parameters
+  authorization: string | undefined
+  origin: Origin
+}
 
 /** RFC 6749, section 2.3, and RFC 7523: the way that the client registered, and no other, and only one. */
 export async function authenticateClient(
   openid: OpenId,
-  { form, authorization }: ClientRequest,
+  { form, authorization, origin }: ClientRequest,
 ): Promise<Client> {
   const basic = authorization === undefined ? undefined : basicOf(authorization)
   const secret = parameter(form, 'client_secret')
@@ -22,7 +29,7 @@ export async function authenticateClient(
   if (assertion !== undefined) return byAssertion(openid, form, assertion)
   const named = parameter(form, 'client_id')
   if (basic && named !== undefined && named !== basic.id) throw clientInvalid()
-  const client = await requireKnown(openid, basic?.id ?? named)
+  const client = await requireKnown(openid, basic?.id ?? named, origin)
   const given = basic?.secret ?? secret
   if (given === undefined && client.authMethod === 'none') return client
   if (given === undefined || client.authMethod !== 'client_secret') throw clientInvalid()
@@ -32,10 +39,23 @@ export async function authenticateClient(
   return client
 }
 
-async function requireKnown(openid: OpenId, clientId: string | undefined): Promise<Client> {
-  const client = clientId === undefined ? undefined : await findKnownClient(openid, clientId)
+async function requireKnown(
+  openid: OpenId,
+  clientId: string | undefined,
+  origin: Origin,
+): Promise<Client> {
+  const client =
+    clientId === undefined
+      ? undefined
+      : await loadKnownClient(openid, clientId, origin).catch(refuseDocument)
   if (!client) throw clientInvalid()
   return client
+}
+
+function refuseDocument(cause: unknown): never {
+  if (cause instanceof DocumentUnavailable) throw documentUnavailable({ cause })
+  if (cause instanceof MetadataFault) throw clientInvalid({ cause, detail: cause.message })
+  throw cause
 }
 
 async function byAssertion(openid: OpenId, form: Parameters, assertion: string): Promise<Client> {

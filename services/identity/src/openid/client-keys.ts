@@ -1,11 +1,10 @@
-import type { AddressRules } from '@plinth/kit/runtime'
-import { forbiddenBy, guardAgent, http, https, isAhead, secondsAfter } from '@plinth/kit/runtime'
+import { type AddressRules, isAhead, secondsAfter } from '@plinth/kit/runtime'
 import type { Client } from '../database/clients.repository.ts'
+import { fetchJson } from './fetched-json.ts'
 import type { OpenId } from './openid.ts'
 import { clientInvalid } from './problems.ts'
 
 const MAX_BYTES = 65_536
-const TIMEOUT_MS = 5_000
 const KEPT_SECONDS = 60
 const MAX_KEPT = 1_000
 
@@ -35,39 +34,8 @@ function cacheOf(openid: OpenId): Map<string, Kept> {
   return known
 }
 
-/** Follows no redirects, and connects only to addresses that the rules for webhooks allow. */
 async function fetchKeys(address: string, rules: AddressRules): Promise<object> {
-  const url = new URL(address)
-  const isPlain = url.protocol === 'http:'
-  if (isPlain && rules.production) throw new Error('The address is not https.')
-  const isForbidden = forbiddenBy(rules)
-  const agent = isPlain
-    ? guardAgent(new http.Agent(), isForbidden)
-    : guardAgent(new https.Agent(), isForbidden)
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
-  const request = (isPlain ? http : https).get(url, {
-    agent,
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  })
-  request.on('error', reject)
-  request.on('response', (response) => {
-    const chunks: Buffer[] = []
-    let bytes = 0
-    if (response.statusCode !== 200)
-      request.destroy(new Error(`The address answered ${response.statusCode}.`))
-    response.on('error', reject)
-    response.on('data', (chunk: Buffer) => {
-      bytes += chunk.length
-      if (bytes > MAX_BYTES) request.destroy(new Error('The keys are too large.'))
-      else chunks.push(chunk)
-    })
-    response.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')))
-  })
-  try {
-    const keys: unknown = JSON.parse(await promise)
-    if (typeof keys !== 'object' || keys === null) throw new Error('The keys are not an object.')
-    return keys
-  } finally {
-    agent.destroy()
-  }
+  const { value } = await fetchJson(address, rules, { maxBytes: MAX_BYTES })
+  if (typeof value !== 'object' || value === null) throw new Error('The keys are not an object.')
+  return value
 }

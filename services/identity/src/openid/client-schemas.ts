@@ -75,6 +75,7 @@ const shown = {
   ...chosen,
   grantTypes: Type.Array(Type.String({ examples: [AUTHORIZATION_CODE] })),
   scopes: Type.Array(Type.String({ examples: ['openid'] })),
+  selfRegistered: Type.Boolean({ description: 'Whether it registered itself' }),
   enabled: Type.Boolean(),
   createdBy: Type.String({ examples: ['admin'] }),
   createdAt: timestamp(),

@@ -37,7 +37,10 @@ export type Clients = Pick<OpenId, 'db' | 'clock' | 'issuer' | 'audience' | 'add
   accounts: Parameters<typeof recordEvent>[0]
 }
 
-type Chosen = Omit<Client, 'clientId' | 'createdBy' | 'createdAt' | 'updatedAt' | 'enabled'>
+type Chosen = Omit<
+  Client,
+  'clientId' | 'createdBy' | 'createdAt' | 'updatedAt' | 'enabled' | 'selfRegistered'
+>
 
 /** What an administrator may choose; what is left out has a default. */
 export type ClientRequest = Partial<Chosen> & { name: string }
@@ -70,16 +73,7 @@ export async function createClient(
   by: By,
 ): Promise<IssuedClient> {
   const now = clients.clock()
-  const client: Client = {
-    ...DEFAULTS,
-    ...request,
-    name: request.name.trim(),
-    clientId: randomBytes(16).toString('base64url'),
-    enabled: true,
-    createdBy: by.actor,
-    createdAt: now.toISOString(),
-    updatedAt: now.toISOString(),
-  }
+  const client = newClient(request, by, now)
   await requireValid(clients, client)
   const secret = client.authMethod === 'client_secret' ? newOpaqueToken() : null
   await inTransaction(clients.db, async (db) => {
@@ -88,6 +82,38 @@ export async function createClient(
     await record(clients, db, 'CLIENT_CREATED', client, by)
   })
   return { client, clientSecret: secret }
+}
+
+function newClient(request: ClientRequest, { actor }: By, now: Date): Client {
+  return {
+    ...DEFAULTS,
+    ...request,
+    name: request.name.trim(),
+    clientId: randomBytes(16).toString('base64url'),
+    selfRegistered: false,
+    enabled: true,
+    createdBy: actor,
+    createdAt: now.toISOString(),
+    updatedAt: now.toISOString(),
+  }
+}
+
+const SELF_REGISTERED = 'self-registration'
+
+/** A public client that no administrator knows; its description was checked before. */
+export async function registerItself(
+  clients: Clients,
+  described: ClientRequest,
+  origin: By['origin'],
+): Promise<Client> {
+  const by = { actor: SELF_REGISTERED, origin }
+  const request: ClientRequest = { ...described, authMethod: 'none' }
+  const client: Client = { ...newClient(request, by, clients.clock()), selfRegistered: true }
+  await inTransaction(clients.db, async (db) => {
+    await insertClient(db, client)
+    await record(clients, db, 'CLIENT_CREATED', client, by)
+  })
+  return client
 }
 
 async function addSecret(

@@ -28,6 +28,7 @@ export function consoleClient(consoles: string[]): Client {
     idTokenAlg: 'RS256',
     backchannelLogoutUri: null,
     uri: null,
+    selfRegistered: false,
     enabled: true,
     createdBy: '',
     createdAt: never,

@@ -16,6 +16,7 @@ import { DEVICE_CODE, type OpenId } from './openid.ts'
 import {
   clientInvalid,
   clientUnauthorized,
+  documentUnavailable,
   scopeNotGranted,
   targetInvalid,
   userCodeUnknown,
@@ -59,7 +60,14 @@ export function deviceRoutes(server: Server, openid: OpenId): void {
         problemForm: describeOAuthErrors,
         readsBody: { [FORM]: Type.Object({ client_id: text, scope: Type.Optional(text) }) },
         response: { 200: DeviceReply },
-        problems: [clientInvalid, clientUnauthorized, scopeNotGranted, targetInvalid],
+        problems: [
+          clientInvalid,
+          clientUnauthorized,
+          scopeNotGranted,
+          targetInvalid,
+          documentUnavailable,
+          tooManyFailures,
+        ],
       },
       handler: async (request) => {
         const { body, headers } = request

@@ -4,11 +4,16 @@ import type { Guard, Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
 import { DAY_SECONDS, HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { deleteExpiredRequests } from '../database/authorizations.repository.ts'
+import {
+  deleteUnusedDocuments,
+  deleteUnusedRegistrations,
+} from '../database/client-documents.repository.ts'
 import { deleteOldDevices } from '../database/devices.repository.ts'
 import { deleteExpiredSignOuts } from '../database/sign-outs.repository.ts'
 import { authorizationRoutes } from './authorizations.routes.ts'
 import { authorizeRoutes } from './authorize.routes.ts'
 import { startBackChannel } from './back-channel.ts'
+import { clientRegistrationRoutes } from './client-registration.routes.ts'
 import { clientRoutes } from './clients.routes.ts'
 import { deviceRoutes } from './devices.routes.ts'
 import { grantRoutes } from './grants.routes.ts'
@@ -30,6 +35,7 @@ export function mountOpenId(
   signOutRoutes(server, openid)
   deviceRoutes(server, openid)
   clientRoutes(server, openid, guards)
+  clientRegistrationRoutes(server, openid)
   grantRoutes(server, openid, guards.guard)
   server.onClose(startOpenIdSweep(openid, server).stop)
   if (delivers) server.onClose(startBackChannel(openid, server).stop)
@@ -38,6 +44,10 @@ export function mountOpenId(
 const SWEEP_SECONDS = 60
 /** How long a device can still learn that its code has expired. */
 const DEVICES_SECONDS = HOUR_SECONDS
+/** Longer than a document is used without fetching it again, and a request of its client can last. */
+const DOCUMENTS_SECONDS = 25 * HOUR_SECONDS
+/** How long a client that registered itself waits for its first user. */
+const REGISTRATIONS_SECONDS = 30 * DAY_SECONDS
 /** How long a second use of a code is still noticed. */
 const USED_CODES_SECONDS = DAY_SECONDS
 
@@ -57,6 +67,8 @@ function startOpenIdSweep(
       await deleteExpiredRequests(db, { now, codesBefore }, signal)
       await deleteExpiredSignOuts(db, now, signal)
       await deleteOldDevices(db, secondsAfter(now, -DEVICES_SECONDS), signal)
+      await deleteUnusedDocuments(db, secondsAfter(now, -DOCUMENTS_SECONDS))
+      await deleteUnusedRegistrations(db, secondsAfter(now, -REGISTRATIONS_SECONDS))
       await idTokenKeys.rotateWhenOlderThan(accounts.settings.keyRotationDays * DAY_SECONDS)
     },
   })

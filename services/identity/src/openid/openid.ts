@@ -24,6 +24,12 @@ export type OpenId = {
   resources: string[]
   /** The base URLs of the consoles. */
   consoles: string[]
+  /** Whether a client can be described by a document at its address, or the hosts of such documents. */
+  documents: 'off' | 'on' | string[]
+  /** Whether clients can register themselves. */
+  registration: boolean
+  /** Whether the command line is a client. */
+  commandLogin: boolean
   idTokenKeys: SigningKeys
   granted: ReturnType<typeof createGrantedTokenVerifier>
   /** Where keys of clients may be fetched from. */
@@ -39,7 +45,14 @@ export type SignInOffer = {
 
 export type OpenIdSettings = Pick<
   OpenId,
-  'publicUrl' | 'resources' | 'consoles' | 'addresses' | 'signIn'
+  | 'publicUrl'
+  | 'resources'
+  | 'consoles'
+  | 'documents'
+  | 'registration'
+  | 'commandLogin'
+  | 'addresses'
+  | 'signIn'
 >
 
 export function openOpenId(

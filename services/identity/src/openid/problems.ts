@@ -142,3 +142,28 @@ export const openIdNotGranted = defineProblem(
   'The access token does not have the scope openid.',
   { headers: { 'www-authenticate': 'Bearer error="insufficient_scope", scope="openid"' } },
 )
+
+// Codes of RFC 7591.
+export const registrationOff = defineProblem(
+  'CLIENT_REGISTRATION_OFF',
+  404,
+  'Clients cannot register themselves here: ask an administrator.',
+)
+
+export const clientMetadataInvalid = defineProblem(
+  'invalid_client_metadata',
+  400,
+  'The description of the client is not valid.',
+)
+
+export const redirectAddressInvalid = defineProblem(
+  'invalid_redirect_uri',
+  400,
+  'A redirect address is missing or cannot be registered.',
+)
+
+export const documentUnavailable = defineProblem(
+  'temporarily_unavailable',
+  503,
+  'The document that describes the client could not be fetched.',
+)

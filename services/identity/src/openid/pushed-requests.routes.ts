@@ -1,9 +1,10 @@
+import { originOf, tooManyFailures } from '@plinth/accounts'
 import { CREDENTIALS_BODY_BYTES, type Server, Type } from '@plinth/kit/http'
 import { FORM, inFormScope } from '../oauth/form-scope.ts'
 import { describeOAuthErrors } from '../oauth/problems.ts'
 import { authenticateClient } from './client-authentication.ts'
 import type { OpenId } from './openid.ts'
-import { clientInvalid } from './problems.ts'
+import { clientInvalid, documentUnavailable } from './problems.ts'
 import { PUSHED_PROBLEMS, pushRequest } from './pushed-requests.ts'
 
 const PushedReply = Type.Object(
@@ -25,13 +26,15 @@ export function pushedRequestRoutes(server: Server, openid: OpenId): void {
         problemForm: describeOAuthErrors,
         readsBody: { [FORM]: Type.Object({ client_id: Type.String() }) },
         response: { 201: PushedReply },
-        problems: [...PUSHED_PROBLEMS, clientInvalid],
+        problems: [...PUSHED_PROBLEMS, clientInvalid, documentUnavailable, tooManyFailures],
       },
-      handler: async ({ body, headers }) => {
+      handler: async (request) => {
+        const { body, headers } = request
         const form = body instanceof URLSearchParams ? body : new URLSearchParams()
         const { authorization } = headers
-        const client = await authenticateClient(openid, { form, authorization })
-        return pushRequest(openid, client, form)
+        const origin = originOf(request)
+        const client = await authenticateClient(openid, { form, authorization, origin })
+        return pushRequest(openid, client, form, origin)
       },
     })
   })

@@ -1,3 +1,4 @@
+import type { Origin } from '@plinth/accounts'
 import { secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
 import { insertPushed, takePushed } from '../database/authorizations.repository.ts'
@@ -31,13 +32,18 @@ export function isPushedAddress(address: string): boolean {
 }
 
 /** RFC 9126: keeps the request of a client that has authenticated. What is wrong with it is said here. */
-export async function pushRequest(openid: OpenId, client: Client, given: Parameters) {
+export async function pushRequest(
+  openid: OpenId,
+  client: Client,
+  given: Parameters,
+  origin: Origin,
+) {
   if (given.has('request_uri'))
     throw pushedRequestInvalid({ detail: 'A pushed request has no request_uri.' })
   const parameters = new URLSearchParams(given)
   for (const name of CREDENTIALS) parameters.delete(name)
   parameters.set('client_id', client.clientId)
-  await requireValid(openid, parameters)
+  await requireValid(openid, parameters, origin)
   const secret = newOpaqueToken()
   await insertPushed(openid.db, {
     requestHash: hashOpaqueToken(secret),
@@ -48,9 +54,10 @@ export async function pushRequest(openid: OpenId, client: Client, given: Paramet
   return { request_uri: ADDRESS + secret, expires_in: PUSHED_SECONDS }
 }
 
-async function requireValid(openid: OpenId, given: Parameters): Promise<void> {
+async function requireValid(openid: OpenId, given: Parameters, origin: Origin): Promise<void> {
   try {
-    await checkRequest(openid, { ...(await findAsker(openid, given)), given, wasPushed: true })
+    const asker = await findAsker(openid, given, origin)
+    await checkRequest(openid, { ...asker, given, wasPushed: true })
   } catch (error) {
     if (error instanceof RequestRefused) throw pushedRequestInvalid({ detail: error.message })
     if (!(error instanceof RequestFault)) throw error

@@ -3,7 +3,7 @@ import { faultOfResource } from './resources.ts'
 
 type Issuing = { issuer: string; audience: string; publicUrl: string }
 
-/** Which resources every client may ask for, and where the consoles are. */
+/** Which resources every client may ask for, where the consoles are, and which clients need no administrator. */
 export function openIdSettings(settings: Settings, { issuer, audience, publicUrl }: Issuing) {
   if (issuer === audience)
     settings.fault(
@@ -26,7 +26,25 @@ export function openIdSettings(settings: Settings, { issuer, audience, publicUrl
       'Expected the addresses of services with a console: https, or http on this machine.',
       'https://id.example',
     )
-  return { resources, consoles }
+  const documents = documentSetting(settings)
+  const registration = settings.flag('IDENTITY_CLIENT_REGISTRATION', false)
+  // Whoever gets a user to type a code gets a token of that user: in production it must be wanted.
+  const commandLogin = settings.flag('IDENTITY_COMMAND_LOGIN', !settings.production)
+  return { resources, consoles, documents, registration, commandLogin }
+}
+
+const HOST = /^([a-z0-9-]+(\.[a-z0-9-]+)*|\[[0-9a-f:]+\])(:\d{1,5})?$/
+
+/** Off, on, or the hosts whose documents are accepted. */
+function documentSetting(settings: Settings): 'off' | 'on' | string[] {
+  const setting = 'IDENTITY_CLIENT_DOCUMENTS'
+  const given = settings.list(setting, ['off']).map((one) => one.toLowerCase())
+  const [first] = given
+  if (given.length === 1 && (first === 'off' || first === 'on')) return first
+  const isHosts = given.every((one) => HOST.test(one) && one !== 'off' && one !== 'on')
+  if (!isHosts || given.length === 0)
+    settings.fault(setting, 'Expected off, on, or hosts separated by commas.', 'clients.example')
+  return given
 }
 
 function isBase(text: string): boolean {

@@ -67,8 +67,9 @@ function needsConsent(situation: Situation): boolean {
   return !client.firstParty && !isCovered(request, grant)
 }
 
-/** RFC 8252, section 8.6: nothing proves which program asks. */
+/** RFC 8252, section 8.6: nothing proves which program asks. Nor has anyone checked a client that describes itself. */
 function mustAlwaysAsk(client: Client, { redirectUri }: AuthorizationRequest): boolean {
+  if (client.selfRegistered) return true
   return client.authMethod === 'none' && !isConsole(client) && canBeImpersonated(redirectUri)
 }
 

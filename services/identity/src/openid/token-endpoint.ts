@@ -1,11 +1,13 @@
+import { tooManyFailures } from '@plinth/accounts'
 import type { DefinedProblem } from '@plinth/kit/problems'
 import { SCOPES } from '../scopes.ts'
 import { ASSERTION_ALGORITHMS } from './client-assertions.ts'
 import { authenticateClient, basicOf } from './client-authentication.ts'
+import { looksLikeAddress } from './client-documents.ts'
 import { exchangeCode } from './code-grant.ts'
-import { CONSOLE_CLIENT } from './consoles.ts'
 import { pollDevice } from './device-grant.ts'
 import { introspectGranted, revokeGranted } from './granted-tokens.ts'
+import { isBuiltIn } from './known-clients.ts'
 import {
   ACR_ONE_FACTOR,
   ACR_TWO_FACTORS,
@@ -22,6 +24,7 @@ import {
   clientUnauthorized,
   deviceCodeExpired,
   deviceDenied,
+  documentUnavailable,
   grantInvalid,
   pushedRequestInvalid,
   scopeNotGranted,
@@ -49,6 +52,8 @@ const PROBLEMS: DefinedProblem[] = [
   slowDown,
   deviceDenied,
   deviceCodeExpired,
+  documentUnavailable,
+  tooManyFailures,
 ]
 
 /** What registered clients add to the endpoints that service keys have. */
@@ -85,7 +90,7 @@ const CLIENT_ID = /^[A-Za-z0-9_-]{22}$/
 function isRegistered({ form, authorization }: TokenRequest): boolean {
   if (form.has('client_assertion')) return true
   const id = named(form, authorization)
-  return id !== undefined && (id === CONSOLE_CLIENT || CLIENT_ID.test(id))
+  return id !== undefined && (isBuiltIn(id) || CLIENT_ID.test(id) || looksLikeAddress(id))
 }
 
 function named(form: Parameters, authorization: string | undefined): string | undefined {
@@ -99,7 +104,7 @@ async function refuseOther(openid: OpenId, request: TokenRequest): Promise<void>
 }
 
 /** OpenID Connect Discovery and RFC 8414. Absent members would have defaults that are not true here. */
-function metadataOf({ publicUrl }: OpenId) {
+function metadataOf({ publicUrl, documents, registration }: OpenId) {
   const at = (path: string) => `${publicUrl}/oauth2/${path}`
   return {
     authorization_endpoint: at('authorize'),
@@ -132,6 +137,8 @@ function metadataOf({ publicUrl }: OpenId) {
     authorization_response_iss_parameter_supported: true,
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true,
+    ...(documents !== 'off' && { client_id_metadata_document_supported: true }),
+    ...(registration && { registration_endpoint: at('register') }),
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
     claims_parameter_supported: false,

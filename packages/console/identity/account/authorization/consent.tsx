@@ -13,6 +13,7 @@ export function Consent({ asked }: { asked: Authorization }) {
   const decision = useAction((action: Decision) => decide(action))
   const { client, account, scopes, resources, device } = asked
   const { name, host } = client
+  const document = documentHost(client.clientId)
   // Someone else may have sent the user here, to be let in on a device of their own.
   const warning = device ? texts.deviceWarning : isLoopback(host) && texts.consentLoopback
   return (
@@ -24,6 +25,9 @@ export function Consent({ asked }: { asked: Authorization }) {
           <li key={name}>{scopeText(name)}</li>
         ))}
       </ul>
+      {document !== undefined && (
+        <Notice tone="warn">{filled(texts.consentDocument, { host: document })}</Notice>
+      )}
       {warning && (
         <Notice tone="warn">
           {device && (
@@ -66,4 +70,9 @@ function programOf({ userAgent }: Device): string {
 /** Any program on this device can pass for such an application. */
 function isLoopback(host: string): boolean {
   return /^(localhost|127\.0\.0\.1|\[?::1\]?)(:\d+)?$/.test(host)
+}
+
+/** The id of a client that no administrator has registered is the address of a document. */
+function documentHost(clientId: string): string | undefined {
+  return /^https?:/.test(clientId) ? new URL(clientId).host : undefined
 }

@@ -177,6 +177,8 @@ export const de: Texts = {
   otherAccount: 'Anderes Konto verwenden',
   consentTitle: '{client} erlauben?',
   consentAbout: '{client} ({host}) möchte:',
+  consentDocument:
+    'Sie beschreibt sich selbst unter {host}. Niemand hat sie geprüft: Erlaube sie nur, wenn du diese Adresse kennst.',
   consentLoopback:
     'Diese Anwendung läuft auf deinem eigenen Gerät, wo jedes Programm ihren Namen benutzen könnte. Erlaube sie nur, wenn du sie gerade selbst gestartet hast.',
   allow: 'Erlauben',

@@ -168,6 +168,8 @@ export const en = {
   otherAccount: 'Use another account',
   consentTitle: 'Allow {client}?',
   consentAbout: '{client} ({host}) would like to:',
+  consentDocument:
+    'It describes itself at {host}. It has not been checked: allow it only if you know this address.',
   consentLoopback:
     'This application runs on your own device, where any program could use its name. Allow it only if you have just started it yourself.',
   allow: 'Allow',

@@ -176,6 +176,8 @@ export const es: Texts = {
   otherAccount: 'Usar otra cuenta',
   consentTitle: '¿Permitir {client}?',
   consentAbout: '{client} ({host}) quiere:',
+  consentDocument:
+    'Se describe a sí misma en {host}. Nadie la ha comprobado: permítela solo si conoces esta dirección.',
   consentLoopback:
     'Esta aplicación se ejecuta en tu propio dispositivo, donde cualquier programa podría usar su nombre. Permítela solo si la acabas de iniciar tú.',
   allow: 'Permitir',

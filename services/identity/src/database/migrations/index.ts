@@ -16,6 +16,7 @@ import { federationSchema } from './0012-federation.ts'
 import { signOuts } from './0013-sign-outs.ts'
 import { logoutNotices } from './0014-logout-notices.ts'
 import { deviceRequests } from './0015-devices.ts'
+import { selfDescribedClients } from './0016-self-described-clients.ts'
 
 export const identityMigrations: Migration[] = [
   ...accountMigrations,
@@ -35,4 +36,5 @@ export const identityMigrations: Migration[] = [
   signOuts,
   logoutNotices,
   deviceRequests,
+  selfDescribedClients,
 ]
