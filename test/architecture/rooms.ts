@@ -112,9 +112,11 @@ export const LAYERS: Record<string, string[]> = {
   'storage-full': [
     'audit',
     'picture-settings',
+    'scan-settings',
     'config',
     'database',
     'locations',
+    'scanning',
     'files',
     'uploads',
     'owners',
@@ -199,7 +201,8 @@ const PUBLIC_FILES: Record<string, Record<string, RegExp>> = {
   'storage-full': {
     locations: /^(locations|status|problems|providers\/(provider|partial))\.ts$/,
     files:
-      /^(storage|files|bytes|events|names|(files|words)\.repository|problems|folders\/(paths|placing|folders|folders\.repository)|changes\/changes|usage\/(usage|(usage|counted-files)\.repository)|deletions\/deletions|links\/links)\.ts$/,
+      /^(storage|files|bytes|content|events|names|(files|words)\.repository|problems|folders\/(paths|placing|folders|folders\.repository)|changes\/changes|usage\/(usage|(usage|counted-files)\.repository)|deletions\/deletions|links\/links)\.ts$/,
+    scanning: /^(scanning|problems)\.ts$/,
     uploads: /^(uploads|expire|uploads\.repository)\.ts$/,
     upkeep: /^(jobs|moves|sweep|verify)\.ts$/,
   },

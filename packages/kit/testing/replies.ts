@@ -50,7 +50,7 @@ export function checkReplies(server: Server): () => string[] {
 
 function replyOf({ method, is404, routeOptions }: Request, reply: Reply): SentReply {
   return {
-    method: method === 'HEAD' ? 'get' : method.toLowerCase(),
+    method: method.toLowerCase(),
     path: is404 ? '' : (routeOptions.url ?? '').replaceAll(/:(\w+)/g, '{$1}'),
     status: reply.statusCode,
     type: typeOf(reply),
@@ -76,8 +76,7 @@ export function documentedReplies(mainFile: string): CheckReply | undefined {
   return (method, path, { status, headers, body, bytes }) => {
     prepared ??= prepare(JSON.parse(readFileSync(file, 'utf8')))
     const type = (headers.get('content-type') ?? '').split(';', 1)[0] ?? ''
-    const asked = method === 'HEAD' ? 'get' : method.toLowerCase()
-    const reply = { method: asked, path: prepared.templateOf(path), status, type }
+    const reply = { method: method.toLowerCase(), path: prepared.templateOf(path), status, type }
     const text = bytes.length === 0 ? undefined : typeof body === 'string' ? body : String(bytes)
     assert.equal(prepared.check(reply, text), undefined)
   }

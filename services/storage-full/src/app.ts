@@ -7,6 +7,7 @@ import {
   type Operator,
   openAccounts,
   operatorOf,
+  originOf,
   recordDenials,
   recordSecurityEvent,
   rotationFindings,
@@ -48,6 +49,7 @@ import {
   startKeyNotices,
 } from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
+import { recordStorageEvent } from './audit.ts'
 import { loadConfig, type StorageFullConfig } from './config.ts'
 import { storageMigrations } from './database/migrations/index.ts'
 import type { StorageDb, StorageTables } from './database/tables.ts'
@@ -74,6 +76,9 @@ import { authenticateWith, enabledOwners, introspectionOf, trustIssuer } from '.
 import { renditionsBeside } from './pictures/kept-beside.ts'
 import { openPictures } from './pictures/open.ts'
 import { pictureRoutes } from './pictures/pictures.routes.ts'
+import { scannerFindings } from './scanning/doctor.ts'
+import { fileInfected } from './scanning/problems.ts'
+import { measureScans, openScanning } from './scanning/scanning.ts'
 import { createLanes } from './thumbnails/lanes.ts'
 import { thumbnailRoutes } from './thumbnails/thumbnails.routes.ts'
 import { createThumbnails } from './thumbnails/thumbnails.ts'
@@ -159,6 +164,8 @@ export async function createStorageFull(
     recordDenials(accounts, keyGuard.or(scope, callers.caller))
   const [read, write] = [withKey('files:read'), withKey('files:write')]
   const admin = recordDenials(accounts, callers.role(ADMIN_ROLE))
+  measureScans(server.metrics, storage.scanning)
+  recordInfected(server, storage)
   uploadRoute(server, storage, { write, countBytes })
   mountUploads(server, openUploads(storage, config.uploads), { read, write, countBytes })
   fileRoutes(server, storage, read)
@@ -199,6 +206,17 @@ function mountOperations(
   consoleRoutes(server, consoleFolder('storage-full'), undefined, { signsInAt })
   indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))
+}
+
+/** Whichever way the file came. */
+function recordInfected(server: Server, storage: Storage): void {
+  server.addHook('onError', async (request, _reply, error) => {
+    if (!fileInfected.is(error)) return
+    const actor = request.caller.username
+    const reason = String(error.extra.signature)
+    const entry = { event: 'FILE_REFUSED', actor, subject: actor, result: 'REFUSED' } as const
+    await recordStorageEvent(storage, { ...entry, reason }, originOf(request))
+  })
 }
 
 type UploadGuards = { read: Guard; write: Guard; countBytes(bytes: number): void }
@@ -252,6 +270,7 @@ export async function openStorage(
     log,
     providers,
     beside: renditionsBeside({ db, providers, withReserve }),
+    scanning: openScanning(config.scan, log),
     spoolFolder,
     publicUrl,
     isEnabledElsewhere: enabledOwners(keys, config.trustedIssuer, introspection),
@@ -310,7 +329,7 @@ export const description = {
     trustedIssuer: undefined,
     events: { ...config.events, delivers: false },
   }),
-  checks: { bucket: bucketFindingsWith(openStorage) },
+  checks: { bucket: bucketFindingsWith(openStorage), scanner: scannerFindings },
   dataChecks: {
     'signing key': (db: StorageDb, examined: Examined, config: StorageFullConfig) =>
       rotationFindings(db, examined, config),

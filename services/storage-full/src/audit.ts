@@ -3,6 +3,7 @@ import { type Origin, recordEvent } from '@plinth/accounts'
 /** What the audit records here besides the events of accounts, service keys and webhook endpoints. */
 export type StorageAuditEvent =
   | 'FILE_DELETED'
+  | 'FILE_REFUSED'
   | 'FILE_RESTORED'
   | 'FILE_CHANGED'
   | 'OWNER_ERASED'

@@ -12,6 +12,7 @@ import {
   serviceSettings,
 } from '@plinth/kit/runtime'
 import { pictureSettings } from './picture-settings.ts'
+import { scanSettings } from './scan-settings.ts'
 
 export type StorageFullConfig = ReturnType<typeof loadConfig>
 
@@ -64,6 +65,7 @@ export function loadConfig(env: Env = process.env) {
         }),
       },
       pictures: pictureSettings(settings),
+      scan: scanSettings(settings),
       events: eventSettings(settings),
       accounts: {
         source: 'storage-full',

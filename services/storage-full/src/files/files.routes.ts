@@ -26,11 +26,13 @@ import {
   textIn,
 } from '@plinth/kit/http'
 import { asStorageFault, storageUnavailable } from '../locations/problems.ts'
+import { SCAN_PROBLEMS } from '../scanning/problems.ts'
 import { representationOf } from './bytes.ts'
 import {
   allFiles,
   describeFile,
   FileReply,
+  MULTIPART_FRAME_BYTES,
   ownerSeenBy,
   pageOfFiles,
   requireFile,
@@ -82,7 +84,7 @@ export function uploadRoute(
         readsQuery: UploadQuery,
         readsBody: FileForm,
         response: { 201: replyWith({ headers: ['Location'] }, FileReply) },
-        problems: [...UPLOAD_PROBLEMS, storageUnavailable, quotaExceeded],
+        problems: [...UPLOAD_PROBLEMS, ...SCAN_PROBLEMS, storageUnavailable, quotaExceeded],
       },
       handler: async (request, reply) => {
         const startedAt = storage.clock()
@@ -115,7 +117,9 @@ async function roomFor({ caller, headers }: Request, storage: Storage): Promise<
   if (length === undefined) return requireRoom(storage, caller, Number.POSITIVE_INFINITY)
   const { maxRequestBytes } = uploadLimits(storage, Number.POSITIVE_INFINITY)
   if (Number(length) > maxRequestBytes) return Number.POSITIVE_INFINITY
-  return requireRoom(storage, caller, Number(length))
+  const room = await requireRoom(storage, caller, Number(length))
+  storage.scanning.requireScannable(Number(length) - MULTIPART_FRAME_BYTES)
+  return room
 }
 
 export function fileRoutes(server: Server, storage: Storage, read: Guard): void {

@@ -1,10 +1,11 @@
 import { ADMIN_ROLE } from '@plinth/accounts'
 import { databaseFault, type PageRequest } from '@plinth/kit/database'
-import { type FileType, requireFileType, type Upload, type UploadLimits } from '@plinth/kit/files'
+import type { FileType, Upload, UploadLimits } from '@plinth/kit/files'
 import { type Caller, Type, timestamp } from '@plinth/kit/http'
 import { accessTokenRejected } from '@plinth/kit/problems'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { ProviderField } from '../locations/locations.ts'
+import { requireAcceptable } from './content.ts'
 import { uploadEvent } from './events.ts'
 import { findFile, findIdAfter, isEnabledUser, listFiles } from './files.repository.ts'
 import { ROOT } from './folders/paths.ts'
@@ -24,7 +25,7 @@ import { insertFile } from './usage/counted-files.repository.ts'
 import { countFiles } from './usage/usage.repository.ts'
 import { overQuota } from './usage/usage.ts'
 
-const MULTIPART_FRAME_BYTES = 64 * 1024
+export const MULTIPART_FRAME_BYTES = 64 * 1024
 const ROWS_AT_ONCE = 500
 /** Shorter uploads end while the erasure of a user still waits for the last requests of that user. */
 const UNCHECKED_SECONDS = 60
@@ -100,7 +101,7 @@ async function insertWithinQuota({ db, limits }: Storage, file: NewFile): Promis
 }
 
 async function describeUpload(storage: Storage, caller: Caller, upload: Upload): Promise<NewFile> {
-  const typed = await requireFileType(upload, storage.limits.acceptedTypes)
+  const typed = await requireAcceptable(storage, upload)
   const address = {
     objectName: newObjectName(typed.extension.slice(1)),
     location: await storage.active.find(),

@@ -3,6 +3,7 @@ import type { FileType } from '@plinth/kit/files'
 import type { FileState, ThumbnailState } from '../database/tables.ts'
 import type { LocationContext } from '../locations/locations.ts'
 import type { Location } from '../locations/providers/provider.ts'
+import type { Scanning } from '../scanning/scanning.ts'
 import type { Quota } from './usage/usage.repository.ts'
 
 /** What the rules of this service need. */
@@ -14,6 +15,8 @@ export type Storage = LocationContext & {
   publicUrl: string
   /** What other rooms keep beside objects. */
   beside: KeptBeside
+  /** What content must pass before it becomes a file. */
+  scanning: Scanning
   /** For service keys and users of the trusted issuer; false for users of any other issuer. */
   isEnabledElsewhere(ownerId: string): Promise<boolean>
   /** Who may embed what a temporary link opens. */

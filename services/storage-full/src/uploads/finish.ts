@@ -1,15 +1,21 @@
-import { type FileBytes, fileTypeMismatch, requireFileType } from '@plinth/kit/files'
+import type { Readable } from 'node:stream'
+import { type FileBytes, fileTypeMismatch } from '@plinth/kit/files'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { checksumOf } from '../files/bytes.ts'
+import { requireAcceptable } from '../files/content.ts'
 import { uploadEvent } from '../files/events.ts'
 import { newFile, requireOwner } from '../files/files.ts'
 import { withAncestors } from '../files/folders/paths.ts'
 import { objectKey } from '../files/storage.ts'
 import { storageUnavailable } from '../locations/problems.ts'
-import type { StorageProvider } from '../locations/providers/provider.ts'
+import type { ByteRange, StorageProvider } from '../locations/providers/provider.ts'
+import { fileInfected, tooLargeToScan } from '../scanning/problems.ts'
 import { fileChecksumMismatch, uploadLocked } from './problems.ts'
 import { insertFinished, listParts } from './uploads.repository.ts'
 import { endUpload, partialOf, type Upload, type Uploads } from './uploads.ts'
+
+/** What no other attempt could change, so that the upload ends. */
+const REFUSALS = [fileTypeMismatch, fileChecksumMismatch, fileInfected, tooLargeToScan]
 
 /**
  * Makes a file of an upload whose bytes are all there. Every step may be repeated: after a crash the next request
@@ -26,8 +32,7 @@ export async function finishUpload(
   await provider.partial.complete(partialOf(upload), await listParts(db, upload.id))
   failPoint('uploads:completed')
   const file = await describe(uploads, upload, provider).catch(async (error) => {
-    if (fileTypeMismatch.is(error) || fileChecksumMismatch.is(error))
-      await endUpload(uploads, upload)
+    if (REFUSALS.some((refusal) => refusal.is(error))) await endUpload(uploads, upload)
     throw error
   })
   await requireOwner(storage, upload, startedAt)
@@ -44,19 +49,24 @@ export async function finishUpload(
 async function describe({ storage, hashes }: Uploads, upload: Upload, provider: StorageProvider) {
   const key = objectKey(upload)
   const known = upload.wasSeized ? undefined : hashes.digest(upload.id, upload.length)
-  const sha256 = known ?? (await checksumAt(provider, key))
+  const sha256 = known ?? (await checksumOf(await openAt(provider, key)))
   if (upload.sha256 !== null && upload.sha256 !== sha256)
     throw fileChecksumMismatch({ extra: { expected: upload.sha256, actual: sha256 } })
   const bytes = bytesAt(provider, key, upload.length)
-  const typed = await requireFileType({ ...upload, bytes }, storage.limits.acceptedTypes)
+  const read = () => openAt(provider, key)
+  const typed = await requireAcceptable(storage, { ...upload, bytes, read })
   const file = newFile(storage, { ...upload, ...typed, sizeBytes: upload.length, sha256 })
   return { ...file, folder: upload.folder }
 }
 
-async function checksumAt(provider: StorageProvider, key: string): Promise<string> {
-  const bytes = await provider.open(key)
+async function openAt(
+  provider: StorageProvider,
+  key: string,
+  range?: ByteRange,
+): Promise<Readable> {
+  const bytes = await provider.open(key, range)
   if (!bytes) throw storageUnavailable({ cause: new Error('The bytes of an upload are gone') })
-  return checksumOf(bytes)
+  return bytes
 }
 
 const WINDOW_BYTES = 1024 * 1024
@@ -66,8 +76,7 @@ function bytesAt(provider: StorageProvider, key: string, sizeBytes: number): Fil
   let window = { start: 0, bytes: Buffer.alloc(0) }
   const load = async (start: number, length: number) => {
     const end = Math.min(start + Math.max(length, WINDOW_BYTES), sizeBytes) - 1
-    const stream = await provider.open(key, { start, end })
-    if (!stream) throw storageUnavailable({ cause: new Error('The bytes of an upload are gone') })
+    const stream = await openAt(provider, key, { start, end })
     window = { start, bytes: Buffer.concat(await stream.toArray()) }
   }
   return {

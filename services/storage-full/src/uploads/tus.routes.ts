@@ -11,6 +11,7 @@ import {
 import { mediaTypeUnsupported, methodNotAllowed } from '@plinth/kit/problems'
 import { quotaExceeded } from '../files/problems.ts'
 import { storageUnavailable } from '../locations/problems.ts'
+import { SCAN_PROBLEMS } from '../scanning/problems.ts'
 import { appendToUpload, type Incoming, stateOfUpload } from './append.ts'
 import {
   chunkChecksumMismatch,
@@ -61,7 +62,12 @@ const Chunk = {
 const STATE = ['Tus-Resumable', 'Upload-Offset', 'Upload-Expires', 'X-File-Id']
 const PROBLEMS = [tusVersionUnknown, uploadNotFound, uploadLocked]
 /** The first bytes, or all of them, may show what is wrong with a file. */
-const CONTENT_PROBLEMS = [...UPLOAD_PROBLEMS, storageUnavailable, fileChecksumMismatch]
+const CONTENT_PROBLEMS = [
+  ...UPLOAD_PROBLEMS,
+  ...SCAN_PROBLEMS,
+  storageUnavailable,
+  fileChecksumMismatch,
+]
 
 type TusOptions = { write: Guard; countBytes(bytes: number): void }
 

@@ -64,6 +64,7 @@ export async function createUpload(
 ): Promise<Upload> {
   const { db, clock, limits, active } = storage
   if (announced.length > limits.maxFileBytes) throw uploadTooLarge()
+  storage.scanning.requireScannable(announced.length)
   const { type, extension } = requireClaimedType(announced, limits.acceptedTypes)
   const now = clock()
   const upload = {

@@ -17,7 +17,9 @@ type Media = { schema?: Json }
 export function replyCheckOf(document: OpenApiDocument): ReplyCheck {
   const validate = validators(document)
   return ({ method, path, status, type }, body) => {
-    const operation = document.paths[path]?.[method]
+    const operations = document.paths[path]
+    // HEAD is described only where it differs from GET.
+    const operation = operations?.[method] ?? (method === 'head' ? operations?.get : undefined)
     if (!operation) return undefined
     const at = `${method.toUpperCase()} ${path}: ${status}`
     const declared = resolved(document, (operation.responses as Json)[status])
