@@ -7,6 +7,9 @@ import { seededDatabase } from './users.ts'
 const FEW = 1000
 const BAR = 1.3
 
+/** A search by part may take this many times as long as one by prefix. */
+const PARTS_BAR = 3
+
 /** Each search finds one user, or a page of the hundred users that match. */
 const SEARCHES: Record<string, (users: number) => string> = {
   q: (users) => `user${users / 2}`,
@@ -18,6 +21,8 @@ type Requests = {
   login(): Promise<Response>
   page(): Promise<Response>
   search(name: string): Promise<Response>
+  prefix(): Promise<Response>
+  part(): Promise<Response>
 }
 
 /** The same requests with few and with many users. */
@@ -30,8 +35,20 @@ export function growth(): Promise<Row[]> {
         const medians = await mediansInTurns([few, many].map((users) => () => users.search(name)))
         return row(`GET /api/users?${name}=…`, medians)
       })),
+      partsRow(await mediansInTurns([many.prefix, many.part])),
     ]),
   )
+}
+
+/** Both find hundreds of users: `user777…`, and `…0777…`. */
+function partsRow([prefix = 0, part = 0]: number[]): Row {
+  return {
+    what: `GET /api/users?contains=… with ${number(ROWS)} users, against q=…`,
+    ours: `${part.toFixed(2)} ms`,
+    baseline: `${prefix.toFixed(2)} ms`,
+    ratio: part / prefix,
+    ...atMost(PARTS_BAR, part / prefix),
+  }
 }
 
 async function inOrder<T>(names: string[], work: (name: string) => Promise<T>): Promise<T[]> {
@@ -51,6 +68,8 @@ async function withUsers<T>(users: number, work: (requests: Requests) => Promise
           page: () => fetch(`${server.url}/api/users`, { headers }),
           search: (name) =>
             fetch(`${server.url}/api/users?${name}=${SEARCHES[name]?.(users)}`, { headers }),
+          prefix: () => fetch(`${server.url}/api/users?q=user777`, { headers }),
+          part: () => fetch(`${server.url}/api/users?contains=0777`, { headers }),
         })
       },
       { IDENTITY_DATABASE_URL: database.url, IDENTITY_MASTER_KEY: database.masterKey },

@@ -86,6 +86,84 @@ for (const engine of engines) {
       ])
     })
 
+    test('finds users by any part of the username or e-mail address, in any case', async () => {
+      const { api } = identity()
+      for (const [username, email] of [
+        ['user0777', 'seven@parts.example'],
+        ['Ünal"s', 'quoted@parts.example'],
+        ['ΟΔΟΣ', 'road@parts.example'],
+        ['xΟΔΟΣx', 'roads@parts.example'],
+        ['z😀bcd', 'face@parts.example'],
+      ])
+        await api.post('/api/auth/register', { username, email, password: 'a long enough one' })
+      const find = (typed: string) => names(`contains=${encodeURIComponent(typed)}`)
+
+      assert.deepEqual(await find('0777'), ['user0777'])
+      assert.deepEqual(await find('SEVEN@PARTS'), ['user0777'])
+      assert.deepEqual(await find('@parts.example'), [
+        'user0777',
+        'ünal"s',
+        'οδος',
+        'xοδοσx',
+        'z😀bcd',
+      ])
+      assert.deepEqual(await find('nal"s'), ['ünal"s'])
+      assert.deepEqual(await find('ÜNA'), ['ünal"s'])
+      assert.deepEqual(await find('ΟΔΟΣ'), ['οδος', 'xοδοσx'])
+      assert.deepEqual(await find('😀bc'), ['z😀bcd'])
+      for (const typed of ['077 OR user', '0_7', '%77', '077*', 'username:077', '777s', '0777 s'])
+        assert.deepEqual(await find(typed), [], typed)
+      for (const typed of [
+        '077\0',
+        '\ufffdaa',
+        '"'.repeat(3),
+        "'a'",
+        '^077',
+        '{077}',
+        '\\\\\\',
+        '\n\n\n',
+      ])
+        assert.equal((await search(`contains=${encodeURIComponent(typed)}`)).status, 200)
+      assert.deepEqual(await find('us'), ['user', 'user0777'], 'two characters are a beginning')
+      assert.deepEqual(await find('77'), [])
+      assert.deepEqual(await names('contains=parts.ex&enabled=false'), [])
+      assert.deepEqual(await names('contains=0777&role=ROLE_USER&enabled=true'), ['user0777'])
+      assert.equal((await search('contains=abc&q=abc')).body.code, 'VALIDATION_ERROR')
+      assert.equal((await search('contains=abc&contains=abc')).body.code, 'VALIDATION_ERROR')
+    })
+
+    test('finds a part of a new address at once, and nothing of an old or erased one', async (t) => {
+      const { config } = identity()
+      const { db, close } = await openDatabase<IdentityTables>(
+        config.databaseUrl,
+        identityMigrations,
+      )
+      t.after(close)
+      const { id } = await db
+        .insertInto('users')
+        .values({
+          username: 'changeling',
+          email: 'qqbefore@example.org',
+          password_hash: 'x',
+          roles: '[]',
+          admin: 0,
+          enabled: 1,
+          created_at: '2020-01-01T00:00:00.000Z',
+        })
+        .returning('id')
+        .executeTakeFirstOrThrow()
+      assert.deepEqual(await names('contains=qqbefore'), ['changeling'])
+      const users = db.updateTable('users').where('id', '=', id)
+
+      await users.set({ email: 'qqafter@example.org' }).execute()
+      assert.deepEqual(await names('contains=qqbefore'), [])
+      assert.deepEqual(await names('contains=qqafter'), ['changeling'])
+      await db.deleteFrom('users').where('id', '=', id).execute()
+
+      assert.deepEqual(await names('contains=qqafter'), [])
+      assert.deepEqual(await names('contains=angelin'), [])
+    })
+
     test('filters by role, state, verification and date, and combines them', async () => {
       assert.deepEqual(await names('role=ROLE_ADMIN'), ['admin'])
       assert.deepEqual(await names('role=ROLE_USER&q=a'), ['admin', 'alice'])
@@ -199,6 +277,14 @@ for (const engine of engines) {
         assert.deepEqual([seen.length, new Set(seen).size], [1334, 1334])
         assert.equal((await walk('createdFrom=2020-01-12&createdTo=2020-01-13')).length, 1112)
         assert.equal((await search('q=person')).body.totalElements, 10_000)
+        const { body: parts } = await search('contains=erson1')
+        assert.deepEqual([parts.totalElements, parts.last], [1000, false])
+        const inParts = await walk('contains=1234')
+        assert.deepEqual([inParts.length, new Set(inParts).size], [12, 12])
+        assert.equal((await search('contains=1234')).body.totalElements, 12)
+        assert.equal((await walk('contains=erson11&enabled=false')).length, 1000)
+        assert.equal((await walk('contains=erson1')).length, CROWD)
+        assert.deepEqual(await names('contains=l19999@exam'), ['person119999'])
         assert.deepEqual(await names('q=MAIL1999'), [
           ...Array.from({ length: 10 }, (_, digit) => `person11999${digit}`),
           'person101999',

@@ -27,6 +27,8 @@ export type AccountTables = SigningKeyTables &
       /** JSON: who requested it, and whether the account was enabled before. */
       deletion: Generated<string | null>
     }
+    /** Parts of names, of users with this id. Only on SQLite: on PostgreSQL they are an index of users. */
+    user_names: { rowid: number }
     sessions: {
       id: Generated<number>
       user_id: number

@@ -1,11 +1,13 @@
 import { type Db, engineOf } from '@plinth/kit/database'
-import { type SelectQueryBuilder, sql } from 'kysely'
+import { type AliasableExpression, type RawBuilder, sql } from 'kysely'
 import type { AccountTables } from './tables.ts'
 import { ADMIN_ROLE, type User, userOf } from './users.repository.ts'
 
 export type UserFilter = {
   /** Prefixes of the username or the e-mail address, in normal form; users match any of them. */
   prefixes?: string[]
+  /** Parts of the username or the e-mail address, in normal form, of at least `MIN_CONTAINED` characters. */
+  parts?: string[]
   role?: string
   enabled?: boolean
   verified?: boolean
@@ -21,12 +23,13 @@ export type UserFilter = {
 /** Where a page ended: the index that the search walks, and the last key on it. */
 export type Position = { walk: Walk; key: string; id: number }
 
-export type Walk = 'username' | 'email' | 'created' | 'seen' | 'id'
+export type Walk = 'username' | 'email' | 'parts' | 'created' | 'seen' | 'id'
 
 /** With a prefix, matching usernames come first, then matching e-mail addresses. */
 export function walksOf(filter: UserFilter): Walk[] {
-  const { prefixes, createdFrom, createdTo, lastSeenFrom, lastSeenTo } = filter
+  const { prefixes, parts, createdFrom, createdTo, lastSeenFrom, lastSeenTo } = filter
   if (prefixes !== undefined) return ['username', 'email']
+  if (parts !== undefined) return ['parts']
   if (createdFrom !== undefined || createdTo !== undefined) return ['created']
   return lastSeenFrom !== undefined || lastSeenTo !== undefined ? ['seen'] : ['id']
 }
@@ -37,7 +40,7 @@ export function matchingUsers(
   filter: UserFilter,
   { walk, after, most }: { walk: Walk; after?: Position; most: number },
 ) {
-  const users = withState(db.selectFrom('users'), filter)
+  const users = withState(db, filter)
   if (walk === 'username' || walk === 'email') {
     const text = inBytes(db, walk)
     const found = users
@@ -72,7 +75,7 @@ export async function listMatching(
   const { walk } = search[2]
   return rows.map((row) => {
     const { username, email, created_at: created, last_seen_on: seen } = row
-    const keys = { username, email, created, seen, id: '' }
+    const keys = { username, email, created, seen, parts: '', id: '' }
     return { user: userOf(row), position: { walk, key: keys[walk], id: row.id } }
   })
 }
@@ -84,7 +87,7 @@ export async function countMatching(
   most: number,
 ): Promise<number> {
   const { prefixes } = filter
-  const found = withState(db.selectFrom('users'), filter)
+  const found = withState(db, filter)
     .$if(prefixes !== undefined, (all) =>
       all.where(({ or }) =>
         or([...beginning(db, 'username', prefixes), ...beginning(db, 'email', prefixes)]),
@@ -92,6 +95,13 @@ export async function countMatching(
     )
     .select('id')
     .limit(most)
+  return countOf(db, found)
+}
+
+export async function countOf(
+  db: Db<AccountTables>,
+  found: AliasableExpression<{ [column: string]: unknown }>,
+): Promise<number> {
   const { total } = await db
     .selectFrom(found.as('found'))
     .select(({ fn }) => fn.countAll<number>().as('total'))
@@ -99,21 +109,25 @@ export async function countMatching(
   return Number(total)
 }
 
-type Users<O> = SelectQueryBuilder<AccountTables, 'users', O>
+function withState(db: Db<AccountTables>, filter: UserFilter) {
+  return db.selectFrom('users').where(({ and }) => and(stateOf(filter)))
+}
 
-function withState<O>(users: Users<O>, filter: UserFilter): Users<O> {
+/** All of the filter but names. */
+export function stateOf(filter: UserFilter): RawBuilder<boolean>[] {
   const { role, enabled, verified, mfa, createdFrom, createdTo, lastSeenFrom, lastSeenTo } = filter
-  let found = users
-  if (role === ADMIN_ROLE) found = found.where(sql<boolean>`admin = 1`)
-  else if (role !== undefined) found = found.where('roles', 'like', `%"${role}"%`)
-  if (enabled !== undefined) found = found.where('enabled', '=', enabled ? 1 : 0)
-  if (verified !== undefined) found = found.where('verified', '=', verified ? 1 : 0)
-  if (mfa !== undefined) found = found.where('second_factor', '=', mfa ? 1 : 0)
-  if (createdFrom !== undefined) found = found.where('created_at', '>=', createdFrom)
-  if (createdTo !== undefined) found = found.where('created_at', '<', createdTo)
-  if (lastSeenFrom !== undefined) found = found.where('last_seen_on', '>=', lastSeenFrom)
-  if (lastSeenTo !== undefined) found = found.where('last_seen_on', '<', lastSeenTo)
-  return found
+  const flag = (value: boolean) => (value ? 1 : 0)
+  const conditions: RawBuilder<boolean>[] = []
+  if (role === ADMIN_ROLE) conditions.push(sql`admin = 1`)
+  else if (role !== undefined) conditions.push(sql`roles like ${`%"${role}"%`}`)
+  if (enabled !== undefined) conditions.push(sql`enabled = ${flag(enabled)}`)
+  if (verified !== undefined) conditions.push(sql`verified = ${flag(verified)}`)
+  if (mfa !== undefined) conditions.push(sql`second_factor = ${flag(mfa)}`)
+  if (createdFrom !== undefined) conditions.push(sql`created_at >= ${createdFrom}`)
+  if (createdTo !== undefined) conditions.push(sql`created_at < ${createdTo}`)
+  if (lastSeenFrom !== undefined) conditions.push(sql`last_seen_on >= ${lastSeenFrom}`)
+  if (lastSeenTo !== undefined) conditions.push(sql`last_seen_on < ${lastSeenTo}`)
+  return conditions
 }
 
 /** In byte order, all text with the same prefix is one range. */

@@ -98,6 +98,14 @@ export const UserSearchQuery = Type.Object({
       description: 'What the username or the e-mail address begins with',
     }),
   ),
+  contains: Type.Optional(
+    Type.String({
+      maxLength: 254,
+      examples: ['0777'],
+      description:
+        'A part of the username or the e-mail address. Of fewer than three characters it is their beginning, as in `q`',
+    }),
+  ),
   role: Type.Optional(role),
   enabled: Type.Optional(oneOf('true', 'false')),
   verified: Type.Optional(oneOf('true', 'false')),
@@ -148,7 +156,8 @@ export const UsersReply = Type.Object(
     next: Type.Optional(
       orNull(
         Type.String({
-          description: 'The cursor of a search, whose totals are counted up to 10,000',
+          description:
+            'The cursor of a search, whose totals are counted up to 10,000, and up to 1,000 with `contains`',
         }),
       ),
     ),

@@ -2,6 +2,7 @@ import type { PageRequest } from '@plinth/kit/database'
 import { pageOf } from '@plinth/kit/http'
 import { validationFailed } from '@plinth/kit/problems'
 import type { Accounts } from '../accounts.ts'
+import { listContaining, MIN_CONTAINED } from '../database/contained-names.repository.ts'
 import { normalName } from '../database/names.ts'
 import {
   countMatching,
@@ -15,6 +16,7 @@ import { pageOfUsers, summaryOf } from './users.ts'
 /** As in the query string, where every value is text. */
 export type UserSearch = {
   q?: string
+  contains?: string
   role?: string
   enabled?: 'true' | 'false'
   verified?: 'true' | 'false'
@@ -27,6 +29,8 @@ export type UserSearch = {
 }
 
 const MAX_COUNTED = 10_000
+/** Such matches are scattered over the table, so that each one counted costs more. */
+const MAX_COUNTED_PARTS = 1000
 
 /**
  * Without a filter, pages through every user, as specified. A search has a fixed order, that of the index
@@ -38,21 +42,17 @@ export async function searchUsers(accounts: Accounts, search: UserSearch, page: 
   if (Object.keys(filter).length === 0 && after === undefined) return pageOfUsers(accounts, page)
   if (page.page > 0) throw validationFailed(['page: a search continues with after'])
   if (page.sort.length > 0) throw validationFailed(['sort: a search has a fixed order'])
-  const found = await collect(accounts, filter, {
-    after: positionOf(after, filter),
-    size: page.size,
-  })
-  const total = await countMatching(accounts.db, filter, MAX_COUNTED)
+  const position = positionOf(after, filter)
+  const found = await collect(accounts, filter, { after: position, size: page.size })
   const users = found.users.map(({ user }) => summaryOf(user))
   const next = found.more ? cursorOf(found.users.at(-1)?.position) : null
-  return { ...pageOf(users, total, page), first: !after, last: next === null, next }
+  return { ...pageOf(users, found.total, page), first: !after, last: next === null, next }
 }
 
-async function collect(
-  { db }: Accounts,
-  filter: UserFilter,
-  { after, size }: { after: Position | undefined; size: number },
-) {
+type Place = { after: Position | undefined; size: number }
+
+async function collect({ db }: Accounts, filter: UserFilter, { after, size }: Place) {
+  if (filter.parts) return collectParts(db, filter.parts, filter, { after, size })
   const walks = walksOf(filter)
   const users: Awaited<ReturnType<typeof listMatching>> = []
   for (const walk of walks.slice(after ? walks.indexOf(after.walk) : 0)) {
@@ -60,15 +60,35 @@ async function collect(
     const most = size + 1 - users.length
     if (most > 0) users.push(...(await listMatching(db, filter, { walk, most, ...from })))
   }
-  return { users: users.slice(0, size), more: users.length > size }
+  const total = await countMatching(db, filter, MAX_COUNTED)
+  return { users: users.slice(0, size), more: users.length > size, total }
+}
+
+async function collectParts(
+  db: Accounts['db'],
+  texts: string[],
+  filter: UserFilter,
+  { after, size }: Place,
+) {
+  const { users, total } = await listContaining(db, {
+    texts,
+    filter,
+    after: after?.id ?? 0,
+    most: size + 1,
+    mostCounted: MAX_COUNTED_PARTS,
+  })
+  const placed = users.map((user) => ({
+    user,
+    position: { walk: 'parts' as const, key: '', id: user.id },
+  }))
+  return { users: placed.slice(0, size), more: users.length > size, total }
 }
 
 function filterOf(search: UserSearch): UserFilter {
-  const { q, enabled, verified, mfa, role } = search
+  const { enabled, verified, mfa, role } = search
   const { createdFrom, createdTo, lastSeenFrom, lastSeenTo } = search
-  const prefixes = prefixesOf(q ?? '')
   return {
-    ...(prefixes.length > 0 && { prefixes }),
+    ...namesOf(search),
     ...(role !== undefined && { role }),
     ...(enabled !== undefined && { enabled: enabled === 'true' }),
     ...(verified !== undefined && { verified: verified === 'true' }),
@@ -82,11 +102,22 @@ function filterOf(search: UserSearch): UserFilter {
   }
 }
 
+/** Text too short for the index of parts is a prefix. */
+function namesOf({ q = '', contains = '' }: UserSearch): Pick<UserFilter, 'prefixes' | 'parts'> {
+  const [begun, contained] = [spellingsOf(q), spellingsOf(contains)]
+  if (begun.length > 0 && contained.length > 0)
+    throw validationFailed(['contains: cannot be combined with q'])
+  if (begun.length > 0) return { prefixes: begun }
+  if (contained.length === 0) return {}
+  const isShort = contained.some((text) => [...text].length < MIN_CONTAINED)
+  return isShort ? { prefixes: contained } : { parts: contained }
+}
+
 /**
  * A capital sigma has two lower-case forms, one of them for the end of a word: what is typed may be a whole word or
  * the beginning of a longer one.
  */
-function prefixesOf(typed: string): string[] {
+function spellingsOf(typed: string): string[] {
   const whole = normalName(typed)
   if (whole === '') return []
   const beginning = normalName(`${typed.trim()}a`).slice(0, -1)

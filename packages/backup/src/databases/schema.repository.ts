@@ -40,7 +40,8 @@ export async function databaseBytes({ engine, run }: Connection): Promise<number
 export async function tableNames({ engine, run }: Connection): Promise<string[]> {
   const rows = await run(
     engine === 'sqlite'
-      ? "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name"
+      ? // Not an index with tables of its own (FTS5), which triggers fill.
+        "select name from pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite_%' order by name"
       : 'select tablename as name from pg_tables where schemaname = current_schema() order by tablename',
   )
   return rows.map(({ name }) => String(name))

@@ -1264,6 +1264,8 @@ export type Queries = {
     "GET /api/users": {
         /** What the username or the e-mail address begins with */
         q?: string | undefined;
+        /** A part of the username or the e-mail address. Of fewer than three characters it is their beginning, as in `q` */
+        contains?: string | undefined;
         /** must be ROLE_USER or ROLE_ADMIN */
         role?: string | undefined;
         enabled?: boolean | undefined;

@@ -13,6 +13,7 @@ import { endedSessions } from './0009-ended-sessions.ts'
 import { unicodeDomains } from './0010-unicode-domains.ts'
 import { clientSessions } from './0011-client-sessions.ts'
 import { begunSessions } from './0012-begun-sessions.ts'
+import { partsOfNames } from './0013-parts-of-names.ts'
 
 /** The migrations of this package, kit and events; a host appends its own. */
 export const accountMigrations: Migration[] = [
@@ -31,4 +32,5 @@ export const accountMigrations: Migration[] = [
   unicodeDomains,
   clientSessions,
   begunSessions,
+  partsOfNames,
 ]
