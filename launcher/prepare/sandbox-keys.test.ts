@@ -30,6 +30,18 @@ test('only in production is the sandbox restricted to the key of payments', (t) 
   assert.equal(withSandboxKeys({}, plan).SANDBOX_SECRET_KEY, undefined)
 })
 
+test('only in production does the sandbox get a secret seed, unless one is set', (t) => {
+  const plan = planIn(t)
+  const production = { ...plan, production: true }
+
+  assert.match(withSandboxKeys({}, production).SANDBOX_SEED ?? '', /^[0-9a-f]{64}$/)
+  assert.equal(withSandboxKeys({}, plan).SANDBOX_SEED, undefined)
+  const set = { SANDBOX_SEED: 'a seed of our own, long enough' }
+  assert.equal(withSandboxKeys(set, production).SANDBOX_SEED, set.SANDBOX_SEED)
+  const file = { SANDBOX_SEED_FILE: '/run/secrets/seed' }
+  assert.equal(withSandboxKeys(file, production).SANDBOX_SEED, undefined)
+})
+
 test('the keys are the same after a restart', (t) => {
   const plan = planIn(t)
 

@@ -29,5 +29,11 @@ export function withSandboxKeys(env: Env, plan: SandboxPlan): Env {
     SANDBOX_WEBHOOK_SECRET: webhookSecret,
     // In development the sandbox accepts any key, for those who try it with a program of their own.
     ...(plan.production && { SANDBOX_SECRET_KEY: secretKey }),
+    // In development ids are derived from a known seed, so that an example is the same everywhere.
+    ...(plan.production && !hasSeed(env) && { SANDBOX_SEED: derive('seed') }),
   }
+}
+
+function hasSeed(env: Env): boolean {
+  return env.SANDBOX_SEED !== undefined || env.SANDBOX_SEED_FILE !== undefined
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { get } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
@@ -80,6 +80,17 @@ describe('attacks on a sandbox that runs in production at one address', () => {
     assert.match(refused.body.error.message, /^Invalid API Key provided/)
   })
 
+  test('the public cannot compute the id of a checkout, which opens its page', async (t) => {
+    const { suite, payments } = await start(t)
+    const { body: opened } = await payments.post('/api/checkout/sessions', ORDER)
+
+    const numbers = Array.from({ length: 5 }, (_, number) => number)
+    const guessed = numbers.map((number) => idFrom('plinth', number))
+
+    for (const id of guessed) assert.equal((await suite.get(`/sandbox/pay/${id}`)).status, 404, id)
+    assert.equal((await suite.get(new URL(opened.checkoutUrl).pathname)).status, 200)
+  })
+
   test('a payer can still open the page of a checkout and pay', async (t) => {
     const { suite, payments } = await start(t)
     const { status, body: opened } = await payments.post('/api/checkout/sessions', ORDER)
@@ -125,6 +136,13 @@ test('in development everything of the sandbox is served at the one address', as
   assert.equal((await suite.get('/sandbox/sandbox/')).status, 200)
   assert.equal((await sandbox.get('/v1/customers', { token: 'sk_test_anything' })).status, 200)
 })
+
+/** As the sandbox derives the id of its checkout with this number. */
+function idFrom(seed: string, number: number): string {
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+  const bytes = createHmac('sha512', seed).update(`cs_test:${number}:0`).digest()
+  return `cs_test_${[...bytes.subarray(0, 58)].map((byte) => letters[byte % letters.length]).join('')}`
+}
 
 /** `fetch` would resolve the dots itself. */
 async function statusOf(baseUrl: string, path: string): Promise<number | undefined> {

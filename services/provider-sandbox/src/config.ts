@@ -39,7 +39,6 @@ export function loadConfig(env: Env = process.env) {
       ...service,
       ...accessSettings(settings),
       databaseUrl: database,
-      seed: settings.text('SANDBOX_SEED', 'plinth'),
       webhook: webhookUrl ? { url: webhookUrl, secret: webhookSecret ?? '' } : undefined,
       bankDebitSeconds: settings.integer('SANDBOX_BANK_DEBIT_SECONDS', 30, { max: YEAR_SECONDS }),
       refundSeconds: settings.integer('SANDBOX_REFUND_SECONDS', 30, { max: YEAR_SECONDS }),
@@ -64,6 +63,7 @@ function accessSettings(settings: Settings) {
     )
   return {
     production,
+    seed: seedOf(settings),
     /** The only key that its API accepts; any if it is undefined. */
     secretKey,
     /** What the controls need; without it they are closed in production and open elsewhere. */
@@ -71,4 +71,17 @@ function accessSettings(settings: Settings) {
     /** Where webhook endpoints may be in production. */
     addresses: { production, allowCidrs: networkList(settings, 'WEBHOOK_ALLOW_CIDRS') },
   }
+}
+
+/** Who knows it can compute the ids of checkouts, which open their pages, and the secrets of endpoints. */
+function seedOf(settings: Settings): string {
+  if (!settings.production) return settings.text('SANDBOX_SEED', 'plinth')
+  const seed = settings.secret('SANDBOX_SEED', { fewest: 20 })
+  if (seed === undefined)
+    settings.fault(
+      'SANDBOX_SEED',
+      'Expected a secret of at least 20 characters: ids are derived from it.',
+      '$(openssl rand -hex 16)',
+    )
+  return seed ?? ''
 }

@@ -13,6 +13,7 @@ const PRODUCTION = {
   SANDBOX_ALLOW_PRODUCTION: 'true',
   SANDBOX_SECRET_KEY: KEY,
   SANDBOX_CONTROL_TOKEN: TOKEN,
+  SANDBOX_SEED: 'a seed of this installation',
 }
 
 async function start(t: TestContext, settings: Record<string, string> = {}) {
@@ -36,6 +37,13 @@ describe('in production', () => {
       () => loadConfig({ ...PRODUCTION, SANDBOX_CONTROL_TOKEN: 'short' }),
       /CONTROL_TOK/,
     )
+  })
+
+  test('a seed that others know or guess is refused, and so is none', () => {
+    const { SANDBOX_SEED: _seed, ...without } = PRODUCTION
+
+    assert.throws(() => loadConfig(without), /SANDBOX_SEED/)
+    assert.throws(() => loadConfig({ ...PRODUCTION, SANDBOX_SEED: 'plinth' }), /SANDBOX_SEED/)
   })
 
   for (const url of [

@@ -23,6 +23,7 @@ describe('the settings', () => {
     const allowed = {
       SANDBOX_ALLOW_PRODUCTION: 'true',
       SANDBOX_SECRET_KEY: 'sk_test_of_these_tests',
+      SANDBOX_SEED: 'a seed of these tests, long',
     }
     assert.ok(loadConfig({ ...production, ...allowed }))
   })
