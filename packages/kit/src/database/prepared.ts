@@ -9,16 +9,15 @@ import {
 } from 'kysely'
 import { type Engine, engineOf } from './engine.ts'
 import { forManyKeys } from './postgres/many-keys.ts'
-import { type Together, togetherOf } from './postgres/together.ts'
+import type { Together } from './postgres/together.ts'
 
 type Build<T, V, R> = (db: Kysely<T>, values: V) => Compilable<R>
 
 /**
  * A frequent statement whose SQL is built once for each engine instead of on every run. `build` must not
  * inspect the values, because it gets placeholders; every run must pass the same value names.
- * `together` is a PostgreSQL statement that does the work of several, for statements `togetherOf` cannot
- * merge. It also coalesces runs outside of transactions: those of one turn of the event loop, and those
- * that arrive while two groups are in flight, are sent as one.
+ * `together` is a PostgreSQL statement that does the work of several runs outside of transactions: those of one turn
+ * of the event loop, and those that arrive while two groups are in flight, are sent as one.
  */
 export function prepared<T, V extends object, R>(
   build: Build<T, V, R>,
@@ -27,7 +26,7 @@ export function prepared<T, V extends object, R>(
   const built = new Map<Engine, Statement<R>>()
   const buildFor = (db: Kysely<T>, values: V): Statement<R> => {
     const compiled = build(db, placeholders(values)).compile()
-    const statement = statementOf(db, compiled, { values: values as Values, together })
+    const statement = statementOf(db, compiled, together)
     built.set(engineOf(db), statement)
     return statement
   }
@@ -58,8 +57,6 @@ export type PreparedQuery<R = unknown> = CompiledQuery<R> & {
   many: CompiledQuery | undefined
   /** Does the work of many statements like this one. */
   together: Together | undefined
-  /** Whether `together` is also used outside of transactions. */
-  isShared: boolean
   /** Writes and returns no rows: the caller can only learn whether it failed. */
   isSilent: boolean
 }
@@ -74,22 +71,22 @@ type Statement<R> = { query: PreparedQuery<R>; names: (string | undefined)[] }
 function statementOf<T, R>(
   db: Kysely<T>,
   compiled: CompiledQuery<R>,
-  { values, together }: { values: Values; together: Pick<Together, 'sql' | 'keys'> | undefined },
+  together: Pick<Together, 'sql' | 'keys'> | undefined,
 ): Statement<R> {
   const isPostgres = engineOf(db) === 'postgres'
   const node = isPostgres ? forManyKeys(compiled) : undefined
   const many = node && db.getExecutor().compileQuery(node, compiled.queryId)
-  const kind = {
-    isShared: isPostgres && together !== undefined,
-    isSilent: isSilent(compiled.query),
-  }
-  const query = { ...compiled, ...kind, many, together: undefined }
-  const names = query.parameters.map((value) =>
+  const names = compiled.parameters.map((value) =>
     value instanceof Placeholder ? value.name : undefined,
   )
-  const own = together && { ...together, names: names.map((name) => name ?? '') }
-  const joint = own ?? togetherOf(bind({ query, names }, values))
-  return { query: { ...query, together: isPostgres ? joint : undefined }, names }
+  const named = together && { ...together, names: names.map((name) => name ?? '') }
+  const query = {
+    ...compiled,
+    isSilent: isSilent(compiled.query),
+    many,
+    together: isPostgres ? named : undefined,
+  }
+  return { query, names }
 }
 
 function isSilent(node: RootOperationNode): boolean {

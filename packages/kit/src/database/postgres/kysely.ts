@@ -60,7 +60,7 @@ export function openPostgresKysely<T>(
   return new Kysely<T>(
     dbFor((query) => {
       if (!isPrepared(query)) return runAlone(query)
-      if (query.isShared) return runShared(query)
+      if (query.together) return runShared(query)
       return query.many ? lookUps.run(query) : runAlone(query)
     }),
   )

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { CompiledQuery, QueryResult } from 'kysely'
-import type { QueryResult as DriverResult, PoolClient, Query } from 'pg'
+import type { QueryResult as DriverResult, PoolClient, QueryConfig } from 'pg'
 import { databaseUnavailable } from '../../problems.ts'
 import { isPrepared } from '../prepared.ts'
-import { Batch, type Statement } from './batch.ts'
+
+type Statement = { name: string | undefined; text: string; values: unknown[] }
 
 const COUNTED = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
 
@@ -17,22 +18,24 @@ export class Statements {
   }
 
   /**
-   * Sends all queries in one batch, which fails with the error of the first that fails. `answerMs`: how
-   * long to wait for the answers; for ever if it is left out.
+   * Sends all queries in one go, without waiting for the answer to one before the next is sent. Fails with the error
+   * of the first that fails, once all are answered. `answerMs`: how long to wait for the answers; for ever if left out.
    */
-  send(
+  async send(
     client: Pick<PoolClient, 'query'>,
     queries: CompiledQuery[],
     answerMs?: number,
   ): Promise<QueryResult<unknown>[]> {
-    const { promise, resolve, reject } = Promise.withResolvers<QueryResult<unknown>[]>()
     const statements = queries.map((query) => this.#statementOf(query))
-    const batch = new Batch(statements, answerMs, (error, results) => {
-      if (error) reject(this.#learnFrom(error, batch))
-      else resolve(results.map(resultOf))
+    const answers = await Promise.allSettled(
+      statements.map((statement) =>
+        client.query({ ...statement, query_timeout: answerMs } as QueryConfig),
+      ),
+    )
+    return answers.map((answer, index) => {
+      if (answer.status === 'fulfilled') return resultOf(answer.value)
+      throw this.#learnFrom(answer.reason, statements[index] as Statement)
     })
-    client.query(batch as unknown as Query)
-    return promise
   }
 
   #statementOf(query: CompiledQuery): Statement {
