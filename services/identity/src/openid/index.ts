@@ -3,13 +3,17 @@ import { type Job, startJob } from '@plinth/kit/database'
 import type { Guard, Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
 import { DAY_SECONDS, HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
-import { deleteExpiredRequests } from '../database/authorizations.repository.ts'
+import {
+  deleteExpiredRequests,
+  deleteOldestPending,
+} from '../database/authorizations.repository.ts'
 import {
   deleteUnusedDocuments,
   deleteUnusedRegistrations,
 } from '../database/client-documents.repository.ts'
 import { deleteOldDevices } from '../database/devices.repository.ts'
 import { deleteExpiredSignOuts } from '../database/sign-outs.repository.ts'
+import { MAX_PENDING_IN_ALL } from '../limits.ts'
 import { authorizationRoutes } from './authorizations.routes.ts'
 import { authorizeRoutes } from './authorize.routes.ts'
 import { startBackChannel } from './back-channel.ts'
@@ -65,6 +69,7 @@ function startOpenIdSweep(
       const now = clock()
       const codesBefore = secondsAfter(now, -USED_CODES_SECONDS)
       await deleteExpiredRequests(db, { now, codesBefore }, signal)
+      await deleteOldestPending(db, MAX_PENDING_IN_ALL, signal)
       await deleteExpiredSignOuts(db, now, signal)
       await deleteOldDevices(db, secondsAfter(now, -DEVICES_SECONDS), signal)
       await deleteUnusedDocuments(db, secondsAfter(now, -DOCUMENTS_SECONDS))
