@@ -12,6 +12,7 @@ import {
   deleteUnusedRegistrations,
 } from '../database/client-documents.repository.ts'
 import { deleteOldDevices } from '../database/devices.repository.ts'
+import { deleteOldHintKeys } from '../database/hint-keys.repository.ts'
 import { deleteExpiredSignOuts } from '../database/sign-outs.repository.ts'
 import { MAX_PENDING_IN_ALL } from '../limits.ts'
 import { authorizationRoutes } from './authorizations.routes.ts'
@@ -74,7 +75,11 @@ function startOpenIdSweep(
       await deleteOldDevices(db, secondsAfter(now, -DEVICES_SECONDS), signal)
       await deleteUnusedDocuments(db, secondsAfter(now, -DOCUMENTS_SECONDS))
       await deleteUnusedRegistrations(db, secondsAfter(now, -REGISTRATIONS_SECONDS))
-      await idTokenKeys.rotateWhenOlderThan(accounts.settings.keyRotationDays * DAY_SECONDS)
+      const { keyRotationDays, sessionMaxDays } = accounts.settings
+      // A day more, because uses are noted once a day.
+      const hintSeconds = (sessionMaxDays + 1) * DAY_SECONDS
+      await deleteOldHintKeys(db, secondsAfter(now, -hintSeconds), signal)
+      await idTokenKeys.rotateWhenOlderThan(keyRotationDays * DAY_SECONDS)
     },
   })
 }
