@@ -17,6 +17,7 @@ const ASKS: Record<string, boolean> = {
   'DELETE /api/users/{id}/totp': true,
   'DELETE /api/users/{id}/passkeys': true,
   'DELETE /api/users/{id}/passkeys/{credentialId}': true,
+  'DELETE /api/users/{id}/identities/{identityId}': true,
   'POST /api/service-keys': true,
   'POST /api/service-keys/{id}/rotate': true,
   'DELETE /api/service-keys/{id}': true,
