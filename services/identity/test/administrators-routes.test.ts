@@ -50,6 +50,7 @@ const ASKS: Record<string, boolean> = {
   'GET /api/clients': false,
   'GET /api/clients/{clientId}': false,
   'GET /api/users/{id}/grants': false,
+  'GET /api/users/{id}/identities': false,
   'GET /api/providers': false,
   'POST /api/providers/{provider}/test': false,
   'GET /api/users': false,
