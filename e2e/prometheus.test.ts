@@ -147,6 +147,8 @@ describe('Prometheus, against the running suite', { skip }, () => {
     known.add('plinth_db_pool_connections')
     // Only a service with a mail server has this.
     known.add('plinth_mail_server_up')
+    // Only a service with sign-in providers has these.
+    for (const part of ['bucket', 'count']) known.add(`plinth_provider_call_seconds_${part}`)
     const files = globSync(join(OBSERVE, '**/*.{json,yml}'))
     const named = files.flatMap((file) => {
       const recorded = /^http_server_requests_seconds_(count|sum)$/

@@ -107,6 +107,7 @@ export { refuseGuessable } from './users/guessable-passwords.ts'
 export { withOwnPassword } from './users/own-password.ts'
 export { type PasskeyStore, resetPassword } from './users/password-reset.ts'
 export {
+  admitRegistration,
   refuseTaken,
   registerUser,
   registerVerified,

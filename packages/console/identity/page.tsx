@@ -6,6 +6,7 @@ import { HOME, INBOX, PASSKEY } from '../shared/components/icon.tsx'
 import { startConsole } from '../shared/shell/shell.tsx'
 import { accountActions } from './administration/account-actions.tsx'
 import { CreateUser } from './administration/create-user.tsx'
+import { IdentitiesOfUser } from './administration/identities-of-user.tsx'
 import { PasskeysOfUser } from './administration/passkeys-of-user.tsx'
 import { ClientsPage } from './clients/clients-page.tsx'
 import { GrantsOfUser } from './grants/grants-of-user.tsx'
@@ -64,6 +65,7 @@ if (await resume(session))
           lists: (props) => (
             <>
               <PasskeysOfUser {...props} />
+              <IdentitiesOfUser {...props} />
               <GrantsOfUser {...props} />
             </>
           ),

@@ -44,6 +44,8 @@ const METHODS: Methods = {
     userStatus: 'status',
     grantsOfUser: 'grants',
     revokeGrantOfUser: 'revokeGrant',
+    identitiesOfUser: 'identities',
+    removeIdentityOfUser: 'removeIdentity',
   },
   session: {
     refresh: 'refresh',

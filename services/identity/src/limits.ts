@@ -67,3 +67,8 @@ export const TICKET_SECONDS = MINUTE_SECONDS
 
 /** Sign-ins with providers begun from one network: each leaves a row. */
 export const MAX_FEDERATION_STARTS_AN_HOUR = 1000
+
+/** Requests of clients that await a user, from one network. Each leaves a row for up to ten minutes. */
+export const MAX_PENDING = { seconds: 10 * MINUTE_SECONDS, most: 1000 }
+/** In all, of each kind: beyond that, the oldest make room. */
+export const MAX_PENDING_IN_ALL = 100_000

@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { openDatabase } from '@plinth/kit/database'
+import { openRsaSigningKeys, openSigningKeys } from '@plinth/kit/tokens'
+import { decodeProtectedHeader } from 'jose'
+import { identityMigrations } from '../src/database/migrations/index.ts'
+import type { IdentityTables } from '../src/database/tables.ts'
 import {
   type Fields,
   obtainTokens,
@@ -9,9 +14,24 @@ import {
   registerClient,
   requestOf,
 } from './browser.ts'
-import { engines, sharedIdentity } from './start-identity.ts'
+import { engines, sharedIdentity, startWithAlice } from './start-identity.ts'
 
 const AFTER = 'https://wiki.example/bye'
+
+type Started = Awaited<ReturnType<typeof startWithAlice>>
+
+/** What the jobs of the service do when the keys are due, within the time that a browser stays signed in. */
+async function replaceKeys({ clock, config }: Pick<Started, 'clock' | 'config'>) {
+  const { masterKey } = config.accounts
+  const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
+  const options = { db, clock, masterKey }
+  const keys = await openSigningKeys({ ...options, tokenLifetimeSeconds: 900 })
+  const rsaKeys = openRsaSigningKeys({ ...options, tokenLifetimeSeconds: 90 * 86_400 })
+  for (const set of [keys, rsaKeys]) await set.rotateWhenOlderThan(0)
+  clock.advance(3 * 3600)
+  for (const set of [keys, rsaKeys]) await set.rotateWhenOlderThan(86_400)
+  await close()
+}
 
 for (const engine of engines)
   describe(`GET /oauth2/logout on ${engine.name}`, engine.options, () => {
@@ -51,6 +71,28 @@ for (const engine of engines)
       assert.equal(await isSignedIn(browser), false)
       assert.equal((await refreshWith(api, client, refresh_token)).body.error, 'invalid_grant')
     })
+
+    for (const idTokenAlg of ['ES256', 'RS256'])
+      test(`with an expired ${idTokenAlg} hint whose key was replaced long ago ends the session`, async (t) => {
+        const { api, clock, config } = await startWithAlice(t, { engine })
+        const chosen = { firstParty: true, idTokenAlg, postLogoutRedirectUris: [AFTER] }
+        const wiki = await registerClient(api, chosen)
+        const scope = 'openid'
+        const { browser, id_token } = await obtainTokens(api, wiki, { parameters: { scope } })
+        await replaceKeys({ clock, config })
+        const { keys } = (await api.get('/.well-known/jwks.json')).body
+        const { kid } = decodeProtectedHeader(id_token)
+
+        const query = { id_token_hint: id_token, post_logout_redirect_uri: AFTER }
+        const { status, location } = await signOut(browser, query)
+
+        if (idTokenAlg === 'ES256') assert.ok(keys.every((key: { kid: string }) => key.kid !== kid))
+        assert.deepEqual([status, location], [303, AFTER])
+        const { query: answer } = await browser.authorize(
+          requestOf(wiki, { prompt: 'none' }).parameters,
+        )
+        assert.equal(answer.get('error'), 'login_required')
+      })
 
     test('without a hint, or with that of another browser, asks the user first', async () => {
       const { api, config } = shared()

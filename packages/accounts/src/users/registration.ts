@@ -34,6 +34,13 @@ export function requireOpenRegistration({ settings }: Accounts): void {
   if (!settings.registration.open) throw registrationClosed()
 }
 
+/** Counts towards the registrations that a network may make in an hour, in whatever way; never in a transaction. */
+export async function admitRegistration(accounts: Accounts, origin: Origin): Promise<void> {
+  const limit = accounts.settings.registration.perHour
+  const allowance = { kind: 'register', limit, seconds: HOUR_SECONDS }
+  if (limit > 0) await admitWithin(accounts, allowance, { event: 'REGISTER' }, origin)
+}
+
 /**
  * Failed attempts count towards the limit too, so that a network cannot quickly find out which names are
  * taken. Returns `undefined` when the account is created only once the address is confirmed.
@@ -43,9 +50,7 @@ export async function registerSelf(
   registration: Registration,
   origin: Origin,
 ): Promise<User | undefined> {
-  const limit = accounts.settings.registration.perHour
-  const allowance = { kind: 'register', limit, seconds: HOUR_SECONDS }
-  if (limit > 0) await admitWithin(accounts, allowance, { event: 'REGISTER' }, origin)
+  await admitRegistration(accounts, origin)
   const { confirmation } = accounts
   if (!confirmation?.isOn) return registerUser(accounts, registration, origin)
   await holdRegistration(accounts, confirmation.hold, registration, origin)

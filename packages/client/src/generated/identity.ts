@@ -1056,6 +1056,8 @@ export type Replies = {
     "POST /api/users/me/identities": Identity[];
     "POST /api/users/me/identities/{provider}/start": ProviderSignInStarted;
     "DELETE /api/users/me/identities/{id}": unknown;
+    "GET /api/users/{id}/identities": Identity[];
+    "DELETE /api/users/{id}/identities/{identityId}": unknown;
     "GET /api/providers": SignInProviderDetails[];
     "POST /api/providers/{provider}/test": SignInProviderTest;
     "POST /api/users/me/deletion/cancel": unknown;
@@ -1211,6 +1213,7 @@ export type Bodies = {
     "POST /api/auth/providers/sign-up/confirm": ProviderSignUpConfirmation;
     "POST /api/users/me/identities": IdentityLink;
     "POST /api/users/me/identities/{provider}/start": ProviderSignIn;
+    "DELETE /api/users/{id}/identities/{identityId}": Why;
     "POST /api/users/me/deletion/cancel": KeepAccount;
     "POST /api/users/{id}/deletion/cancel": Why;
     "POST /api/users/{id}/export": Why;

@@ -3,6 +3,7 @@ import type {
   DeletedUser,
   DeletedUsers,
   Grant,
+  Identity,
   Invitation,
   Passkey,
   Replies,
@@ -142,6 +143,29 @@ export class IdentityUsers extends Users {
    */
   passkeys(id: number, options?: CallOptions): Promise<Passkey[]> {
     return this.#calls.json('GET /api/users/{id}/passkeys', { path: { id } }, options)
+  }
+
+  /**
+   * The accounts at providers that the user can sign in with.
+   * @example
+   * const identities = await identity.users.identities(7)
+   */
+  identities(id: number, options?: CallOptions): Promise<Identity[]> {
+    return this.#calls.json('GET /api/users/{id}/identities', { path: { id } }, options)
+  }
+
+  /**
+   * @example
+   * await identity.users.removeIdentity(7, 1, 'asked by phone')
+   */
+  removeIdentity(
+    id: number,
+    identityId: number,
+    reason: string,
+    options?: CallOptions,
+  ): Promise<void> {
+    const call = { path: { id, identityId }, json: { reason } }
+    return this.#calls.nothing('DELETE /api/users/{id}/identities/{identityId}', call, options)
   }
 
   /**

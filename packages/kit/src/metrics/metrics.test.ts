@@ -41,6 +41,16 @@ queue_length 7
     )
   })
 
+  test('a counter of the same name is the same counter', async () => {
+    const metrics = new Metrics()
+    const about = { name: 'jobs_total', help: 'Jobs.', labels: ['kind'] } as const
+
+    metrics.counter(about)({ kind: 'a' })
+    metrics.counter(about)({ kind: 'a' })
+
+    assert.deepEqual((await textOf(metrics)).match(/^jobs_total.*$/gm), ['jobs_total{kind="a"} 2'])
+  })
+
   test('start at 0 where the labels are known', async () => {
     const metrics = new Metrics()
     metrics.counter({ name: 'a_total', help: 'A.' })

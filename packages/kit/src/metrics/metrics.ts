@@ -42,6 +42,7 @@ const READING_MS = 2_000
  */
 export class Metrics {
   readonly #families: (() => Family | Promise<Family>)[] = []
+  readonly #counters = new Map<string, Counter<string>>()
   /** Undefined while this counter itself is created. */
   readonly #overflow: Counter<'metric'> | undefined
 
@@ -53,7 +54,16 @@ export class Metrics {
     })
   }
 
+  /** Several rooms, or scopes of a server, may count in the same one: a name must be exposed once. */
   counter<const L extends string = never>(about: About<L>): Counter<L> {
+    const existing = this.#counters.get(about.name)
+    if (existing) return existing
+    const counter = this.#newCounter(about)
+    this.#counters.set(about.name, counter)
+    return counter
+  }
+
+  #newCounter<L extends string>(about: About<L>): Counter<L> {
     const samples = this.#series<L, Sample>(about, (labels) => ({ labels, value: 0 }))
     this.#families.push(() => ({ ...described(about), type: 'counter', samples: samples.all() }))
     return (labels, by = 1) => {

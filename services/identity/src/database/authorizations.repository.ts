@@ -159,3 +159,30 @@ export async function deleteExpiredRequests(
   const codes = { table: 'authorization_codes', key: 'code_hash', column }
   await deleteUntil(db, codes, codesBefore, signal)
 }
+
+type Pending = { table: 'authorizations' | 'pushed_requests' | 'device_requests'; key: string }
+
+const PENDING: Pending[] = [
+  { table: 'authorizations', key: 'id' },
+  { table: 'pushed_requests', key: 'request_hash' },
+  { table: 'device_requests', key: 'device_hash' },
+]
+
+/** Keeps the newest of what awaits a user, whatever many networks together leave here. */
+export async function deleteOldestPending(
+  db: Db<IdentityTables>,
+  most: number,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { table, key } of PENDING) {
+    const first = await db
+      .selectFrom(table)
+      .select('expires_at')
+      .orderBy('expires_at', 'desc')
+      .offset(most)
+      .limit(1)
+      .executeTakeFirst()
+    const column = 'expires_at'
+    if (first) await deleteUntil(db, { table, key, column }, new Date(first.expires_at), signal)
+  }
+}

@@ -160,6 +160,13 @@ export type IdentityTables = AccountTables &
       client: string
       fetched_at: string
     }
+    /** Public keys that have signed ID tokens, as long as such a token may come back as a hint. */
+    hint_keys: {
+      kid: string
+      /** A JSON Web Key. */
+      public_key: string
+      used_at: string
+    }
     /** Two of a client while one replaces the other. */
     client_secrets: {
       secret_hash: string

@@ -1,6 +1,15 @@
-import { type AccountGuard, ADMIN_ROLE, originOf, tooManyFailures } from '@plinth/accounts'
+import {
+  type AccountGuard,
+  ADMIN_ROLE,
+  byCaller,
+  originOf,
+  tooManyFailures,
+  userUnknown,
+  WhyBody,
+} from '@plinth/accounts'
 import {
   CREDENTIALS_BODY_BYTES,
+  emptyBody,
   type Guard,
   IdPath,
   noContent,
@@ -9,7 +18,13 @@ import {
 } from '@plinth/kit/http'
 import { allProviders, testProvider } from './administration.ts'
 import type { Federation } from './federation.ts'
-import { identitiesOf, linkByToken, unlinkIdentity } from './identities.ts'
+import {
+  identitiesOf,
+  identitiesOfUser,
+  linkByToken,
+  removeIdentity,
+  unlinkIdentity,
+} from './identities.ts'
 import {
   identityInUse,
   identityUnknown,
@@ -27,6 +42,7 @@ import {
   ProviderTestReply,
   StartBody,
   StartReply,
+  UserIdentityPath,
 } from './schemas.ts'
 
 const tags = ['Own account']
@@ -103,10 +119,19 @@ export function identityRoutes(
     },
   })
 
-  administrationRoutes(server, federation, guard.role(ADMIN_ROLE))
+  administrationRoutes(server, federation, { admin: guard.role(ADMIN_ROLE), recent })
 }
 
-function administrationRoutes(server: Server, federation: Federation, onRequest: Guard): void {
+type AdministratorGuards = { admin: Guard; recent: Guard }
+
+function administrationRoutes(
+  server: Server,
+  federation: Federation,
+  guards: AdministratorGuards,
+): void {
+  const { admin: onRequest } = guards
+  identitiesOfUserRoutes(server, federation, guards)
+
   server.get('/api/providers', {
     onRequest,
     schema: {
@@ -129,5 +154,45 @@ function administrationRoutes(server: Server, federation: Federation, onRequest:
       problems: [providerUnknown],
     },
     handler: ({ params }) => testProvider(federation, params.provider),
+  })
+}
+
+function identitiesOfUserRoutes(
+  server: Server,
+  federation: Federation,
+  { admin, recent }: AdministratorGuards,
+): void {
+  const userIdOf = (id: string) => pathId(id, { unknown: userUnknown })
+
+  server.get('/api/users/:id/identities', {
+    onRequest: admin,
+    schema: {
+      operationId: 'identitiesOfUser',
+      summary: 'The accounts at providers that a user can sign in with',
+      tags: ['Users'],
+      params: IdPath,
+      response: { 200: IdentitiesReply },
+      problems: [userUnknown],
+    },
+    handler: ({ params }) => identitiesOfUser(federation, userIdOf(params.id)),
+  })
+
+  server.delete('/api/users/:id/identities/:identityId', {
+    onRequest: [admin, recent],
+    preValidation: emptyBody,
+    schema: {
+      operationId: 'removeIdentityOfUser',
+      summary: 'Remove an account at a provider from a user',
+      tags: ['Users'],
+      params: UserIdentityPath,
+      body: WhyBody,
+      response: { 204: noContent },
+      problems: [userUnknown, identityUnknown],
+    },
+    handler: (request) => {
+      const userId = userIdOf(request.params.id)
+      const id = pathId(request.params.identityId, { unknown: identityUnknown })
+      return removeIdentity(federation, { userId, id }, byCaller(request))
+    },
   })
 }

@@ -42,6 +42,11 @@ export async function identitiesOf({ db }: Pick<Federation, 'db'>, userId: numbe
   }))
 }
 
+export async function identitiesOfUser(federation: Federation, userId: number) {
+  const { id } = await requireUser(federation.accounts, userId)
+  return identitiesOf(federation, id)
+}
+
 /** Links an identity to a user, in a transaction that has locked the user. */
 export async function addIdentity(
   { accounts }: { accounts: Accounts },
@@ -133,6 +138,20 @@ async function hasWayIn(
   if (passwordHash !== NO_PASSWORD) return true
   if (passkeysOn && (await passkeys.list(db, id)).length > 0) return true
   return (await listIdentities(db, id)).some(({ provider }) => providers.has(provider))
+}
+
+/** For an administrator. Unlike its owner, they may remove the last way in: a reset mail opens another. */
+export async function removeIdentity(
+  { accounts, db }: Federation,
+  { userId, id }: { userId: number; id: number },
+  { actor, origin, reason }: By,
+): Promise<void> {
+  const { username: subject } = await requireUser(accounts, userId)
+  await inTransaction(db, async (inside) => {
+    if ((await deleteIdentities(inside, userId, { id })) === 0) throw identityUnknown()
+    const event = { event: 'IDENTITY_UNLINKED', actor, reason, subject, userId } as const
+    await recordSecurityEvent({ ...accounts, db: inside }, event, origin)
+  })
 }
 
 /** What removes all passkeys of a user removes the identities too: one of them may be a thief's. */

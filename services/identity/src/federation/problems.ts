@@ -43,7 +43,7 @@ export const identityInUse = defineProblem(
 export const identityUnknown = defineProblem(
   'IDENTITY_NOT_FOUND',
   404,
-  'You have no such identity.',
+  'There is no such identity.',
 )
 
 export const lastSignInMethod = defineProblem(

@@ -112,3 +112,8 @@ export const IdentitiesReply = Type.Array(IdentityReply)
 export const FinishReply = Type.Union([TokenPairReply, IdentitiesReply], {
   description: 'A token pair; the identities of the caller after linking one',
 })
+
+export const UserIdentityPath = Type.Object({
+  id: Type.String({ examples: ['7'] }),
+  identityId: Type.String({ examples: ['1'] }),
+})

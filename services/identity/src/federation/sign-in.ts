@@ -1,5 +1,6 @@
 import { createHash, randomInt } from 'node:crypto'
 import {
+  admitRegistration,
   credentialsRejected,
   findUserByEmail,
   lockUser,
@@ -107,6 +108,10 @@ async function welcome(
     requireSignUp(federation, settings)
     const signUpToken = await keepUnlinked(federation, { ...identity, email: null }, 'sign-up')
     throw emailNotVerifiedByProvider({ extra: { signUpToken } })
+  }
+  if (!(await findUserByEmail(federation.db, address))) {
+    requireSignUp(federation, settings)
+    await admitRegistration(federation.accounts, origin)
   }
   const refusal = await inTransaction(federation.db, async (db) => {
     const owner = await lockOwner(db, address)

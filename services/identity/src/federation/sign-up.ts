@@ -1,4 +1,10 @@
-import { findUserByEmail, normalName, type Origin, type TokenPair } from '@plinth/accounts'
+import {
+  admitRegistration,
+  findUserByEmail,
+  normalName,
+  type Origin,
+  type TokenPair,
+} from '@plinth/accounts'
 import { inTransaction, isUniqueViolation } from '@plinth/kit/database'
 import { hashOpaqueToken } from '@plinth/kit/tokens'
 import { findUnlinked, spendUnlinked } from '../database/federation.repository.ts'
@@ -62,6 +68,7 @@ export async function confirmSignUp(
   const purpose = { kind: KIND, event: 'REGISTER', origin } as const
   const proved = await findMailedCode({ accounts, db }, { token: signUpToken, code }, purpose)
   if (!proved) throw codeRejected()
+  await admitRegistration(accounts, origin)
   const { address } = proved
   try {
     const refusal = await inTransaction(db, async (inside) => {

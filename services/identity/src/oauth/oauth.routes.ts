@@ -16,6 +16,7 @@ import type { Scope } from '../scopes.ts'
 import { FORM, inFormScope } from './form-scope.ts'
 import {
   grantToken,
+  grantTypesOf,
   introspect,
   metadataOf,
   type OAuth,
@@ -25,6 +26,7 @@ import {
 import {
   clientRejected,
   describeOAuthErrors,
+  errorOf,
   grantUnsupported,
   requestInvalid,
   scopeInvalid,
@@ -172,13 +174,16 @@ export function oauthRoutes(server: Server, oauth: OAuth, options: Options): voi
     const bodyLimit = CREDENTIALS_BODY_BYTES
     const schema = tokenSchema({ ...oauth.extension })
 
-    scope.post('/oauth2/token', { bodyLimit, schema }, async (request) => {
-      const reply = await grantToClient(oauth, request)
-      if (reply) return reply
-      const client = await authenticateClient(request, keyGuard)
-      const grant = { grantType: field(request, 'grant_type'), scope: field(request, 'scope') }
-      return grantToken(oauth, client, grant)
-    })
+    const counted = countGrants(server, oauth)
+    scope.post('/oauth2/token', { bodyLimit, schema }, (request) =>
+      counted(request, async () => {
+        const reply = await grantToClient(oauth, request)
+        if (reply) return reply
+        const client = await authenticateClient(request, keyGuard)
+        const grant = { grantType: field(request, 'grant_type'), scope: field(request, 'scope') }
+        return grantToken(oauth, client, grant)
+      }),
+    )
 
     scope.post('/oauth2/introspect', { bodyLimit, schema: INTROSPECT }, async (request) => {
       const { scopes } = await authenticateClient(request, keyGuard)
@@ -191,6 +196,35 @@ export function oauthRoutes(server: Server, oauth: OAuth, options: Options): voi
       return reply.send()
     })
   })
+}
+
+/** Counts by the types that we know: what others send must not become labels. */
+function countGrants(server: Server, oauth: OAuth) {
+  const count = server.metrics.counter({
+    name: 'plinth_grants_total',
+    help: 'Requests at the token endpoint, by grant type and result.',
+    labels: ['grant_type', 'result'],
+  })
+  const types = grantTypesOf(oauth)
+  for (const grant_type of types) count({ grant_type: shortOf(grant_type), result: 'issued' }, 0)
+  return async <R>(request: Request, work: () => Promise<R>): Promise<R> => {
+    const { body } = request
+    const given = body instanceof URLSearchParams ? body.get('grant_type') : null
+    const grant_type = shortOf(types.find((type) => type === given) ?? 'other')
+    try {
+      const reply = await work()
+      count({ grant_type, result: 'issued' })
+      return reply
+    } catch (error) {
+      count({ grant_type, result: error instanceof Problem ? errorOf(error) : 'server_error' })
+      throw error
+    }
+  }
+}
+
+/** `device_code` of `urn:ietf:params:oauth:grant-type:device_code`. */
+function shortOf(type: string): string {
+  return type.split(':').at(-1) ?? type
 }
 
 /** The grants of registered clients; undefined for a service key. */

@@ -31,6 +31,7 @@ type TokenReply = {
 export type OAuthExtension = {
   metadata(own: { grant_types_supported: string[]; scopes_supported: string[] }): object
   problems: DefinedProblem[]
+  grantTypes: string[]
   /** Undefined if the request is that of a service key. */
   grant(grantType: string | undefined, request: TokenRequest): Promise<TokenReply | undefined>
   /** Undefined if the token was not issued to a registered client. */
@@ -67,6 +68,11 @@ export function metadataOf({ accounts, extension }: OAuth, publicUrl: string) {
     service_documentation: `${publicUrl}/api-test`,
   }
   return { ...own, ...extension?.metadata(own) }
+}
+
+/** What the token endpoint accepts. */
+export function grantTypesOf({ extension }: Pick<OAuth, 'extension'>): string[] {
+  return ['client_credentials', ...(extension?.grantTypes ?? [])]
 }
 
 type Grant = { grantType: string | undefined; scope: string | undefined }

@@ -52,7 +52,8 @@ export function describeOAuthErrors(problems: DefinedProblem[]) {
   return { 'application/json': { schema } }
 }
 
-function errorOf({ code, status }: { code: string; status: number }): string {
+/** The error of RFC 6749 that a problem is. */
+export function errorOf({ code, status }: { code: string; status: number }): string {
   const standard = /^[a-z_]+$/.test(code) ? code : CODES[code]
   if (standard) return standard
   if (status === 429 || status === 503) return 'temporarily_unavailable'

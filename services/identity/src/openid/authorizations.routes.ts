@@ -12,6 +12,7 @@ import {
 import { AuthorizationReply } from './authorization-schemas.ts'
 import { type Decision, decide, showAuthorization } from './authorizations.ts'
 import { cookieHeader, cookieIn } from './cookies.ts'
+import { countAuthorizations } from './measure.ts'
 import type { OpenId } from './openid.ts'
 import { authorizationUnknown, signInRejected, signInRequired } from './problems.ts'
 import { sameOrigin } from './same-origin-guard.ts'
@@ -34,6 +35,8 @@ const tags = ['OpenID Connect']
 
 /** For the hosted page: what a request asks for, and what its user decides. */
 export function authorizationRoutes(server: Server, openid: OpenId): void {
+  const count = countAuthorizations(server)
+
   server.get('/api/authorizations/:id', {
     schema: {
       operationId: 'authorization',
@@ -64,6 +67,7 @@ export function authorizationRoutes(server: Server, openid: OpenId): void {
       const decision = decisionIn(request)
       const { shown, cookie } = await decide(openid, { id, browser, decision }, originOf(request))
       setCookie(reply, openid, cookie)
+      if (shown.step === 'done') count(decision.action === 'deny' ? 'denied' : 'granted')
       return shown
     },
   })

@@ -14,6 +14,7 @@ import type { AnswerTo } from './authorization-request.ts'
 import { takeAnswer } from './authorizations.ts'
 import { type Authorized, authorize } from './authorize.ts'
 import { cookieHeader, cookieIn } from './cookies.ts'
+import { countAuthorizations, resultOf } from './measure.ts'
 import type { OpenId } from './openid.ts'
 import { orRefusal } from './refusal-page.ts'
 
@@ -57,6 +58,9 @@ const tags = ['OpenID Connect']
 
 /** authorize · the same as a form · the answer */
 export function authorizeRoutes(server: Server, openid: OpenId): void {
+  const count = countAuthorizations(server)
+  const rejected = () => count('rejected')
+
   server.get(PATH, {
     schema: {
       operationId: 'authorize',
@@ -67,13 +71,43 @@ export function authorizeRoutes(server: Server, openid: OpenId): void {
       problems: [tooManyFailures],
     },
     handler: (request, reply) =>
-      orRefusal(reply, async () => {
-        const browser = browserOf(request, openid)
-        const authorized = await authorize(openid, queryOf(request), browser, originOf(request))
-        return send(openid, reply, authorized)
-      }),
+      orRefusal(
+        reply,
+        async () => {
+          const browser = browserOf(request, openid)
+          const authorized = await authorize(openid, queryOf(request), browser, originOf(request))
+          count(resultOf(authorized))
+          return send(openid, reply, authorized)
+        },
+        rejected,
+      ),
   })
 
+  formRoute(server, openid)
+
+  server.get(`${PATH}/answer`, {
+    schema: {
+      operationId: 'authorizationAnswer',
+      summary: 'The answer to the client, for the browser of a request that was decided',
+      tags,
+      querystring: Type.Object({ authorization: Type.String() }),
+      response,
+    },
+    handler: (request, reply) =>
+      orRefusal(
+        reply,
+        async () => {
+          const { authorization: id } = request.query
+          const taken = await takeAnswer(openid, id, browserOf(request, openid))
+          if (!taken) return reply.redirect(signInPage(openid, id), 303)
+          return send(openid, reply, { to: taken.request, answer: taken.answer })
+        },
+        rejected,
+      ),
+  })
+}
+
+function formRoute(server: Server, openid: OpenId): void {
   server.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => {
@@ -95,23 +129,6 @@ export function authorizeRoutes(server: Server, openid: OpenId): void {
           303,
         ),
     })
-  })
-
-  server.get(`${PATH}/answer`, {
-    schema: {
-      operationId: 'authorizationAnswer',
-      summary: 'The answer to the client, for the browser of a request that was decided',
-      tags,
-      querystring: Type.Object({ authorization: Type.String() }),
-      response,
-    },
-    handler: (request, reply) =>
-      orRefusal(reply, async () => {
-        const { authorization: id } = request.query
-        const taken = await takeAnswer(openid, id, browserOf(request, openid))
-        if (!taken) return reply.redirect(signInPage(openid, id), 303)
-        return send(openid, reply, { to: taken.request, answer: taken.answer })
-      }),
   })
 }
 

@@ -21,6 +21,7 @@ import {
 import { issueCode } from './codes.ts'
 import type { OpenId } from './openid.ts'
 import type { Parameters } from './parameters.ts'
+import { countPending } from './pending-limit.ts'
 import { isPushedAddress, takePushedRequest } from './pushed-requests.ts'
 import { nextStep, type Step } from './steps.ts'
 
@@ -40,7 +41,7 @@ export async function authorize(
   const asked = await readRequest(openid, given, origin)
   try {
     const request = await checkRequest(openid, asked)
-    return await proceed(openid, { client: asked.client, request }, browser)
+    return await proceed(openid, { client: asked.client, request, origin }, browser)
   } catch (error) {
     if (!(error instanceof RequestFault)) throw error
     return { to: error.to, answer: { error: error.error, error_description: error.message } }
@@ -57,7 +58,7 @@ async function readRequest(openid: OpenId, given: Parameters, origin: Origin) {
   return { ...(await findAsker(openid, pushed, origin)), given: pushed, wasPushed: true }
 }
 
-type Asked = { client: Client; request: AuthorizationRequest }
+type Asked = { client: Client; request: AuthorizationRequest; origin: Origin }
 
 async function proceed(openid: OpenId, asked: Asked, browser: Browser): Promise<Authorized> {
   const { client, request } = asked
@@ -90,9 +91,16 @@ const WITHOUT_PAGE: Record<Step, string> = {
 
 /** The request waits for the user of this browser, which is known by its cookie from now on. */
 async function askUser(openid: OpenId, asked: Asked, browser: Browser): Promise<Authorized> {
+  if (await countPending(openid, 'authorization', asked.origin))
+    throw new RequestFault(
+      'temporarily_unavailable',
+      'Too many requests from this network await an answer: try again later.',
+      asked.request,
+    )
   const cookie = browser.cookie ?? newOpaqueToken()
   const hash = browserHash({ cookie }) ?? ''
-  const id = await openAuthorization(openid, { ...asked, browserHash: hash })
+  const { client, request } = asked
+  const id = await openAuthorization(openid, { client, request, browserHash: hash })
   const page = `${openid.publicUrl}/account/sign-in?authorization=${id}`
   return { page, ...(browser.cookie === undefined && { cookie: { value: cookie } }) }
 }

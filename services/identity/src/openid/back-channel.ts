@@ -32,6 +32,7 @@ export function startBackChannel(openid: OpenId, { log, metrics }: Server): Pick
     help: 'Attempts to tell a client that a session has ended.',
     labels: ['result'],
   })
+  for (const result of ['delivered', 'failed']) count({ result }, 0)
   const deliver = async (notice: LogoutNotice, signal: AbortSignal) => {
     const delay = RETRY_SECONDS[notice.attempts]
     const next = secondsAfter(openid.clock(), delay ?? 0)

@@ -1,6 +1,6 @@
 import { hashOpaqueToken, readSignedClaims } from '@plinth/kit/tokens'
 import { type Client, insertAssertion } from '../database/clients.repository.ts'
-import { keysOf } from './client-keys.ts'
+import { keysOf, newerKeysOf } from './client-keys.ts'
 import { findKnownClient } from './known-clients.ts'
 import type { OpenId } from './openid.ts'
 import { clientInvalid } from './problems.ts'
@@ -23,14 +23,21 @@ export async function verifyAssertion(
   const client = issuedBy === undefined ? undefined : await findKnownClient(openid, issuedBy)
   if (client?.authMethod !== 'private_key_jwt') throw clientInvalid()
   if (named !== undefined && named !== client.clientId) throw clientInvalid()
-  const rules = { algorithms: ASSERTION_ALGORITHMS, types: TYPES }
-  const claims = await readSignedClaims(assertion, { set: await keysOf(openid, client) }, rules)
+  const claims =
+    (await read(assertion, await keysOf(openid, client))) ??
+    (await read(assertion, await newerKeysOf(openid, client)))
   const found = claims && timesIn(openid, client, claims)
   if (!found) throw clientInvalid()
   const hash = hashOpaqueToken(JSON.stringify([client.clientId, found.jti]))
   if (!(await insertAssertion(openid.db, hash, found.expiresAt)))
     throw clientInvalid({ detail: 'The assertion was used before: sign a new one.' })
   return client
+}
+
+const RULES = { algorithms: ASSERTION_ALGORITHMS, types: TYPES }
+
+async function read(assertion: string, set: object | undefined) {
+  return set && readSignedClaims(assertion, { set }, RULES)
 }
 
 /** Without trusting it: decides only whose keys are used. */

@@ -11,6 +11,7 @@ import { type Browser, browserHash, type NewCookie } from './browser-sessions.ts
 import { findKnownClient } from './known-clients.ts'
 import type { OpenId } from './openid.ts'
 import type { Parameters } from './parameters.ts'
+import { admitPending } from './pending-limit.ts'
 import { scopeNotGranted, targetInvalid, userCodeUnknown } from './problems.ts'
 import { mayAskFor } from './resources.ts'
 
@@ -27,12 +28,14 @@ export async function requestDevice(
   openid: OpenId,
   client: Client,
   form: Parameters,
-  { address, userAgent }: Origin,
+  origin: Origin,
 ) {
+  const { address, userAgent } = origin
   const scopes = grantableScopes(client, form)
   if (scopes.length === 0) throw scopeNotGranted()
   const resources = [...new Set(form.getAll('resource'))].filter((one) => one !== '')
   if (!mayAskFor(openid, client, resources)) throw targetInvalid()
+  if (client.authMethod === 'none') await admitPending(openid, 'device', origin)
   const deviceCode = newOpaqueToken()
   const userCode = await withFreeCode((code) =>
     insertDevice(openid.db, {
@@ -95,6 +98,7 @@ export async function openDevice(
   const client = device && (await findKnownClient(openid, device.clientId))
   if (!device || !client) throw userCodeUnknown()
   await takeBackFrom(accounts, allowance, origin)
+  await admitPending(openid, 'authorization', origin)
   const cookie = browser.cookie ?? newOpaqueToken()
   const request: AuthorizationRequest = {
     redirectUri: '',

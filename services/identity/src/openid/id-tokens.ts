@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Claims, readSignedClaims, signClaims } from '@plinth/kit/tokens'
 import type { SessionUser } from '../database/client-sessions.repository.ts'
 import type { Client } from '../database/clients.repository.ts'
+import { hintKeys, noteHintKey } from './hint-keys.ts'
 import { ACR_ONE_FACTOR, ACR_TWO_FACTORS, ID_TOKEN_SECONDS, type OpenId } from './openid.ts'
 
 type IdTokenFacts = {
@@ -19,11 +20,14 @@ export type SignIdToken = (facts: IdTokenFacts) => Promise<string>
 
 /** Loads the key first, so that signing cannot fail after a code or refresh token was spent. */
 export async function prepareIdTokens(
-  { idTokenKeys, accounts, issuer, clock }: OpenId,
+  openid: OpenId,
   { idTokenAlg: alg }: Client,
 ): Promise<SignIdToken> {
+  const { idTokenKeys, accounts, issuer, clock } = openid
   const keys = alg === 'RS256' ? idTokenKeys : accounts.signingKeys
-  const { kid, privateKey } = await keys.current()
+  const key = await keys.current()
+  const { kid, privateKey } = key
+  if (alg === 'ES256') await noteHintKey(openid, key)
   return (facts) => {
     const { client, user, sessionId, scopes, amr, authenticatedAt, nonce, accessToken } = facts
     const iat = Math.floor(clock().getTime() / 1000)
@@ -61,14 +65,14 @@ export function claimsOf(user: Described, scopes: string[]) {
 }
 
 /** An ID token that a client sends back to say which user it means; it may have expired. */
-export async function readHint(
-  { idTokenKeys, accounts, issuer }: OpenId,
-  token: string,
-): Promise<Claims | undefined> {
+export async function readHint(openid: OpenId, token: string): Promise<Claims | undefined> {
+  const { idTokenKeys, accounts, issuer } = openid
   const rules = { types: ['jwt'] }
+  const ecdsa = { ...rules, algorithms: ['ES256'] }
   const claims =
     (await readSignedClaims(token, idTokenKeys, { ...rules, algorithms: ['RS256'] })) ??
-    (await readSignedClaims(token, accounts.signingKeys, { ...rules, algorithms: ['ES256'] }))
+    (await readSignedClaims(token, accounts.signingKeys, ecdsa)) ??
+    (await readSignedClaims(token, hintKeys(openid), ecdsa))
   return claims?.iss === issuer ? claims : undefined
 }
 

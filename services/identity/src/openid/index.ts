@@ -3,13 +3,18 @@ import { type Job, startJob } from '@plinth/kit/database'
 import type { Guard, Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
 import { DAY_SECONDS, HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
-import { deleteExpiredRequests } from '../database/authorizations.repository.ts'
+import {
+  deleteExpiredRequests,
+  deleteOldestPending,
+} from '../database/authorizations.repository.ts'
 import {
   deleteUnusedDocuments,
   deleteUnusedRegistrations,
 } from '../database/client-documents.repository.ts'
 import { deleteOldDevices } from '../database/devices.repository.ts'
+import { deleteOldHintKeys } from '../database/hint-keys.repository.ts'
 import { deleteExpiredSignOuts } from '../database/sign-outs.repository.ts'
+import { MAX_PENDING_IN_ALL } from '../limits.ts'
 import { authorizationRoutes } from './authorizations.routes.ts'
 import { authorizeRoutes } from './authorize.routes.ts'
 import { startBackChannel } from './back-channel.ts'
@@ -65,11 +70,16 @@ function startOpenIdSweep(
       const now = clock()
       const codesBefore = secondsAfter(now, -USED_CODES_SECONDS)
       await deleteExpiredRequests(db, { now, codesBefore }, signal)
+      await deleteOldestPending(db, MAX_PENDING_IN_ALL, signal)
       await deleteExpiredSignOuts(db, now, signal)
       await deleteOldDevices(db, secondsAfter(now, -DEVICES_SECONDS), signal)
       await deleteUnusedDocuments(db, secondsAfter(now, -DOCUMENTS_SECONDS))
       await deleteUnusedRegistrations(db, secondsAfter(now, -REGISTRATIONS_SECONDS))
-      await idTokenKeys.rotateWhenOlderThan(accounts.settings.keyRotationDays * DAY_SECONDS)
+      const { keyRotationDays, sessionMaxDays } = accounts.settings
+      // A day more, because uses are noted once a day.
+      const hintSeconds = (sessionMaxDays + 1) * DAY_SECONDS
+      await deleteOldHintKeys(db, secondsAfter(now, -hintSeconds), signal)
+      await idTokenKeys.rotateWhenOlderThan(keyRotationDays * DAY_SECONDS)
     },
   })
 }

@@ -6,6 +6,7 @@ import type { Client } from '../database/clients.repository.ts'
 import { checkRequest, findAsker, RequestFault, RequestRefused } from './authorization-request.ts'
 import { type OpenId, PUSHED_SECONDS } from './openid.ts'
 import type { Parameters } from './parameters.ts'
+import { admitPending } from './pending-limit.ts'
 import {
   pushedRequestInvalid,
   requestNotSupported,
@@ -44,6 +45,8 @@ export async function pushRequest(
   for (const name of CREDENTIALS) parameters.delete(name)
   parameters.set('client_id', client.clientId)
   await requireValid(openid, parameters, origin)
+  // One that has authenticated pushes for all its users, and can be disabled.
+  if (client.authMethod === 'none') await admitPending(openid, 'pushed request', origin)
   const secret = newOpaqueToken()
   await insertPushed(openid.db, {
     requestHash: hashOpaqueToken(secret),

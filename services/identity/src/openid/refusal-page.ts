@@ -12,12 +12,14 @@ type PageReply<R> = {
 export async function orRefusal<R extends PageReply<R>>(
   reply: R,
   work: () => Promise<R>,
+  refused: () => void = () => {},
 ): Promise<R> {
   try {
     return await work()
   } catch (error) {
     const isOver = authorizationUnknown.is(error)
     if (!(error instanceof RequestRefused) && !isOver) throw error
+    refused()
     const { type, body } = renderProblemPage({ title: 'This did not work', text: error.message })
     return reply.code(400).headers(PROBLEM_PAGE_HEADERS).type(type).send(body)
   }

@@ -60,6 +60,7 @@ const PROBLEMS: DefinedProblem[] = [
 export function clientEndpoints(openid: OpenId) {
   return {
     problems: PROBLEMS,
+    grantTypes: Object.keys(GRANTS),
     metadata: () => metadataOf(openid),
     introspect: (token: string) => introspectGranted(openid, token),
     revoke: (token: string, origin: TokenRequest['origin']) => revokeGranted(openid, token, origin),

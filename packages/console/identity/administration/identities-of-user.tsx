@@ -1,0 +1,50 @@
+import type { Identity } from '@plinth/client'
+import { blockedBy } from '../../shared/account/administration/user-access.tsx'
+import type { MoreActions } from '../../shared/account/administration/user-card.tsx'
+import { useAction, useLoad } from '../../shared/api/use-reply.ts'
+import { ConfirmButton } from '../../shared/components/button.tsx'
+import { List } from '../../shared/components/table.tsx'
+import { dateText } from '../../shared/wording.ts'
+
+type Props = Parameters<MoreActions>[0]
+
+/** Shows nothing for a user who has linked no account at a provider. */
+export function IdentitiesOfUser({ session, user, act: { reason } }: Props) {
+  const path = `/api/users/${user.id}/identities`
+  const identities = useLoad<Identity[]>(() => session.api.get(path, { silent: true }), [path])
+  const remove = useAction(
+    (id: number) => session.api.delete(`${path}/${id}`, { json: { reason } }),
+    identities.reload,
+  )
+  if (!identities.body || identities.body.length === 0) return null
+  return (
+    <section class="stack tight">
+      <h3>Accounts at providers</h3>
+      <List
+        of={identities}
+        action={remove}
+        caption={`Accounts of ${user.username} at providers`}
+        columns={[
+          { title: 'Provider', of: ({ provider }) => provider },
+          { title: 'E-mail address there', of: ({ email }) => email ?? '–' },
+          { title: 'Last used', of: ({ lastUsedAt }) => dateText(lastUsedAt) },
+          {
+            title: 'Action',
+            of: ({ id, provider }) => (
+              <ConfirmButton
+                small
+                kind="danger"
+                subject={provider}
+                question={`Remove the account at ${provider}?`}
+                blocked={blockedBy(reason)}
+                onClick={() => remove.run(id)}
+              >
+                Remove
+              </ConfirmButton>
+            ),
+          },
+        ]}
+      />
+    </section>
+  )
+}
