@@ -11,6 +11,7 @@ import { crowd as identityCrowd } from './identity/crowd.ts'
 import { growth } from './identity/growth.ts'
 import { logins } from './identity/logins.ts'
 import { observed } from './identity/observed.ts'
+import { openid } from './identity/openid.ts'
 import { profile } from './identity/profile.ts'
 import { kit } from './kit/kit.ts'
 import { start } from './kit/start.ts'
@@ -49,6 +50,7 @@ const PARTS: Record<string, Part> = {
   'identity/logins': logins,
   'identity/growth': growth,
   'identity/crowd': identityCrowd,
+  'identity/openid': openid,
   'storage-full/local': local,
   'storage-full/resumable': resumable,
   'storage-full/object': object,

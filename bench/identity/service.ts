@@ -29,7 +29,7 @@ export function loginRequest(credentials: object) {
   return { method: 'POST', path: '/api/auth/login', headers: JSON_TYPE, body }
 }
 
-export function logIn(server: BenchServer, credentials: object): Promise<Response> {
+export function logIn(server: Pick<BenchServer, 'url'>, credentials: object): Promise<Response> {
   const { path, ...request } = loginRequest(credentials)
   return fetch(server.url + path, request)
 }

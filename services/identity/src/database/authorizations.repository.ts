@@ -78,17 +78,27 @@ export async function insertCode(db: Db<IdentityTables>, code: AuthorizationCode
   await insertCodeRow(db, toRow<CodeRow>(code))
 }
 
+const codeByHash = prepared((db: Db<IdentityTables>, { codeHash }: { codeHash: string }) =>
+  db.selectFrom('authorization_codes').selectAll().where('code_hash', '=', codeHash),
+)
+
 export async function findCode(
   db: Db<IdentityTables>,
   codeHash: string,
 ): Promise<AuthorizationCode | undefined> {
-  const row = await db
-    .selectFrom('authorization_codes')
-    .selectAll()
-    .where('code_hash', '=', codeHash)
-    .executeTakeFirst()
+  const [row] = await codeByHash(db, { codeHash })
   return row && fromRow(row)
 }
+
+const spend = prepared((db: Db<IdentityTables>, use: { codeHash: string; now: string }) =>
+  db
+    .updateTable('authorization_codes')
+    .set({ used_at: use.now })
+    .where('code_hash', '=', use.codeHash)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', use.now)
+    .returning('code_hash'),
+)
 
 /** Of several concurrent uses of a code, one succeeds. */
 export async function spendCode(
@@ -96,15 +106,16 @@ export async function spendCode(
   codeHash: string,
   now: Date,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('authorization_codes')
-    .set({ used_at: now.toISOString() })
-    .where('code_hash', '=', codeHash)
-    .where('used_at', 'is', null)
-    .where('expires_at', '>', now.toISOString())
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows > 0n
+  return (await spend(db, { codeHash, now: now.toISOString() })).length > 0
 }
+
+const setGiven = prepared(
+  (db: Db<IdentityTables>, given: { codeHash: string; sessionId: number }) =>
+    db
+      .updateTable('authorization_codes')
+      .set({ given_session_id: given.sessionId })
+      .where('code_hash', '=', given.codeHash),
+)
 
 /** What a second use of the code must end. */
 export async function updateGivenSession(
@@ -112,11 +123,7 @@ export async function updateGivenSession(
   codeHash: string,
   sessionId: number,
 ): Promise<void> {
-  await db
-    .updateTable('authorization_codes')
-    .set({ given_session_id: sessionId })
-    .where('code_hash', '=', codeHash)
-    .execute()
+  await setGiven(db, { codeHash, sessionId })
 }
 
 type PushedRow = IdentityTables['pushed_requests']

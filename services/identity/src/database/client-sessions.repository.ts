@@ -403,22 +403,23 @@ export async function findBeginning(
 
 type Crowd = { clientId: string; browserId: number; most: number }
 
-const ofClient = (db: Db<IdentityTables>, { clientId, browserId }: Crowd) =>
-  db
-    .selectFrom('sessions')
-    .select('id')
-    .where('parent_id', '=', browserId)
-    .where('client_id', '=', clientId)
-    .where('state', '=', 'active')
+/** Those beyond are removed with the next session: SQLite has no offset without a limit. */
+const MAX_REMOVED = 1_000
 
-const removeOldest = prepared((db: Db<IdentityTables>, crowd: Crowd) =>
+const removeOldest = prepared((db: Db<IdentityTables>, { clientId, browserId, most }: Crowd) =>
   db
     .deleteFrom('sessions')
-    .where('id', 'in', ofClient(db, crowd))
-    .where(
-      'id',
-      'not in',
-      ofClient(db, crowd).orderBy('last_used_at', 'desc').orderBy('id', 'desc').limit(crowd.most),
+    .where('id', 'in', (sessions) =>
+      sessions
+        .selectFrom('sessions')
+        .select('id')
+        .where('parent_id', '=', browserId)
+        .where('client_id', '=', clientId)
+        .where('state', '=', 'active')
+        .orderBy('last_used_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(MAX_REMOVED)
+        .offset(most),
     ),
 )
 

@@ -62,16 +62,19 @@ export async function lockClient(
   return row && clientOf(row)
 }
 
-/** Until the transaction ends, the client can be neither disabled nor deleted. */
-export async function holdClient(db: Db<IdentityTables>, clientId: string): Promise<boolean> {
+const hold = prepared((db: Db<IdentityTables>, { clientId }: { clientId: string }) => {
   const query = db
     .selectFrom('clients')
     .select('enabled')
     .where('client_id', '=', clientId)
     .where('enabled', '=', 1)
   // SQLite has a single writer.
-  const held = engineOf(db) === 'postgres' ? query.forShare() : query
-  return (await held.executeTakeFirst()) !== undefined
+  return engineOf(db) === 'postgres' ? query.forShare() : query
+})
+
+/** Until the transaction ends, the client can be neither disabled nor deleted. */
+export async function holdClient(db: Db<IdentityTables>, clientId: string): Promise<boolean> {
+  return (await hold(db, { clientId })).length > 0
 }
 
 export async function listClientNames(

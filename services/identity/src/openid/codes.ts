@@ -1,4 +1,4 @@
-import type { Db } from '@plinth/kit/database'
+import { type Db, inTransaction, lastly } from '@plinth/kit/database'
 import { secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
 import { insertCode } from '../database/authorizations.repository.ts'
@@ -16,7 +16,7 @@ export async function issueCode(
   session: BrowserSession,
 ): Promise<string> {
   const code = newOpaqueToken()
-  await insertCode(db, {
+  const row = {
     codeHash: hashOpaqueToken(code),
     clientId: client.clientId,
     userId: session.user.id,
@@ -29,6 +29,8 @@ export async function issueCode(
     expiresAt: secondsAfter(clock(), CODE_SECONDS).toISOString(),
     usedAt: null,
     givenSessionId: null,
-  })
+  }
+  // Codes that are issued at the same time share a commit.
+  await inTransaction(db, async (inside) => lastly(insertCode(inside, row)))
   return code
 }
