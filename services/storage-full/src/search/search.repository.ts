@@ -1,7 +1,7 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { StorageDb, StorageTables } from '../database/tables.ts'
 import { fileOf, selectFiles } from '../files/files.repository.ts'
-import { idsWithin, type Subtree } from '../files/folders/folders.repository.ts'
+import { idsWithin, listFileIds, type Subtree } from '../files/folders/folders.repository.ts'
 import type { StoredFile } from '../files/storage.ts'
 import { hasTerm } from '../files/words.repository.ts'
 import type { Sorted, SortName, Sought } from './query.ts'
@@ -96,15 +96,20 @@ export async function listAmong(
     .execute()
 }
 
+/** Whether an index has the files of one folder in this order. */
+export function isFolderInOrder({ sought, where }: OwnerSearch): boolean {
+  return where.kind === 'folder' && ['createdAt', 'name'].includes(sought.sort.by)
+}
+
 /** Stored files of the owner, or of one folder, in order: an index has exactly these. */
-function inOrder(db: StorageDb, { ownerId, sought, where }: OwnerSearch, after: Place | undefined) {
+function inOrder(db: StorageDb, search: OwnerSearch, after: Place | undefined) {
+  const { ownerId, sought, where } = search
   const { sort } = sought
-  const hasOwnIndex = sort.by === 'createdAt' || sort.by === 'name'
   return db
     .selectFrom('files')
     .where('files.owner_id', '=', ownerId)
     .where('files.state', '=', 'stored')
-    .$if(where.kind === 'folder' && hasOwnIndex, (files) => {
+    .$if(isFolderInOrder(search), (files) => {
       const id = where.kind === 'folder' ? where.id : null
       return files.where('files.folder_id', id === null ? 'is' : '=', id)
     })
@@ -140,27 +145,23 @@ export async function scanWindow(
   return { found, end }
 }
 
-/** The stored files of an owner in these folders, at most `limit`. */
+/** The stored files in a folder, or in it and all below it, at most `limit`. */
 export async function listInFolders(
   db: StorageDb,
   { ownerId, where }: OwnerSearch,
   limit: number,
 ): Promise<number[]> {
+  if (where.kind === 'subtree') return listFileIds(db, where.subtree, limit)
+  const id = where.kind === 'folder' ? where.id : null
   const rows = await db
     .selectFrom('files')
     .select('files.id')
     .where('files.owner_id', '=', ownerId)
     .where('files.state', '=', 'stored')
-    .$if(where.kind === 'folder', (files) => {
-      const id = where.kind === 'folder' ? where.id : null
-      return files.where('files.folder_id', id === null ? 'is' : '=', id)
-    })
-    .$if(where.kind === 'subtree', (files) =>
-      files.where('files.folder_id', 'in', idsWithin(db, (where as { subtree: Subtree }).subtree)),
-    )
+    .where('files.folder_id', id === null ? 'is' : '=', id)
     .limit(limit)
     .execute()
-  return rows.map(({ id }) => id)
+  return rows.map((row) => row.id)
 }
 
 export async function listOwners(db: StorageDb): Promise<string[]> {

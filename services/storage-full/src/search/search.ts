@@ -8,6 +8,7 @@ import { cursorAt, placeOf } from './cursor.ts'
 import type { Sorted, Sought } from './query.ts'
 import {
   hasWordless,
+  isFolderInOrder,
   listAmong,
   listByIds,
   listInFolders,
@@ -19,7 +20,8 @@ import {
 } from './search.repository.ts'
 
 /** When a term or a folder has no more files than this, they are compared one by one. */
-const MAX_CANDIDATES = 500
+const MAX_CANDIDATES = 2_000
+const FEW_CANDIDATES = 50
 /** How many terms are tried before the files are read in their order instead. */
 const MAX_TRIED = 5
 const FIRST_WINDOW = 1_000
@@ -104,12 +106,16 @@ async function fewCandidates(
 ): Promise<number[] | undefined> {
   const { ownerId, sought, where } = search
   // A longer word is rarer.
-  const terms = sought.terms.toSorted((one, other) => other.word.length - one.word.length)
-  for (const term of terms.slice(0, MAX_TRIED)) {
-    const ids = await listFound(db, ownerId, term, MAX_CANDIDATES + 1)
-    if (ids.length <= MAX_CANDIDATES) return [...new Set(ids)]
-  }
-  if (where.kind === 'everywhere') return undefined
+  const terms = sought.terms
+    .toSorted((one, other) => other.word.length - one.word.length)
+    .slice(0, MAX_TRIED)
+  // First a short look at each: a rare word saves reading a common one.
+  for (const most of [FEW_CANDIDATES, MAX_CANDIDATES])
+    for (const term of terms) {
+      const ids = await listFound(db, ownerId, term, most + 1)
+      if (ids.length <= most) return [...new Set(ids)]
+    }
+  if (where.kind === 'everywhere' || isFolderInOrder(search)) return undefined
   const ids = await listInFolders(db, search, MAX_CANDIDATES + 1)
   return ids.length <= MAX_CANDIDATES ? ids : undefined
 }
