@@ -118,6 +118,8 @@ export const LAYERS: Record<string, string[]> = {
     'locations',
     'scanning',
     'files',
+    'search',
+    'bulk',
     'uploads',
     'owners',
     'thumbnails',

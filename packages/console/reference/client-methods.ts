@@ -174,8 +174,17 @@ const METHODS: Methods = {
     thumbnail: 'thumbnail',
     picture: 'picture',
     upload: 'upload',
+    search: 'search',
+    change: 'change',
+    bulk: 'bulk',
     list: 'list',
     info: 'get',
+  },
+  folders: {
+    createFolder: 'create',
+    folders: 'list',
+    moveFolder: 'move',
+    deleteFolder: 'delete',
   },
   uploads: {
     uploads: 'list',

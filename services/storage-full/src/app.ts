@@ -50,6 +50,7 @@ import {
 } from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
 import { recordStorageEvent } from './audit.ts'
+import { bulkRoute } from './bulk/bulk.routes.ts'
 import { loadConfig, type StorageFullConfig } from './config.ts'
 import { storageMigrations } from './database/migrations/index.ts'
 import type { StorageDb, StorageTables } from './database/tables.ts'
@@ -79,6 +80,7 @@ import { pictureRoutes } from './pictures/pictures.routes.ts'
 import { scannerFindings } from './scanning/doctor.ts'
 import { fileInfected } from './scanning/problems.ts'
 import { measureScans, openScanning } from './scanning/scanning.ts'
+import { searchRoute } from './search/search.routes.ts'
 import { createLanes } from './thumbnails/lanes.ts'
 import { thumbnailRoutes } from './thumbnails/thumbnails.routes.ts'
 import { createThumbnails } from './thumbnails/thumbnails.ts'
@@ -94,7 +96,8 @@ import { openUploads, type Uploads } from './uploads/uploads.ts'
 
 export { loadConfig, type StorageFullConfig } from './config.ts'
 export { PROVIDER_NAMES, type ProviderName } from './database/tables.ts'
-export { describeFile, pageOfFiles } from './files/files.ts'
+export { describeFile, pageInFolder, pageOfFiles } from './files/files.ts'
+export { folderPath } from './files/folders/paths.ts'
 export type { Storage } from './files/storage.ts'
 export { createObjectProvider } from './locations/providers/object.ts'
 export { openObjectClient } from './locations/providers/object-client.ts'
@@ -170,8 +173,7 @@ export async function createStorageFull(
   mountUploads(server, openUploads(storage, config.uploads), { read, write, countBytes })
   fileRoutes(server, storage, read)
   deletionRoutes(server, storage, { read, write })
-  folderRoutes(server, storage, { read, write })
-  changeRoute(server, storage, write)
+  mountFolders(server, storage, { read, write })
   drawnRoutes(server, storage, { caller: read, offer: config.pictures })
   linkRoutes(server, storage, { read, links: withKey('links:write') })
   usageRoutes(server, storage, { caller: read, admin })
@@ -217,6 +219,18 @@ function recordInfected(server: Server, storage: Storage): void {
     const entry = { event: 'FILE_REFUSED', actor, subject: actor, result: 'REFUSED' } as const
     await recordStorageEvent(storage, { ...entry, reason }, originOf(request))
   })
+}
+
+/** Where files are, what is known about them, and how they are found. */
+function mountFolders(
+  server: Server,
+  storage: Storage,
+  { read, write }: { read: Guard; write: Guard },
+): void {
+  folderRoutes(server, storage, { read, write })
+  changeRoute(server, storage, write)
+  searchRoute(server, storage, read)
+  bulkRoute(server, storage, write)
 }
 
 type UploadGuards = { read: Guard; write: Guard; countBytes(bytes: number): void }

@@ -21,6 +21,8 @@ export type UploadMemory = {
 }
 
 export type ResumableOptions = CallOptions & {
+  /** The folder to put the file into; missing ones are created. Default `/`. */
+  folder?: string | undefined
   /** Called with the bytes that have arrived or are on their way. */
   onProgress?: ((progress: { loaded: number; total: number }) => void) | undefined
   /** How much is sent in one request. Default 8 MiB. */
@@ -65,7 +67,7 @@ export class ResumableUpload {
     this.#chosen = chosen
     this.#options = options
     this.#memory = options.memory ?? webMemory()
-    this.#fingerprint = fingerprintOf(chosen)
+    this.#fingerprint = fingerprintOf(chosen, options.folder)
     this.#uploadId = this.#memory?.get(this.#fingerprint)
     this.done = this.#sendAll()
     // A caller that only pauses and cancels need not look at it.
@@ -176,10 +178,12 @@ export class ResumableUpload {
 
   async #create(): Promise<Response> {
     const { file, filename } = this.#chosen
+    const { folder } = this.#options
+    const place = folder === undefined ? '' : `,folder ${base64(folder)}`
     const headers = {
       ...TUS,
       'upload-length': String(file.size),
-      'upload-metadata': `filename ${base64(filename)},filetype ${base64(file.type)}`,
+      'upload-metadata': `filename ${base64(filename)},filetype ${base64(file.type)}${place}`,
     }
     const created = await this.#calls.response(
       'POST /file/uploads',
@@ -223,10 +227,11 @@ function delay(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** The same file chosen again has the same one. */
-function fingerprintOf({ file, filename }: ChosenFile): string {
+/** The same file chosen again for the same folder has the same one. */
+function fingerprintOf({ file, filename }: ChosenFile, folder?: string): string {
   const { lastModified = 0 } = file as { lastModified?: number }
-  return [filename, file.type, file.size, lastModified].join('|')
+  const known = [filename, file.type, file.size, lastModified]
+  return [...known, ...(folder === undefined ? [] : [folder])].join('|')
 }
 
 function base64(text: string): string {
