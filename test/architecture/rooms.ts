@@ -119,6 +119,7 @@ export const LAYERS: Record<string, string[]> = {
     'scanning',
     'files',
     'uploads',
+    'zip',
     'owners',
     'thumbnails',
     'pictures',
@@ -201,9 +202,10 @@ const PUBLIC_FILES: Record<string, Record<string, RegExp>> = {
   'storage-full': {
     locations: /^(locations|status|problems|providers\/(provider|partial))\.ts$/,
     files:
-      /^(storage|files|bytes|content|events|files\.repository|problems|usage\/(usage|(usage|counted-files)\.repository)|deletions\/deletions|links\/links)\.ts$/,
+      /^(storage|files|bytes|content|sums|events|files\.repository|problems|usage\/(usage|(usage|counted-files)\.repository)|deletions\/deletions|links\/links)\.ts$/,
     scanning: /^(scanning|problems)\.ts$/,
     uploads: /^(uploads|expire|uploads\.repository)\.ts$/,
+    zip: /^zip\.repository\.ts$/,
     upkeep: /^(jobs|moves|sweep|verify)\.ts$/,
   },
 }

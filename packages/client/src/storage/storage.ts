@@ -16,6 +16,7 @@ import { ServiceKeys } from '../service-keys.ts'
 import { type FileReplies, Files, Links, UsageOfStorage } from './files.ts'
 import { Moves, StorageSettings } from './settings.ts'
 import { Uploads } from './uploads.ts'
+import { Zips } from './zips.ts'
 
 export type StorageProblem = Answered<ProblemCode, ProblemDetails>
 
@@ -25,6 +26,7 @@ export class StorageClient extends SignIn {
   readonly files: Files
   readonly uploads: Uploads
   readonly links: Links
+  readonly zips: Zips
   readonly usage: UsageOfStorage
   readonly settings: StorageSettings
   readonly moves: Moves
@@ -45,6 +47,7 @@ export class StorageClient extends SignIn {
     this.files = new Files(calls, baseUrl)
     this.uploads = new Uploads(calls)
     this.links = new Links(opened)
+    this.zips = new Zips(opened)
     this.usage = new UsageOfStorage(calls)
     this.settings = new StorageSettings(calls)
     this.moves = new Moves(calls)

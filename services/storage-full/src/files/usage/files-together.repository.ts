@@ -5,7 +5,9 @@ import type { StorageTables } from '../../database/tables.ts'
 export type NewRow = Omit<Selectable<StorageTables['files']>, 'id'>
 
 /** The type of each column on PostgreSQL. */
-export const TYPES: { [C in keyof NewRow]: NewRow[C] extends number ? 'bigint' : 'text' } = {
+export const TYPES: {
+  [C in keyof NewRow]: NonNullable<NewRow[C]> extends number ? 'bigint' : 'text'
+} = {
   owner_id: 'text',
   owner_name: 'text',
   original_filename: 'text',
@@ -14,6 +16,7 @@ export const TYPES: { [C in keyof NewRow]: NewRow[C] extends number ? 'bigint' :
   content_type: 'text',
   size_bytes: 'bigint',
   checksum_sha256: 'text',
+  crc32: 'bigint',
   location_id: 'bigint',
   object_name: 'text',
   state: 'text',
