@@ -50,12 +50,15 @@ import {
 } from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
 import { recordStorageEvent } from './audit.ts'
+import { bulkRoute } from './bulk/bulk.routes.ts'
 import { loadConfig, type StorageFullConfig } from './config.ts'
 import { storageMigrations } from './database/migrations/index.ts'
 import type { StorageDb, StorageTables } from './database/tables.ts'
+import { changeRoute } from './files/changes/changes.routes.ts'
 import { deletionRoutes } from './files/deletions/deletions.routes.ts'
 import { SOURCE, STORAGE_EVENTS } from './files/events.ts'
 import { fileRoutes, uploadRoute } from './files/files.routes.ts'
+import { folderRoutes } from './files/folders/folders.routes.ts'
 import { linkRoutes } from './files/links/links.routes.ts'
 import type { Storage } from './files/storage.ts'
 import { measureStorage } from './files/usage/measure.ts'
@@ -77,6 +80,7 @@ import { pictureRoutes } from './pictures/pictures.routes.ts'
 import { scannerFindings } from './scanning/doctor.ts'
 import { fileInfected } from './scanning/problems.ts'
 import { measureScans, openScanning } from './scanning/scanning.ts'
+import { searchRoute } from './search/search.routes.ts'
 import { createLanes } from './thumbnails/lanes.ts'
 import { thumbnailRoutes } from './thumbnails/thumbnails.routes.ts'
 import { createThumbnails } from './thumbnails/thumbnails.ts'
@@ -115,6 +119,7 @@ const API: ApiDescription = {
     'Signing in': 'Signing in, refreshing and signing out.',
     'Own account': 'What every user may see and change.',
     Files: 'Upload, list, read, delete and restore.',
+    Folders: 'Where files are, and finding them.',
     Uploads: 'Uploads that can be resumed: tus 1.0.0.',
     Links: 'Temporary access without an account.',
     Storage: 'For administrators: where uploads go.',
@@ -167,6 +172,7 @@ export async function createStorageFull(
   mountUploads(server, openUploads(storage, config.uploads), { read, write, countBytes })
   fileRoutes(server, storage, read)
   deletionRoutes(server, storage, { read, write })
+  mountFolders(server, storage, { read, write })
   drawnRoutes(server, storage, { caller: read, offer: config.pictures })
   const links = withKey('links:write')
   linkRoutes(server, storage, { read, links })
@@ -215,6 +221,18 @@ function observeScans(server: Server, storage: Storage): void {
     const entry = { event: 'FILE_REFUSED', actor, subject: actor, result: 'REFUSED' } as const
     await recordStorageEvent(storage, { ...entry, reason }, originOf(request))
   })
+}
+
+/** Where files are, what is known about them, and how they are found. */
+function mountFolders(
+  server: Server,
+  storage: Storage,
+  { read, write }: { read: Guard; write: Guard },
+): void {
+  folderRoutes(server, storage, { read, write })
+  changeRoute(server, storage, write)
+  searchRoute(server, storage, read)
+  bulkRoute(server, storage, write)
 }
 
 type UploadGuards = { read: Guard; write: Guard; countBytes(bytes: number): void }

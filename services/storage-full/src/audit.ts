@@ -5,6 +5,7 @@ export type StorageAuditEvent =
   | 'FILE_DELETED'
   | 'FILE_REFUSED'
   | 'FILE_RESTORED'
+  | 'FILE_CHANGED'
   | 'OWNER_ERASED'
   | 'MOVE_STARTED'
   | 'MOVE_CANCELLED'

@@ -84,38 +84,35 @@ test('unzip, Python and 7-Zip read an archive, also with checksums that follow t
   }
 })
 
-test('unzip, Python and 7-Zip read an archive over 4 GiB, with a file behind that; memory stays flat', {
-  skip,
-}, async (t) => {
-  const service = await startStorage(t, { STORAGE_FULL_MAX_FILE_SIZE: '10GB' })
-  const { api, user, root, folder, baseUrl } = service
-  const sizeBytes = 4 * GIB + 12_345
-  const large = await upload(api, user, { name: 'large.txt', type: 'text/plain', bytes: textOf(1) })
-  const objects = (await readdir(root, { recursive: true, withFileTypes: true })).filter(
-    (entry) => entry.isFile() && entry.name === large.body.storedFilename,
-  )
-  assert.ok(objects[0])
-  // A hole that reads as zeros.
-  await truncate(join(objects[0].parentPath, objects[0].name), 0)
-  await truncate(join(objects[0].parentPath, objects[0].name), sizeBytes)
-  const { sha256, crc } = sumsOfZeros(sizeBytes)
-  const db = await databaseOf(t, service)
-  const change = (crc32: number | null) =>
-    db
+for (const isKnown of [true, false])
+  test(`unzip, Python and 7-Zip read an archive over 4 GiB, with a file behind that, whose CRC-32 was ${isKnown ? 'known' : 'unknown'}`, {
+    skip,
+  }, async (t) => {
+    const service = await startStorage(t, { STORAGE_FULL_MAX_FILE_SIZE: '10GB' })
+    const { api, user, root, folder, baseUrl } = service
+    const sizeBytes = 4 * GIB + 12_345
+    const text = { name: 'large.txt', type: 'text/plain', bytes: textOf(1) }
+    const large = await upload(api, user, text)
+    const small = await upload(api, user)
+    const { storedFilename } = large.body
+    const objects = await readdir(root, { recursive: true, withFileTypes: true })
+    const object = objects.find(({ name }) => name === storedFilename)
+    assert.ok(object)
+    // A hole that reads as zeros.
+    await truncate(join(object.parentPath, object.name), 0)
+    await truncate(join(object.parentPath, object.name), sizeBytes)
+    const { sha256, crc } = sumsOfZeros(sizeBytes)
+    const db = await databaseOf(t, service)
+    await db
       .updateTable('files')
-      .set({ size_bytes: sizeBytes, checksum_sha256: sha256, crc32 })
+      .set({ size_bytes: sizeBytes, checksum_sha256: sha256, crc32: isKnown ? crc : null })
       .where('id', '=', large.body.id)
       .execute()
-  const small = await upload(api, user)
-  const ids = [large.body.id, small.body.id]
-  const { body } = await api.post('/file/zip', { ids }, { token: user })
-  const before = process.memoryUsage().rss
-
-  for (const known of [crc, null]) {
-    await change(known)
+    const ids = [large.body.id, small.body.id]
+    const { body } = await api.post('/file/zip', { ids }, { token: user })
     const path = join(folder, 'large.zip')
+
     const { announced, received } = await saveSparsely(`${baseUrl}/file/zip/${body.token}`, path)
-    const grown = process.memoryUsage().rss - before
     const entries = await readArchive(path)
 
     assert.equal(announced, received)
@@ -126,9 +123,7 @@ test('unzip, Python and 7-Zip read an archive over 4 GiB, with a file behind tha
         ['picture.png', sampleFiles.png.length],
       ],
     )
-    assert.ok(grown < 150 * 2 ** 20, `${Math.round(grown / 2 ** 20)} MB more, client included`)
-  }
-})
+  })
 
 function sumsOfZeros(sizeBytes: number): { sha256: string; crc: number } {
   const hash = createHash('sha256')

@@ -49,7 +49,32 @@ type OwnTables = {
     state: FileState
     thumbnail: ThumbnailState
     created_at: string
+    /** Null: in `/`. */
+    folder_id: number | null
+    /** The path from which a deleted file came, once that folder is gone. */
+    former_folder: string | null
+    /** The name as names are sorted: without case and marks. */
+    folded_name: Generated<string>
+    /** What the file is found by, each between two spaces; null until a job has filled them in. */
+    words: string | null
+    /** JSON; null: none. */
+    tags: string | null
+    /** JSON; null: none. */
+    metadata: string | null
+    /** Null: not changed since it was stored. */
+    updated_at: string | null
   }
+  folders: {
+    id: Generated<number>
+    owner_id: string
+    /** Null: directly below `/`, which has no row. */
+    parent_id: number | null
+    /** Of an owner, unique; without a slash at the end. */
+    path: string
+    created_at: string
+  }
+  /** The `words` of each file, also of a deleted one. */
+  file_words: { owner_id: string; word: string; file_id: number }
   /** Who deleted a `restorable` file, and until when it can be restored. Deleted on restore, or with the file. */
   restorable_files: {
     file_id: number
@@ -101,6 +126,8 @@ type OwnTables = {
     metadata: string
     /** The checksum that the whole file must have, if the client gave one. */
     sha256: string | null
+    /** The path of the folder that the file goes into, which may not exist yet. */
+    folder: string
     length: number
     /** How many bytes are durable. */
     received: number

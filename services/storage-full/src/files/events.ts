@@ -26,6 +26,14 @@ const FileData = Type.Object(
   { title: 'FileEventData' },
 )
 
+const FolderData = Type.Object(
+  {
+    ownerId: Type.Union([Type.Integer(), Type.String()]),
+    files: Type.Integer({ minimum: 0, description: 'In the folder and below it', examples: [12] }),
+  },
+  { title: 'FolderEventData' },
+)
+
 const LinkData = Type.Object(
   { linkId: Type.Integer(), fileId: Type.Integer(), expiresAt: timestamp() },
   { title: 'LinkEventData' },
@@ -36,10 +44,15 @@ export const STORAGE_EVENTS: EventCatalogue = {
   'file.uploaded': { description: 'A file was stored.', data: FileData },
   'file.deleted': { description: 'A file was deleted.', data: FileData },
   'file.restored': { description: 'A deletion was undone.', data: FileData },
+  'file.updated': {
+    description: 'The name, folder, tags or metadata of a file were changed.',
+    data: FileData,
+  },
   'file.moved': {
     description: 'A file was moved to another provider or location.',
     data: FileData,
   },
+  'folder.moved': { description: 'A folder was moved or renamed.', data: FolderData },
   'link.created': { description: 'A temporary link to a file was created.', data: LinkData },
   'link.used': { description: 'A temporary link was opened.', data: LinkData },
   ...ACCOUNT_EVENTS,
@@ -48,8 +61,13 @@ export const STORAGE_EVENTS: EventCatalogue = {
 
 const PREFIX = 'file:'
 
+type Published = Pick<
+  StoredFile,
+  'ownerId' | 'contentType' | 'sizeBytes' | 'checksumSha256' | 'location'
+>
+
 /** Leaves out the file name, which may contain personal data. */
-function dataOf({ ownerId, contentType, sizeBytes, checksumSha256, location }: NewFile) {
+function dataOf({ ownerId, contentType, sizeBytes, checksumSha256, location }: Published) {
   const { provider } = location
   return { ownerId: shownOwnerId(ownerId), contentType, size: sizeBytes, checksumSha256, provider }
 }
@@ -62,13 +80,26 @@ export function uploadEvent(file: NewFile): FirstEvent {
 /** Call it in the transaction of the change. */
 export async function insertFileEvent(
   db: StorageDb,
-  type: 'file.deleted' | 'file.restored' | 'file.moved',
+  type: 'file.deleted' | 'file.restored' | 'file.moved' | 'file.updated',
   file: StoredFile,
   at: Date,
 ): Promise<void> {
   const data = { fileId: file.id, ...dataOf(file) }
   const subject = `${PREFIX}${file.id}`
   await insertEvent(db, { type, subject, data, at })
+}
+
+type MovedFolder = { id: number; ownerId: string; files: number }
+
+/** Leaves out the paths, which may contain personal data. */
+export async function insertFolderEvent(
+  db: StorageDb,
+  type: 'folder.moved',
+  { id, ownerId, files }: MovedFolder,
+  at: Date,
+): Promise<void> {
+  const data = { ownerId: shownOwnerId(ownerId), files }
+  await insertEvent(db, { type, subject: `folder:${id}`, data, at })
 }
 
 type LinkEventData = { linkId: number; fileId: number; expiresAt: string }

@@ -39,6 +39,7 @@ import {
   storeFile,
   uploadLimits,
 } from './files.ts'
+import { folderIn, ROOT } from './folders/paths.ts'
 import { fileNotFound, fileOfAnotherUser, quotaExceeded, READ_PROBLEMS } from './problems.ts'
 import type { Storage, StoredFile } from './storage.ts'
 import { overQuota, requireRoom } from './usage/usage.ts'
@@ -51,6 +52,15 @@ const FilesReply = Type.Unsafe<unknown>(Type.Array(FileReply))
 const FilesQuery = pageQuery([], {
   ownerId: Type.Optional(
     lookUpText({ description: 'For administrators: the files of one owner', examples: ['2'] }),
+  ),
+})
+
+const UploadQuery = Type.Object({
+  folder: Type.Optional(
+    Type.String({
+      description: 'Where to put the file; missing folders are created with it',
+      examples: ['/holidays/2026'],
+    }),
   ),
 })
 
@@ -71,14 +81,16 @@ export function uploadRoute(
         operationId: 'upload',
         summary: 'Store a file at the active provider',
         tags,
+        readsQuery: UploadQuery,
         readsBody: FileForm,
         response: { 201: replyWith({ headers: ['Location'] }, FileReply) },
         problems: [...UPLOAD_PROBLEMS, ...SCAN_PROBLEMS, storageUnavailable, quotaExceeded],
       },
       handler: async (request, reply) => {
         const startedAt = storage.clock()
+        const folder = folderIn(request.query) ?? ROOT
         await using upload = await receive(request, reply, storage)
-        const file = await storeFile(storage, request.caller, upload, startedAt)
+        const file = await storeFile(storage, request.caller, upload, { startedAt, folder })
         countBytes(file.sizeBytes)
         reply.header('location', `${basePathOf(request)}/file/info/${file.id}`)
         return describeFile(file)

@@ -8,6 +8,9 @@ import { ProviderField } from '../locations/locations.ts'
 import { requireAcceptable } from './content.ts'
 import { uploadEvent } from './events.ts'
 import { findFile, findIdAfter, isEnabledUser, listFiles } from './files.repository.ts'
+import { ROOT } from './folders/paths.ts'
+import { intoFolder } from './folders/placing.ts'
+import { foldedName, foundBy } from './names.ts'
 import { fileNotFound, fileOfAnotherUser, quotaExceeded } from './problems.ts'
 import {
   isForeign,
@@ -44,9 +47,9 @@ export async function storeFile(
   storage: Storage,
   caller: Caller,
   upload: Upload,
-  startedAt: Date,
+  { startedAt, folder }: { startedAt: Date; folder: string },
 ): Promise<StoredFile> {
-  const file = await describeUpload(storage, caller, upload)
+  const file = { ...(await describeUpload(storage, caller, upload)), folder }
   failPoint('store:checked')
   const provider = storage.providers.at(file.location)
   await provider.put(objectKey(file), { ...file, content: upload })
@@ -56,7 +59,7 @@ export async function storeFile(
     await removeObject()
     throw error
   })
-  const stored = await insertWithinQuota(storage, file).catch(async (error) => {
+  const stored = await insertIntoFolder(storage, file).catch(async (error) => {
     if (databaseFault(error) === 'full' || quotaExceeded.is(error)) await removeObject()
     throw error
   })
@@ -81,6 +84,12 @@ export function isOwnerEnabled(
   return isForeign(ownerId)
     ? storage.isEnabledElsewhere(ownerId)
     : isEnabledUser(storage.db, Number(ownerId))
+}
+
+function insertIntoFolder(storage: Storage, file: NewFile): Promise<StoredFile> {
+  return intoFolder(storage, file, (db, folderId) =>
+    insertWithinQuota({ ...storage, db }, { ...file, folderId }),
+  )
 }
 
 /** If concurrent uploads exceed the quota together, the last ones are refused. */
@@ -113,15 +122,20 @@ type Received = Pick<NewFile, 'ownerId' | 'ownerName' | 'location' | 'objectName
 /** The row of a file whose content is there and has passed the rules. */
 export function newFile({ clock }: Storage, received: Received): NewFile {
   const { ownerId, ownerName, location, objectName, sizeBytes } = received
+  const name = nameOf(received.filename)
   return {
     ...{ ownerId, ownerName, location, objectName, sizeBytes },
-    originalFilename: nameOf(received.filename),
+    originalFilename: name,
+    foldedName: foldedName(name),
+    words: foundBy(name, []),
     storedFilename: objectName,
     extension: received.extension.slice(1),
     contentType: received.type.mediaType,
     checksumSha256: received.sha256 ?? '',
     crc32: received.crc32 ?? null,
     createdAt: clock().toISOString(),
+    folderId: null,
+    folder: ROOT,
   }
 }
 
@@ -187,6 +201,10 @@ export const FileReply = Type.Object(
     }),
     provider: ProviderField,
     createdAt: timestamp(),
+    updatedAt: timestamp(),
+    folder: Type.String({ examples: ['/holidays/2026'] }),
+    tags: Type.Array(Type.String({ examples: ['beach'] })),
+    metadata: Type.Record(Type.String(), Type.String(), { examples: [{ camera: 'X100' }] }),
   },
   { title: 'StoredFile' },
 )
@@ -205,5 +223,9 @@ export function describeFile(file: StoredFile) {
     ownerId: shownOwnerId(file.ownerId),
     provider: file.location.provider,
     createdAt: file.createdAt,
+    updatedAt: file.updatedAt,
+    folder: file.folder,
+    tags: file.tags,
+    metadata: file.metadata,
   }
 }

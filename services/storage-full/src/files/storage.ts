@@ -51,9 +51,25 @@ export type StoredFile = {
   createdAt: string
   location: Location
   objectName: string
+  /** Null: in `/`. */
+  folderId: number | null
+  /** The path of the folder. */
+  folder: string
+  /** The path from which a deleted file came, once that folder is gone. */
+  formerFolder: string | null
+  tags: string[]
+  metadata: Record<string, string>
+  updatedAt: string
 }
 
-export type NewFile = Omit<StoredFile, 'id' | 'state' | 'thumbnail'>
+export type NewFile = Omit<
+  StoredFile,
+  'id' | 'state' | 'thumbnail' | 'formerFolder' | 'tags' | 'metadata' | 'updatedAt'
+> & {
+  /** What it is sorted and found by. */
+  foldedName: string
+  words: string
+}
 
 /** Where the bytes of a file are. */
 export type ObjectAddress = Pick<StoredFile, 'location' | 'objectName'>

@@ -4,6 +4,7 @@ import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { requireAcceptable } from '../files/content.ts'
 import { uploadEvent } from '../files/events.ts'
 import { newFile, requireOwner } from '../files/files.ts'
+import { withAncestors } from '../files/folders/paths.ts'
 import { objectKey } from '../files/storage.ts'
 import { sumsOf } from '../files/sums.ts'
 import { storageUnavailable } from '../locations/problems.ts'
@@ -37,7 +38,8 @@ export async function finishUpload(
   await requireOwner(storage, upload, startedAt)
   const expiresAt = secondsAfter(clock(), settings.expiresSeconds).toISOString()
   const event = uploadEvent(file)
-  const fileId = await insertFinished(db, upload, { file, event, expiresAt })
+  const paths = withAncestors(upload.folder)
+  const fileId = await insertFinished(db, upload, { file, paths, event, expiresAt })
   if (fileId === undefined) throw uploadLocked()
   hashes.forget(upload.id)
   failPoint('uploads:finished')
@@ -53,7 +55,8 @@ async function describe({ storage, hashes }: Uploads, upload: Upload, provider: 
   const bytes = bytesAt(provider, key, upload.length)
   const read = () => openAt(provider, key)
   const typed = await requireAcceptable(storage, { ...upload, bytes, read })
-  return newFile(storage, { ...upload, ...typed, sizeBytes: upload.length, sha256, crc32 })
+  const file = newFile(storage, { ...upload, ...typed, sizeBytes: upload.length, sha256, crc32 })
+  return { ...file, folder: upload.folder }
 }
 
 async function openAt(

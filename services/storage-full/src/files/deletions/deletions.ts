@@ -5,7 +5,7 @@ import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { recordStorageEvent, type StorageAuditEvent } from '../../audit.ts'
 import type { StorageDb } from '../../database/tables.ts'
 import { insertFileEvent } from '../events.ts'
-import { markHidden } from '../files.repository.ts'
+import { findOnePerLocation, markHidden, markHiddenTogether } from '../files.repository.ts'
 import { describeFile, ownerSeenBy, requireFile } from '../files.ts'
 import { fileNotFound, fileOfAnotherUser, nothingToRestore } from '../problems.ts'
 import {
@@ -16,6 +16,7 @@ import {
   type StoredFile,
   thumbnailKey,
 } from '../storage.ts'
+import { subtractUsage } from '../usage/usage.repository.ts'
 import { requireRoomFor } from '../usage/usage.ts'
 import {
   claimForRemoval,
@@ -23,6 +24,7 @@ import {
   deleteFileRow,
   findRestorable,
   insertRestorable,
+  insertRestorableTogether,
   listRestorable,
   type RestorableFile,
   type RestorableTime,
@@ -57,13 +59,49 @@ async function markFor(storage: Storage, caller: Caller, asked: FileRequest): Pr
 
 /** Only the first of these steps; the others follow when the file can no longer be restored. */
 export async function deleteRestorably(storage: Storage, caller: Caller, asked: FileRequest) {
-  const now = storage.clock()
-  const time = {
-    deletedBy: caller.userId,
-    deletedAt: now.toISOString(),
-    restorableUntil: secondsAfter(now, storage.limits.restorableSeconds).toISOString(),
-  }
+  const time = restorableTime(storage, caller)
   return describeRestorable({ ...(await hideFor(storage, caller, asked, time)), ...time })
+}
+
+function restorableTime({ clock, limits }: Storage, { userId }: Caller): RestorableTime {
+  const now = clock()
+  return {
+    deletedBy: userId,
+    deletedAt: now.toISOString(),
+    restorableUntil: secondsAfter(now, limits.restorableSeconds).toISOString(),
+  }
+}
+
+/** The same for several files of the caller, in one transaction. Returns how many were still stored. */
+export async function trashTogether(
+  storage: Storage,
+  caller: Caller,
+  ids: number[],
+): Promise<number> {
+  const { db, clock, withReserve } = storage
+  await requireAllRemovable(storage, ids)
+  const time = restorableTime(storage, caller)
+  return withReserve(() =>
+    inTransaction(db, async (inside) => {
+      const files = await markHiddenTogether(inside, caller.userId, ids)
+      if (files.length === 0) return 0
+      await insertRestorableTogether(
+        inside,
+        files.map(({ id }) => id),
+        time,
+      )
+      for (const file of files) await insertFileEvent(inside, 'file.deleted', file, clock())
+      const bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+      await subtractUsage(inside, caller.userId, { files: files.length, bytes })
+      return files.length
+    }),
+  )
+}
+
+/** Asks each location once. */
+async function requireAllRemovable({ db, providers }: Storage, ids: number[]): Promise<void> {
+  for (const file of await findOnePerLocation(db, ids))
+    await providers.at(file.location).requireRemovable(objectKey(file))
 }
 
 async function hideFor(
@@ -102,7 +140,7 @@ async function claimFor(
 }
 
 /** Records what an administrator does to another user's file, with that user as the subject of the entry. */
-async function recordForOtherOwner(
+export async function recordForOtherOwner(
   storage: Storage,
   { event, caller, origin }: { event: StorageAuditEvent; caller: Caller; origin: Origin },
   { id, ownerId, ownerName }: StoredFile,

@@ -1,8 +1,13 @@
 import { FIRST_EVENT_COLUMNS, firstEventsOf } from '@plinth/events'
 import type { Selectable } from 'kysely'
 import type { StorageTables } from '../../database/tables.ts'
+import { wordsOfInserted } from '../words.repository.ts'
 
-export type NewRow = Omit<Selectable<StorageTables['files']>, 'id'>
+/** The columns of a file that nobody has changed yet. */
+export type NewRow = Omit<
+  Selectable<StorageTables['files']>,
+  'id' | 'former_folder' | 'tags' | 'metadata' | 'updated_at'
+>
 
 /** The type of each column on PostgreSQL. */
 export const TYPES: {
@@ -22,6 +27,9 @@ export const TYPES: {
   state: 'text',
   thumbnail: 'text',
   created_at: 'text',
+  folder_id: 'bigint',
+  folded_name: 'text',
+  words: 'text',
 }
 
 const COLUMNS = Object.keys(TYPES).join(', ')
@@ -44,7 +52,9 @@ export const FILES_TOGETHER = {
       on conflict (owner_id, part) do update
       set total = own.total + excluded.total, bytes = own.bytes + excluded.bytes),
     stored as (
-      insert into files (${COLUMNS}) select ${COLUMNS} from member returning id, stored_filename),
+      insert into files (${COLUMNS}) select ${COLUMNS} from member
+      returning id, stored_filename, owner_id, words),
+    found as (${wordsOfInserted('stored')}),
     published as (${firstEventsOf('stored', 'member', 'stored_filename')})
     select id, stored_filename from stored`,
   keys: ['stored_filename'],

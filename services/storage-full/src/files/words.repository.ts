@@ -1,0 +1,85 @@
+import { engineOf, prepared } from '@plinth/kit/database'
+import { type RawBuilder, sql } from 'kysely'
+import type { StorageDb } from '../database/tables.ts'
+
+/** The end of a `with` statement of PostgreSQL: `rows` has just inserted files, with their words. */
+export function wordsOfInserted(rows: string): string {
+  return `insert into file_words (owner_id, word, file_id)
+    select owner_id, word, id from ${rows}, unnest(string_to_array(btrim(words), ' ')) as word
+    where word <> ''`
+}
+
+type Words = { id: number; ownerId: string; words: string | null }
+
+type WordList = { id: number; ownerId: string; list: string }
+
+const insert = prepared((db: StorageDb, { id, ownerId, list }: WordList) => ({
+  compile: () =>
+    sql`insert into file_words (owner_id, word, file_id)
+      select ${ownerId}, value, cast(${id} as bigint) from ${elements(db, list)}`.compile(db),
+}))
+
+/** In the transaction that writes the same words to the row of the file. */
+export async function insertWords(db: StorageDb, { id, ownerId, words }: Words): Promise<void> {
+  const list = listed(words)
+  if (list.length > 0) await insert(db, { id, ownerId, list: JSON.stringify(list) })
+}
+
+const remove = prepared((db: StorageDb, { id, ownerId, list }: WordList) => ({
+  compile: () =>
+    sql`delete from file_words where owner_id = ${ownerId} and file_id = ${id}
+      and word in (select value from ${elements(db, list)})`.compile(db),
+}))
+
+/** In the transaction that takes the same words from the row of the file, or deletes it. */
+export async function deleteWords(db: StorageDb, { id, ownerId, words }: Words): Promise<void> {
+  const list = listed(words)
+  if (list.length > 0) await remove(db, { id, ownerId, list: JSON.stringify(list) })
+}
+
+function listed(words: string | null): string[] {
+  return words?.split(' ').filter((word) => word !== '') ?? []
+}
+
+/** The rows of a JSON list of texts. */
+function elements(db: StorageDb, list: string): RawBuilder<unknown> {
+  return engineOf(db) === 'postgres'
+    ? sql`json_array_elements_text(cast(${list} as json)) as value`
+    : sql`json_each(${list})`
+}
+
+/** One thing that a file is found by: the beginning of a word of its name, or a whole tag. */
+export type Term = { word: string; isWhole: boolean }
+
+/** Whether the row of a file has this among its words; `words` is its column. */
+export function hasTerm(
+  db: StorageDb,
+  words: RawBuilder<unknown>,
+  { word, isWhole }: Term,
+): RawBuilder<boolean> {
+  const sought = isWhole ? ` ${word} ` : ` ${word}`
+  return engineOf(db) === 'postgres'
+    ? sql<boolean>`strpos(${words}, ${sought}) > 0`
+    : sql<boolean>`instr(${words}, ${sought}) > 0`
+}
+
+/** After every text that begins with another, in the order of bytes. */
+const LAST_CHARACTER = '\u{10ffff}'
+
+/** Files of an owner with this term, deleted ones too. With fewer than `limit` these are all. */
+export async function listFound(
+  db: StorageDb,
+  ownerId: string,
+  { word, isWhole }: Term,
+  limit: number,
+): Promise<number[]> {
+  const rows = await db
+    .selectFrom('file_words')
+    .select('file_id')
+    .where('owner_id', '=', ownerId)
+    .where('word', '>=', word)
+    .where('word', '<=', isWhole ? word : `${word}${LAST_CHARACTER}`)
+    .limit(limit)
+    .execute()
+  return rows.map(({ file_id }) => file_id)
+}
