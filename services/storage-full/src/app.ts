@@ -165,7 +165,7 @@ export async function createStorageFull(
   }
   const withKey = (scope: (typeof FILE_SCOPES)[number]) =>
     recordDenials(accounts, keyGuard.or(scope, callers.caller))
-  const [read, write] = [withKey('files:read'), withKey('files:write')]
+  const [read, write, links] = FILE_SCOPES.map(withKey) as [Guard, Guard, Guard]
   const admin = recordDenials(accounts, callers.role(ADMIN_ROLE))
   observeScans(server, storage)
   uploadRoute(server, storage, { write, countBytes })
@@ -174,7 +174,6 @@ export async function createStorageFull(
   deletionRoutes(server, storage, { read, write })
   mountFolders(server, storage, { read, write })
   drawnRoutes(server, storage, { caller: read, offer: config.pictures })
-  const links = withKey('links:write')
   linkRoutes(server, storage, { read, links })
   zipRoutes(server, { storage, maxFiles: config.zipFiles }, links)
   usageRoutes(server, storage, { caller: read, admin })

@@ -196,6 +196,88 @@ for (const engine of engines)
       assert.equal(disabled.status, 404)
     })
 
+    test('folders come with all that is in them, by their last name; empty ones too, and nothing twice', async (t) => {
+      const { api, user, create, open } = await start(t)
+      const place = async (name: string, folder: string) => {
+        const body = new FormData()
+        body.append('file', new Blob(['text'], { type: 'text/plain' }), name)
+        const path = `/file?folder=${encodeURIComponent(folder)}`
+        return (await api.request('POST', path, { token: user, body })).body.id as number
+      }
+      const make = (path: string) => api.post('/file/folders', { path }, { token: user })
+      const loose = await place('loose.txt', '/')
+      const inside = await place('1.txt', '/x/a')
+      await place('1.txt', '/x/a')
+      await place('2.txt', '/x/a/größe')
+      await place('3.txt', '/y/a')
+      await place('4.txt', '/x/ab')
+      await make('/x/a/empty/inner')
+      const namesOf = async (body: object) => {
+        const made = await create(body)
+        assert.equal(made.status, 201, JSON.stringify(made.body))
+        const { bytes, headers } = await open(made.body.token)
+        const entries = await entriesOf(t, bytes)
+        assert.equal(made.body.files, entries.filter(([name]) => !name.endsWith('/')).length)
+        return { names: entries.map(([name]) => name), headers, token: made.body.token }
+      }
+
+      const a = await namesOf({ folders: ['/x/a/'] })
+      const twoOfOneName = await namesOf({
+        ids: [loose, inside],
+        folders: ['/x/a', '/y/a', '/x/a/größe'],
+      })
+      const all = await namesOf({ folders: ['/', '/x'] })
+      const missing = await create({ folders: ['/x/a', '/none'] })
+      const bad = [await create({ folders: ['x'] }), await create({ folders: ['/../x'] })]
+      await api.post('/file/folders/move', { from: '/x/a', to: '/moved' }, { token: user })
+      const moved = await entriesOf(t, (await open(a.token)).bytes)
+      await api.delete('/file/folders?path=/moved&recursive=true', { token: user })
+      const gone = await open(a.token)
+
+      const inA = ['a/empty/inner/', 'a/1.txt', 'a/1 (2).txt', 'a/größe/2.txt']
+      assert.deepEqual(a.names, inA)
+      assert.match(a.headers.get('content-disposition') ?? '', /filename="a.zip"/)
+      assert.deepEqual(twoOfOneName.names, ['loose.txt', ...inA, 'a (2)/3.txt'])
+      assert.deepEqual(all.names, [
+        'x/a/empty/inner/',
+        'loose.txt',
+        'x/a/1.txt',
+        'x/a/1 (2).txt',
+        'x/a/größe/2.txt',
+        'x/ab/4.txt',
+        'y/a/3.txt',
+      ])
+      assert.deepEqual([missing.status, missing.body.code], [404, 'FOLDER_NOT_FOUND'])
+      for (const { status } of bad) assert.equal(status, 400)
+      assert.deepEqual(
+        moved.map(([name]) => name),
+        inA.map((name) => name.replace(/^a/, 'moved')),
+      )
+      assert.equal(gone.bytes.length, 22)
+    })
+
+    test('a folder is the caller’s own, and counts in STORAGE_FULL_ZIP_FILES', async (t) => {
+      const { api, admin, user, create } = await start(t, { STORAGE_FULL_ZIP_FILES: '2' })
+      for (const path of ['/a/1', '/b/1', '/b/2'])
+        await api.post('/file/folders', { path }, { token: user })
+      const place = (folder: string) => {
+        const body = new FormData()
+        body.append('file', new Blob(['text'], { type: 'text/plain' }), 'a.txt')
+        return api.request('POST', `/file?folder=${folder}`, { token: user, body })
+      }
+      for (let count = 0; count < 3; count++) await place('/c')
+      await place('/a')
+
+      const good = await create({ folders: ['/a'] })
+      const tooManyFolders = await create({ folders: ['/b'] })
+      const tooManyFiles = await create({ folders: ['/c'] })
+      const byAdmin = await create({ folders: ['/a'] }, admin)
+
+      assert.deepEqual([good.status, good.body.files], [201, 1])
+      assert.deepEqual([tooManyFolders.status, tooManyFiles.status], [413, 413])
+      assert.deepEqual([byAdmin.status, byAdmin.body.code], [404, 'FOLDER_NOT_FOUND'])
+    })
+
     test('repeated names are numbered, also when only their case differs', async (t) => {
       const { create, store, open } = await start(t)
       const names = ['n.txt', 'n.txt', 'N.txt', 'n (2).txt', 'n.txt']

@@ -719,6 +719,8 @@ export type ZipLink = {
 export type ZipRequest = {
     /** Files */
     ids?: number[] | undefined;
+    /** Paths of your own folders, with all that is in them */
+    folders?: string[] | undefined;
     /** Of the archive */
     name?: string | undefined;
     /** must be a whole number from 1 to 604800 */

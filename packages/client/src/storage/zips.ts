@@ -16,7 +16,7 @@ export class Zips {
 
   /**
    * @example
-   * const { url } = await storage.zips.create({ ids: [7, 8], name: 'holidays.zip' })
+   * const { url } = await storage.zips.create({ ids: [7, 8], folders: ['/holidays'] })
    */
   create(request: ZipRequest, options?: CallOptions): Promise<ZipLink> {
     return this.#calls.json('POST /file/zip', { json: request }, options)

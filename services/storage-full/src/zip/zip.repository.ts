@@ -1,6 +1,7 @@
 import { fromRow, inTransaction, prepared } from '@plinth/kit/database'
 import { sql } from 'kysely'
 import type { StorageDb } from '../database/tables.ts'
+import { idsWithin } from '../files/folders/folders.repository.ts'
 import type { StoredFile } from '../files/storage.ts'
 
 export type ZipToken = {
@@ -101,7 +102,7 @@ export async function isAdministrator(db: StorageDb, userId: number): Promise<bo
 export type ListedFile = Pick<
   StoredFile,
   | ('id' | 'ownerId' | 'originalFilename' | 'sizeBytes' | 'checksumSha256' | 'crc32')
-  | ('createdAt' | 'objectName')
+  | ('createdAt' | 'objectName' | 'folderId')
 > & { locationId: number }
 
 /** Those of these files that are stored. */
@@ -115,9 +116,72 @@ function selectListed(db: StorageDb) {
     .selectFrom('files')
     .select([
       ...(['id', 'owner_id', 'original_filename', 'size_bytes', 'checksum_sha256'] as const),
-      ...(['crc32', 'created_at', 'object_name', 'location_id'] as const),
+      ...(['crc32', 'created_at', 'object_name', 'location_id', 'folder_id'] as const),
     ])
     .where('state', '=', 'stored')
+}
+
+/** Those of an owner that are stored in these folders, at most `limit`; null is the folder `/`. */
+export async function listFilesIn(
+  db: StorageDb,
+  { ownerId, folderIds }: { ownerId: string; folderIds: (number | null)[] },
+  limit: number,
+): Promise<ListedFile[]> {
+  const ids = folderIds.filter((id) => id !== null)
+  const rows = await selectListed(db)
+    .where('owner_id', '=', ownerId)
+    .where((file) =>
+      file.or([
+        ...(ids.length > 0 ? [file('folder_id', 'in', ids)] : []),
+        ...(ids.length < folderIds.length ? [file('folder_id', 'is', null)] : []),
+      ]),
+    )
+    .limit(limit)
+    .execute()
+  return rows.map(fromRow)
+}
+
+export type ListedFolder = { id: number; path: string; createdAt: string }
+
+function selectFolders(db: StorageDb, ownerId: string) {
+  return db
+    .selectFrom('folders')
+    .select(['id', 'path', 'created_at'])
+    .where('owner_id', '=', ownerId)
+}
+
+export async function listFoldersById(
+  db: StorageDb,
+  ownerId: string,
+  ids: number[],
+): Promise<ListedFolder[]> {
+  const rows = await selectFolders(db, ownerId).where('id', 'in', ids).execute()
+  return rows.map(fromRow)
+}
+
+export async function listFoldersByPath(
+  db: StorageDb,
+  ownerId: string,
+  paths: string[],
+): Promise<ListedFolder[]> {
+  const rows = await selectFolders(db, ownerId).where('path', 'in', paths).execute()
+  return rows.map(fromRow)
+}
+
+/** Those of an owner, by path, at most `limit`; with `path` only that folder and all below it. */
+export async function listFolders(
+  db: StorageDb,
+  { ownerId, path }: { ownerId: string; path?: string },
+  limit: number,
+): Promise<ListedFolder[]> {
+  const rows = await selectFolders(db, ownerId)
+    .$if(path !== undefined, (some) =>
+      some.where('id', 'in', idsWithin(db, { ownerId, path: path ?? '' })),
+    )
+    .orderBy('path')
+    .limit(limit)
+    .execute()
+  return rows.map(fromRow)
 }
 
 export type KnownCrc = Pick<StoredFile, 'id' | 'checksumSha256'> & { crc32: number }

@@ -12,7 +12,7 @@ import {
   timestamp,
 } from '@plinth/kit/http'
 import { issuerUnavailable, validationFailed } from '@plinth/kit/problems'
-import { fileNotFound, fileOfAnotherUser } from '../files/problems.ts'
+import { fileNotFound, fileOfAnotherUser, folderNotFound } from '../files/problems.ts'
 import { measureZips } from './measure.ts'
 import { tooManyZips, zipNotFound, zipTooLarge } from './problems.ts'
 import { archiveStream } from './stream.ts'
@@ -35,6 +35,11 @@ const BODY_FRAME_BYTES = 128 * 1024
 const ZipBody = Type.Object(
   {
     ids: Type.Optional(Type.Array(positiveInteger(), { description: 'Files' })),
+    folders: Type.Optional(
+      Type.Array(Type.String({ examples: ['/holidays'] }), {
+        description: 'Paths of your own folders, with all that is in them',
+      }),
+    ),
     name: Type.Optional(
       Type.String({
         pattern: '^[^/\\\\\\p{Cc}\\p{Cs}]{1,255}$',
@@ -67,18 +72,19 @@ export function zipRoutes(server: Server, zips: Zips, links: Guard): void {
     onRequest: links,
     schema: {
       operationId: 'createZip',
-      summary: 'Prepare the download of several files as one ZIP archive',
+      summary: 'Prepare the download of several files and folders as one ZIP archive',
       description:
-        'The archive holds what is there when it is downloaded, and you may still read then. Without `name` it is `files.zip`.',
+        'The archive holds what is there when it is downloaded, and you may still read then. Without `name` it has that of the only folder, or is `files.zip`.',
       tags,
       body: ZipBody,
       response: { 201: ZipReply },
-      problems: [fileNotFound, fileOfAnotherUser, zipTooLarge, tooManyZips],
+      problems: [fileNotFound, folderNotFound, fileOfAnotherUser, zipTooLarge, tooManyZips],
     },
     handler: ({ caller, body }) => {
-      const { ids = [], name, expiresInSeconds = DEFAULT_ZIP_SECONDS } = body
-      if (ids.length === 0) throw validationFailed(['ids: choose at least one file'])
-      return createZip(zips, caller, { ids, name, expiresInSeconds })
+      const { ids = [], folders = [], name, expiresInSeconds = DEFAULT_ZIP_SECONDS } = body
+      if (ids.length + folders.length === 0)
+        throw validationFailed(['ids: choose at least one file or folder'])
+      return createZip(zips, caller, { ids, folders, name, expiresInSeconds })
     },
   })
 
