@@ -121,6 +121,7 @@ export const LAYERS: Record<string, string[]> = {
     'search',
     'bulk',
     'uploads',
+    'zip',
     'owners',
     'thumbnails',
     'pictures',
@@ -203,9 +204,10 @@ const PUBLIC_FILES: Record<string, Record<string, RegExp>> = {
   'storage-full': {
     locations: /^(locations|status|problems|providers\/(provider|partial))\.ts$/,
     files:
-      /^(storage|files|bytes|content|events|names|(files|words)\.repository|problems|folders\/(paths|placing|folders|folders\.repository)|changes\/changes|usage\/(usage|(usage|counted-files)\.repository)|deletions\/deletions|links\/links)\.ts$/,
+      /^(storage|files|bytes|content|sums|events|names|(files|words)\.repository|problems|folders\/(paths|placing|folders|folders\.repository)|changes\/changes|usage\/(usage|(usage|counted-files)\.repository)|deletions\/deletions|links\/links)\.ts$/,
     scanning: /^(scanning|problems)\.ts$/,
     uploads: /^(uploads|expire|uploads\.repository)\.ts$/,
+    zip: /^zip\.repository\.ts$/,
     upkeep: /^(jobs|moves|sweep|verify)\.ts$/,
   },
 }

@@ -101,6 +101,7 @@ export type {
   Upload,
   Usage,
   UsageOfOwner,
+  ZipLink,
 } from './generated/storage-full.ts'
 export type * as StorageKeyApi from './generated/storage-key.ts'
 export type { FileMetadata } from './generated/storage-key.ts'
@@ -148,6 +149,7 @@ export type { ResumableOptions, ResumableUpload, UploadMemory } from './storage/
 export type { ProviderName } from './storage/settings.ts'
 export { type StorageClient, type StorageProblem, storageClient } from './storage/storage.ts'
 export type { Uploads } from './storage/uploads.ts'
+export type { ZipRequest, Zips } from './storage/zips.ts'
 export { type StorageKeyClient, type StorageKeyProblem, storageKeyClient } from './storage-key.ts'
 export {
   type EventData,

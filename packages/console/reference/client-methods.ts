@@ -198,6 +198,11 @@ const METHODS: Methods = {
     links: 'list',
     revokeLink: 'revoke',
   },
+  zips: {
+    createZip: 'create',
+    openZip: 'open',
+    revokeZip: 'revoke',
+  },
   usage: {
     usage: 'get',
     usageOfOwners: 'ofOwners',

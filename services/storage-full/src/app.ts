@@ -93,6 +93,7 @@ import { tusRoutes } from './uploads/tus.routes.ts'
 import { TUS_CORS_HEADERS } from './uploads/tus.ts'
 import { uploadListRoutes } from './uploads/uploads.routes.ts'
 import { openUploads, type Uploads } from './uploads/uploads.ts'
+import { zipRoutes } from './zip/zip.routes.ts'
 
 export { loadConfig, type StorageFullConfig } from './config.ts'
 export { PROVIDER_NAMES, type ProviderName } from './database/tables.ts'
@@ -165,17 +166,17 @@ export async function createStorageFull(
   }
   const withKey = (scope: (typeof FILE_SCOPES)[number]) =>
     recordDenials(accounts, keyGuard.or(scope, callers.caller))
-  const [read, write] = [withKey('files:read'), withKey('files:write')]
+  const [read, write, links] = FILE_SCOPES.map(withKey) as [Guard, Guard, Guard]
   const admin = recordDenials(accounts, callers.role(ADMIN_ROLE))
-  measureScans(server.metrics, storage.scanning)
-  recordInfected(server, storage)
+  observeScans(server, storage)
   uploadRoute(server, storage, { write, countBytes })
   mountUploads(server, openUploads(storage, config.uploads), { read, write, countBytes })
   fileRoutes(server, storage, read)
   deletionRoutes(server, storage, { read, write })
   mountFolders(server, storage, { read, write })
   drawnRoutes(server, storage, { caller: read, offer: config.pictures })
-  linkRoutes(server, storage, { read, links: withKey('links:write') })
+  linkRoutes(server, storage, { read, links })
+  zipRoutes(server, { storage, maxFiles: config.zipFiles }, links)
   usageRoutes(server, storage, { caller: read, admin })
   locationRoutes(server, storage, { admin, root: config.root })
   moveRoutes(server, storage, { admin, job: upkeep.moves })
@@ -210,8 +211,9 @@ function mountOperations(
   openApiRoutes(server, API, consoleFolder('reference'))
 }
 
-/** Whichever way the file came. */
-function recordInfected(server: Server, storage: Storage): void {
+/** Whichever way the files came. */
+function observeScans(server: Server, storage: Storage): void {
+  measureScans(server.metrics, storage.scanning)
   server.addHook('onError', async (request, _reply, error) => {
     if (!fileInfected.is(error)) return
     const actor = request.caller.username

@@ -18,6 +18,8 @@ export type StorageFullConfig = ReturnType<typeof loadConfig>
 
 const PREFIX = 'STORAGE_FULL_'
 const MAX_FILE_BYTES = 104_857_600
+/** Every one of them is held in memory while an archive is sent. */
+const MAX_ZIP_FILES = 100_000
 const HOUR_SECONDS = 3_600
 const DAY_SECONDS = 86_400
 const WEEK_SECONDS = 604_800
@@ -66,6 +68,8 @@ export function loadConfig(env: Env = process.env) {
       },
       pictures: pictureSettings(settings),
       scan: scanSettings(settings),
+      /** The most that one archive may have. */
+      zipFiles: settings.integer('STORAGE_FULL_ZIP_FILES', 10_000, { min: 1, max: MAX_ZIP_FILES }),
       events: eventSettings(settings),
       accounts: {
         source: 'storage-full',

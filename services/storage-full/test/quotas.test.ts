@@ -22,6 +22,7 @@ const FILE = {
   extension: 'txt',
   contentType: 'text/plain',
   sizeBytes: 10,
+  crc32: null,
   checksumSha256: '',
   createdAt: '2026-01-01T00:00:00.000Z',
 }

@@ -17,6 +17,7 @@ import { type FileReplies, Files, Links, UsageOfStorage } from './files.ts'
 import { Folders } from './folders.ts'
 import { Moves, StorageSettings } from './settings.ts'
 import { Uploads } from './uploads.ts'
+import { Zips } from './zips.ts'
 
 export type StorageProblem = Answered<ProblemCode, ProblemDetails>
 
@@ -27,6 +28,7 @@ export class StorageClient extends SignIn {
   readonly folders: Folders
   readonly uploads: Uploads
   readonly links: Links
+  readonly zips: Zips
   readonly usage: UsageOfStorage
   readonly settings: StorageSettings
   readonly moves: Moves
@@ -48,6 +50,7 @@ export class StorageClient extends SignIn {
     this.folders = new Folders(calls)
     this.uploads = new Uploads(calls)
     this.links = new Links(opened)
+    this.zips = new Zips(opened)
     this.usage = new UsageOfStorage(calls)
     this.settings = new StorageSettings(calls)
     this.moves = new Moves(calls)

@@ -17,6 +17,7 @@ export type UploadLimits = {
   maxFileBytes: number
   maxRequestBytes: number
   sha256?: boolean
+  crc32?: boolean
   minimumSpeed?: MinimumSpeed
 }
 
@@ -25,7 +26,7 @@ export type UploadLimits = {
  * it was published, that removes it.
  */
 export type Upload = AsyncDisposable &
-  Pick<Spool, 'sizeBytes' | 'sha256' | 'read' | 'publish'> & {
+  Pick<Spool, 'sizeBytes' | 'sha256' | 'crc32' | 'read' | 'publish'> & {
     filename: string
     /** As the client wrote it, parameters included; empty when it wrote none. */
     declaredType: string
@@ -56,8 +57,8 @@ export async function receiveUpload(
   const reader = new MultipartReader(multipartBoundary(request.headers['content-type']))
   if (Number(request.headers['content-length'] ?? 0) > limits.maxRequestBytes)
     throw uploadTooLarge()
-  const { folder, sha256 = false } = limits
-  const spool = new Spool(folder, { sha256 })
+  const { folder, sha256 = false, crc32 = false } = limits
+  const spool = new Spool(folder, { sha256, crc32 })
   try {
     inviteBody(request, response)
     const part = await receiveForm(request, reader, spool, limits)
@@ -166,6 +167,7 @@ async function uploadOf(spool: Spool, part: FilePart): Promise<Upload> {
     declaredType: part.declaredType ?? '',
     bytes: await spool.bytes(),
     sha256: spool.sha256,
+    crc32: spool.crc32,
     read: () => spool.read(),
     publish: (target) => spool.publish(target),
     [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose](),

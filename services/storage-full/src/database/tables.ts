@@ -41,6 +41,8 @@ type OwnTables = {
     content_type: string
     size_bytes: number
     checksum_sha256: string
+    /** Null when an earlier version stored the file. */
+    crc32: number | null
     location_id: number
     /** The object's name at its location; a move gives it a new one. */
     object_name: string
@@ -173,6 +175,19 @@ type OwnTables = {
     size_bytes: number
     checksum_sha256: string
     used_at: string
+  }
+  /** Permissions to download some files as one archive. */
+  zip_tokens: {
+    token_hash: string
+    /** What the archive holds is what this user may read at the time. */
+    maker_id: string
+    name: string
+    /** JSON. */
+    file_ids: string
+    /** JSON. */
+    folder_ids: string
+    created_at: string
+    expires_at: string
   }
 }
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import {
   contentDisposition,
@@ -13,6 +12,7 @@ import type { ByteRange } from '../locations/providers/provider.ts'
 import { findFile } from './files.repository.ts'
 import { fileNotFound, storedBytesMissing } from './problems.ts'
 import { objectKey, type Storage, type StoredFile } from './storage.ts'
+import { sumsOf } from './sums.ts'
 
 const ATTACHMENT_ONLY = new Set(
   FILE_TYPES.filter((type) => type.attachmentOnly).map(({ mediaType }) => mediaType),
@@ -87,11 +87,5 @@ export async function spoolBytes(
 }
 
 export async function checksumOf(bytes: Readable): Promise<string> {
-  const hash = createHash('sha256')
-  try {
-    for await (const chunk of bytes) hash.update(chunk)
-  } catch (error) {
-    throw asStorageFault(error)
-  }
-  return hash.digest('hex')
+  return (await sumsOf(bytes)).sha256
 }

@@ -40,7 +40,7 @@ const UNCHECKED_SECONDS = 60
 export function uploadLimits({ spoolFolder, limits }: Storage, room: number): UploadLimits {
   const maxFileBytes = Math.min(limits.maxFileBytes, room)
   const maxRequestBytes = maxFileBytes + MULTIPART_FRAME_BYTES
-  return { folder: spoolFolder, maxFileBytes, maxRequestBytes, sha256: true }
+  return { folder: spoolFolder, maxFileBytes, maxRequestBytes, sha256: true, crc32: true }
 }
 
 /**
@@ -122,6 +122,7 @@ type Received = Pick<NewFile, 'ownerId' | 'ownerName' | 'location' | 'objectName
   extension: string
   type: FileType
   sha256?: string | undefined
+  crc32?: number | undefined
 }
 
 /** The row of a file whose content is there and has passed the rules. */
@@ -137,6 +138,7 @@ export function newFile({ clock }: Storage, received: Received): NewFile {
     extension: received.extension.slice(1),
     contentType: received.type.mediaType,
     checksumSha256: received.sha256 ?? '',
+    crc32: received.crc32 ?? null,
     createdAt: clock().toISOString(),
     folderId: null,
     folder: ROOT,

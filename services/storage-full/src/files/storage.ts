@@ -44,6 +44,8 @@ export type StoredFile = {
   contentType: string
   sizeBytes: number
   checksumSha256: string
+  /** As in ZIP archives; null for a file of an earlier version until it is first read for one. */
+  crc32: number | null
   state: FileState
   thumbnail: ThumbnailState
   createdAt: string

@@ -4,6 +4,7 @@ import { recordStorageEvent } from '../audit.ts'
 import { finishDeletion, hideInAnyState } from '../files/deletions/deletions.ts'
 import type { Storage } from '../files/storage.ts'
 import { eraseUploads } from '../uploads/expire.ts'
+import { deleteZipTokensOf } from '../zip/zip.repository.ts'
 import { eraseFolders, listIdsToErase, renameOwner } from './erasure.repository.ts'
 import { ownerIdOf } from './owners.ts'
 
@@ -33,6 +34,7 @@ async function eraseFiles(storage: Storage, ownerId: string): Promise<void> {
   const { db, clock, log, withReserve } = storage
   let erased = 0
   await eraseUploads(storage, ownerId)
+  await deleteZipTokensOf(db, ownerId)
   for (;;) {
     const ids = await listIdsToErase(db, ownerId, FILES_AT_ONCE)
     if (ids.length === 0) break

@@ -17,6 +17,7 @@ import { isStoreRefusal } from '../locations/problems.ts'
 import type { Location } from '../locations/providers/provider.ts'
 import { sweepUploads } from '../uploads/expire.ts'
 import { findUploadNames } from '../uploads/uploads.repository.ts'
+import { deleteExpiredZipTokens } from '../zip/zip.repository.ts'
 import { findRunningMove } from './moves.repository.ts'
 import {
   deleteExpiredLinks,
@@ -61,6 +62,7 @@ export type Swept = { removed: number; left: number }
 /** Removes expired links, old spools, leftovers of uploads and orphaned objects. */
 export async function sweep(storage: Storage, signal?: AbortSignal): Promise<Swept> {
   await deleteExpiredLinks(storage.db, storage.clock())
+  await deleteExpiredZipTokens(storage.db, storage.clock())
   // Every machine that shares the root has a spool folder beside ours.
   await sweepOldSpools(dirname(storage.spoolFolder))
   await sweepUploads(storage, signal)

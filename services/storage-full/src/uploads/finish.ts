@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream'
 import { type FileBytes, fileTypeMismatch } from '@plinth/kit/files'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
-import { checksumOf } from '../files/bytes.ts'
 import { requireAcceptable } from '../files/content.ts'
 import { uploadEvent } from '../files/events.ts'
 import { newFile, requireOwner } from '../files/files.ts'
 import { withAncestors } from '../files/folders/paths.ts'
 import { objectKey } from '../files/storage.ts'
+import { sumsOf } from '../files/sums.ts'
 import { storageUnavailable } from '../locations/problems.ts'
 import type { ByteRange, StorageProvider } from '../locations/providers/provider.ts'
 import { fileInfected, tooLargeToScan } from '../scanning/problems.ts'
@@ -49,13 +49,13 @@ export async function finishUpload(
 async function describe({ storage, hashes }: Uploads, upload: Upload, provider: StorageProvider) {
   const key = objectKey(upload)
   const known = upload.wasSeized ? undefined : hashes.digest(upload.id, upload.length)
-  const sha256 = known ?? (await checksumOf(await openAt(provider, key)))
+  const { sha256, crc32 } = known ?? (await sumsOf(await openAt(provider, key)))
   if (upload.sha256 !== null && upload.sha256 !== sha256)
     throw fileChecksumMismatch({ extra: { expected: upload.sha256, actual: sha256 } })
   const bytes = bytesAt(provider, key, upload.length)
   const read = () => openAt(provider, key)
   const typed = await requireAcceptable(storage, { ...upload, bytes, read })
-  const file = newFile(storage, { ...upload, ...typed, sizeBytes: upload.length, sha256 })
+  const file = newFile(storage, { ...upload, ...typed, sizeBytes: upload.length, sha256, crc32 })
   return { ...file, folder: upload.folder }
 }
 

@@ -2,6 +2,7 @@ import { createHash, type Hash, randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { crc32 } from 'node:zlib'
 import { failPoint } from '../../runtime/fail-point.ts'
 import {
   closeDescriptor,
@@ -31,6 +32,8 @@ export const HOST_NAME = hostname().replace(/[^\w.-]/g, '_') || 'host'
 
 export type SpoolOptions = {
   sha256: boolean
+  /** As in ZIP archives. */
+  crc32?: boolean
   /** Write even a small file to disk. */
   onDisk?: boolean
 }
@@ -47,6 +50,7 @@ export class Spool implements AsyncDisposable {
   readonly path: string
   sizeBytes = 0
   sha256: string | undefined
+  crc32: number | undefined
   readonly #options: SpoolOptions
   readonly #hash: Hash | undefined
   #head = NOTHING
@@ -62,6 +66,7 @@ export class Spool implements AsyncDisposable {
     this.path = join(folder, `${process.pid}.${HOST_NAME}.${randomUUID()}.part`)
     this.#options = options
     if (options.sha256) this.#hash = createHash('sha256')
+    if (options.crc32) this.crc32 = 0
   }
 
   /** Takes ownership of the bytes. Returns a promise when the caller must wait before writing more. */
@@ -87,14 +92,20 @@ export class Spool implements AsyncDisposable {
 
   #keepInMemory(): void {
     this.#content = joined(this.#pieces.splice(0))
-    this.sha256 = this.#hash?.update(this.#content).digest('hex')
+    this.#sum(this.#content)
+    this.sha256 = this.#hash?.digest('hex')
+  }
+
+  #sum(bytes: Buffer): void {
+    this.#hash?.update(bytes)
+    if (this.crc32 !== undefined) this.crc32 = crc32(bytes, this.crc32)
   }
 
   #writeBatch(): void {
     const pieces = this.#pieces.splice(0)
     const position = this.sizeBytes - this.#batchBytes
     this.#batchBytes = 0
-    for (const piece of pieces) this.#hash?.update(piece)
+    for (const piece of pieces) this.#sum(piece)
     this.#descriptor ??= createTemporaryFile(this.path)
     const descriptor = this.#descriptor
     this.#written = this.#written.then(async () => {

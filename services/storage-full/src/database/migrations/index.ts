@@ -9,6 +9,7 @@ import { restorableFiles } from './0004-restorable-files.ts'
 import { uploads } from './0005-uploads.ts'
 import { pictureRenditions } from './0006-picture-renditions.ts'
 import { folders } from './0007-folders.ts'
+import { zip } from './0009-zip.ts'
 
 export const storageMigrations: Migration[] = [
   ...accountMigrations,
@@ -21,4 +22,5 @@ export const storageMigrations: Migration[] = [
   uploads,
   pictureRenditions,
   folders,
+  zip,
 ]

@@ -21,6 +21,7 @@ export const TYPES: {
   content_type: 'text',
   size_bytes: 'bigint',
   checksum_sha256: 'text',
+  crc32: 'bigint',
   location_id: 'bigint',
   object_name: 'text',
   state: 'text',

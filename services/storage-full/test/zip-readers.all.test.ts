@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { open, readdir, truncate, writeFile } from 'node:fs/promises'
+import { get, type IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { crc32 } from 'node:zlib'
+import { createLogger } from '@plinth/kit/logging'
+import { sampleFiles } from '@plinth/kit/testing'
+import { openStorage } from '../src/app.ts'
+import { directoryHeader, endOfArchive, layOut, localHeader } from '../src/zip/layout.ts'
+import { startStorage, type TestStorage, temporaryFolder, upload } from './start-storage.ts'
+import { textOf } from './tus-client.ts'
+import { readArchive, readersMissing } from './zip-readers.ts'
+
+const skip = await readersMissing()
+const GIB = 2 ** 30
+const ZEROS = Buffer.alloc(2 ** 20)
+
+async function databaseOf(t: TestContext, { config, clock }: TestStorage) {
+  const log = createLogger('zip', 'silent')
+  const { storage, database } = await openStorage(config, { clock, log })
+  t.after(() => database.close())
+  return storage.db
+}
+
+/** Writes a reply to a file, with holes where it has zeros. Returns what was announced and received. */
+async function saveSparsely(url: string, path: string) {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  get(url, resolve).once('error', reject)
+  const reply = await promise
+  const file = await open(path, 'w')
+  let received = 0
+  try {
+    for await (const chunk of reply as AsyncIterable<Buffer>) {
+      if (!chunk.equals(ZEROS.subarray(0, chunk.length)))
+        await file.write(chunk, 0, chunk.length, received)
+      received += chunk.length
+    }
+    await file.truncate(received)
+  } finally {
+    await file.close()
+  }
+  return { announced: Number(reply.headers['content-length']), received }
+}
+
+test('unzip, Python and 7-Zip read an archive, also with checksums that follow the contents', {
+  skip,
+}, async (t) => {
+  const service = await startStorage(t)
+  const { api, user, folder, baseUrl } = service
+  const ids = []
+  for (const [name, bytes] of [
+    ['Grüße 日本.txt', sampleFiles.txt],
+    ['n.txt', textOf(300_000)],
+    ['n.txt', textOf(70_000)],
+    ['n.txt', Buffer.from('x')],
+  ] as const)
+    ids.push((await upload(api, user, { name, type: 'text/plain', bytes })).body.id)
+  const db = await databaseOf(t, service)
+  const { body } = await api.post('/file/zip', { ids }, { token: user })
+
+  for (const kind of ['known', 'unknown', 'learnt']) {
+    if (kind === 'unknown')
+      await db
+        .updateTable('files')
+        .set({ crc32: null })
+        .where('id', 'in', ids.slice(1, 3))
+        .execute()
+    const path = join(folder, `${kind}.zip`)
+    const { announced, received } = await saveSparsely(`${baseUrl}/file/zip/${body.token}`, path)
+    const entries = await readArchive(path)
+
+    assert.equal(announced, received)
+    assert.deepEqual(
+      entries.map(({ name, flags }) => [name, (flags & 8) > 0]),
+      [
+        ['Grüße 日本.txt', false],
+        ['n.txt', kind === 'unknown'],
+        ['n (2).txt', kind === 'unknown'],
+        ['n (3).txt', false],
+      ],
+    )
+  }
+})
+
+for (const isKnown of [true, false])
+  test(`unzip, Python and 7-Zip read an archive over 4 GiB, with a file behind that, whose CRC-32 was ${isKnown ? 'known' : 'unknown'}`, {
+    skip,
+  }, async (t) => {
+    const service = await startStorage(t, { STORAGE_FULL_MAX_FILE_SIZE: '10GB' })
+    const { api, user, root, folder, baseUrl } = service
+    const sizeBytes = 4 * GIB + 12_345
+    const text = { name: 'large.txt', type: 'text/plain', bytes: textOf(1) }
+    const large = await upload(api, user, text)
+    const small = await upload(api, user)
+    const { storedFilename } = large.body
+    const objects = await readdir(root, { recursive: true, withFileTypes: true })
+    const object = objects.find(({ name }) => name === storedFilename)
+    assert.ok(object)
+    // A hole that reads as zeros.
+    await truncate(join(object.parentPath, object.name), 0)
+    await truncate(join(object.parentPath, object.name), sizeBytes)
+    const { sha256, crc } = sumsOfZeros(sizeBytes)
+    const db = await databaseOf(t, service)
+    await db
+      .updateTable('files')
+      .set({ size_bytes: sizeBytes, checksum_sha256: sha256, crc32: isKnown ? crc : null })
+      .where('id', '=', large.body.id)
+      .execute()
+    const ids = [large.body.id, small.body.id]
+    const { body } = await api.post('/file/zip', { ids }, { token: user })
+    const path = join(folder, 'large.zip')
+
+    const { announced, received } = await saveSparsely(`${baseUrl}/file/zip/${body.token}`, path)
+    const entries = await readArchive(path)
+
+    assert.equal(announced, received)
+    assert.deepEqual(
+      entries.map(({ name, size }) => [name, size]),
+      [
+        ['large.txt', sizeBytes],
+        ['picture.png', sampleFiles.png.length],
+      ],
+    )
+  })
+
+function sumsOfZeros(sizeBytes: number): { sha256: string; crc: number } {
+  const hash = createHash('sha256')
+  let crc = 0
+  for (let left = sizeBytes; left > 0; left -= ZEROS.length) {
+    const piece = ZEROS.subarray(0, left)
+    hash.update(piece)
+    crc = crc32(piece, crc)
+  }
+  return { sha256: hash.digest('hex'), crc }
+}
+
+test('unzip, Python and 7-Zip read an archive of 70,000 entries', { skip }, async (t) => {
+  const folder = await temporaryFolder(t)
+  const content = Buffer.from('x')
+  const modifiedAt = new Date('2030-01-01')
+  const entries = Array.from({ length: 70_000 }, (_, index) => ({
+    ...(index % 10 === 0
+      ? { name: `empty ${index}/`, sizeBytes: 0, crc32: 0 }
+      : { name: `${index}.txt`, sizeBytes: 1, crc32: crc32(content) }),
+    modifiedAt,
+  }))
+  const layout = layOut(entries)
+  const path = join(folder, 'many.zip')
+  const bytes = Buffer.concat([
+    ...entries.flatMap((entry) => [localHeader(entry), content.subarray(0, entry.sizeBytes)]),
+    ...layout.placed.map((placed) => directoryHeader(placed, placed.entry.crc32)),
+    endOfArchive(layout),
+  ])
+  await writeFile(path, bytes)
+
+  const read = await readArchive(path)
+
+  assert.equal(bytes.length, layout.totalBytes)
+  assert.equal(read.length, 70_000)
+})

@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { debianProgram } from '../../../test/servers/debian.ts'
+
+const run = promisify(execFile)
+const OUTPUT = { maxBuffer: 2 ** 28 }
+
+/** Lists and checks with the Python library, which compares every checksum. */
+const PYTHON = `
+import json, sys, zipfile
+archive = zipfile.ZipFile(sys.argv[1])
+assert archive.testzip() is None
+print(json.dumps([[i.filename, i.file_size, i.flag_bits] for i in archive.infolist()]))
+`
+
+export type ReadEntry = { name: string; size: number; flags: number }
+
+/** The programs that must read every archive without a complaint. Each throws what it complains about. */
+export async function readArchive(path: string): Promise<ReadEntry[]> {
+  const { stdout } = await run('python3', ['-c', PYTHON, path], OUTPUT)
+  const entries = JSON.parse(stdout) as [string, number, number][]
+  for (const [name, args] of [
+    ['unzip', ['-tqq', path]],
+    ['7zz', ['t', '-bso0', path]],
+  ] as const) {
+    const { path: program, env } = await debianProgram(name, name === '7zz' ? '7zip' : name)
+    const checked = await run(program, args, { ...OUTPUT, env })
+    // 7-Zip warns on the same channel, and succeeds.
+    if (checked.stderr.trim() !== '') throw new Error(`${name}: ${checked.stderr}`)
+  }
+  return entries.map(([name, size, flags]) => ({ name, size, flags }))
+}
+
+/** Why these programs cannot run on this machine, or `false`. */
+export async function readersMissing(): Promise<string | false> {
+  try {
+    await run('python3', ['--version'])
+    await Promise.all([debianProgram('unzip'), debianProgram('7zz', '7zip')])
+    return false
+  } catch (error) {
+    return `no readers of archives: ${(error as Error).message}`
+  }
+}
