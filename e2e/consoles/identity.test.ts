@@ -15,7 +15,14 @@ import { PHONE, WIDE } from './both-widths.ts'
 import { logOutExpired } from './expired-session.ts'
 import { collectTokens, findTokens } from './token-probe.ts'
 import { addVirtualAuthenticator } from './virtual-authenticator.ts'
-import { consoleOf, goTo, openConsole, showRequests, signIn } from './watched-page.ts'
+import {
+  consoleOf,
+  goTo,
+  openConsole,
+  showRequests,
+  signIn,
+  unfoldFilters,
+} from './watched-page.ts'
 
 const skip = await browserSkip()
 
@@ -323,6 +330,7 @@ describe('the identity console', { skip }, () => {
     await page.getByRole('button', { name: 'Previous' }).click()
     await page.getByRole('cell', { name: 'crowd100', exact: true }).waitFor()
 
+    await unfoldFilters(page)
     await search.getByLabel('Second factor').selectOption('on')
     await search.getByRole('button', { name: 'Search' }).click()
     await page.getByText('No user matches.').waitFor()
@@ -366,8 +374,9 @@ describe('the identity console', { skip }, () => {
 
     await goTo(page, 'audit')
     await page.getByLabel('User').fill(long)
+    await unfoldFilters(page)
     await page.getByRole('combobox', { name: 'Event' }).fill('deletion_requested')
-    await page.getByRole('button', { name: 'Filter' }).click()
+    await page.getByRole('button', { name: 'Filter', exact: true }).click()
     const row = page.getByRole('row').filter({ hasText: 'DELETION_REQUESTED' })
     await row.getByText('asked for by phone').waitFor()
     await row.getByText('admin', { exact: true }).waitFor()
@@ -436,8 +445,9 @@ describe('the identity console', { skip }, () => {
     assert.deepEqual(await accessibilityFaults(page), [])
     await goTo(page, 'audit')
     await page.getByLabel('User').fill(owner.username)
+    await unfoldFilters(page)
     await page.getByRole('combobox', { name: 'Event' }).fill('passkey_removed')
-    await page.getByRole('button', { name: 'Filter' }).click()
+    await page.getByRole('button', { name: 'Filter', exact: true }).click()
     const row = page.getByRole('row').filter({ hasText: 'PASSKEY_REMOVED' })
     await row.getByText('admin', { exact: true }).waitFor()
     await row.getByText('patient', { exact: true }).waitFor()
@@ -456,6 +466,7 @@ describe('the identity console', { skip }, () => {
     await page.getByText(/^Page 3 of 50\d\d$/).waitFor()
     const search = page.getByRole('form', { name: 'Search users' })
     await search.getByLabel('Name or e-mail').fill('many099')
+    await unfoldFilters(page)
     await search.getByLabel('State').selectOption('disabled')
     await search.getByRole('button', { name: 'Search' }).click()
     await page.getByRole('cell', { name: 'many099001', exact: true }).waitFor()

@@ -32,7 +32,7 @@ describe('the search of a console', { skip }, () => {
     const field = page.getByRole('form', { name: 'Sign in' }).getByLabel('Username')
     await field.focus()
     await page.keyboard.press('Control+k')
-    const search = page.getByRole('searchbox', { name: 'Search pages, actions and requests' })
+    const search = page.getByRole('searchbox', { name: 'Search this console' })
     await search.waitFor()
     return { page, search, signIns }
   }

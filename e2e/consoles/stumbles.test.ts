@@ -438,7 +438,10 @@ describe('where people stumbled', { skip }, () => {
       await page.getByText('The service does not answer.').waitFor()
       await page.unroute(calls)
 
-      await page.getByRole('form', { name: label }).getByRole('button').click()
+      await page
+        .getByRole('form', { name: label })
+        .getByRole('button', { name: /^(Search|Filter|Find)$/ })
+        .click()
 
       await page.getByText('The service does not answer.').waitFor({ state: 'detached' })
       await page.locator('.main table, .main .empty').first().waitFor()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { alternateWidths, onlyAt, WIDE } from './both-widths.ts'
+import { alternateWidths, onlyAt, PHONE, WIDE } from './both-widths.ts'
 
 type Cleanup = { after(cleanup: () => Promise<void>): void }
 
@@ -68,6 +68,11 @@ export async function signIn(page: Page, username: 'user' | 'admin'): Promise<vo
     .first()
     .click()
   await page.locator('.session-bar', { hasText: username }).waitFor()
+}
+
+/** On a phone, the filters of a list are folded. */
+export function unfoldFilters(page: Page): Promise<void> {
+  return onlyAt(page, PHONE, () => page.getByRole('button', { name: /^More filters/ }).click())
 }
 
 /** Shows the requests: beside the page in a wide window, in a sheet over it on a phone. */

@@ -1,13 +1,15 @@
+import type { Customer, Page as PageOf, Payment } from '@plinth/client'
 import { ABOUT_EVENTS, Events } from '../shared/account/administration/events/events.tsx'
 import { resume } from '../shared/account/session/code-flow/provider.ts'
 import { CARD, HOME, INBOX } from '../shared/components/icon.tsx'
 import { Page } from '../shared/components/page.tsx'
 import type { ConsolePage } from '../shared/shell/definition.ts'
 import { factsRead } from '../shared/shell/facts.ts'
+import { inAccess, inList, inReference } from '../shared/shell/finders.ts'
 import { route } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
 import { AccessBar, AccessPage, withCaller } from './access-page.tsx'
-import { api, session, timesGiven } from './api.ts'
+import { api, mayCall, session, timesGiven } from './api.ts'
 import { CheckoutPage } from './checkout/checkout-page.tsx'
 import { CustomersPage } from './checkout/customers-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
@@ -36,6 +38,29 @@ const FOR_CALLERS: ConsolePage[] = [
   { path: 'customers', title: 'Customers', icon: 'people', component: CustomersPage },
 ]
 
+const RECORDS = [
+  inList<PageOf<Payment>>(
+    api,
+    (text) => `/api/payments?size=5&sort=createdAt,desc&contains=${text}`,
+    ({ content }) =>
+      content.map(({ id, businessReference }) => ({
+        title: businessReference,
+        kind: 'payment',
+        path: `payments/${id}`,
+      })),
+  ),
+  inList<{ customers: Customer[] }>(api, '/api/customers', ({ customers }) =>
+    customers.map(({ id, name, email }) => ({
+      title: [name, email, id].filter(Boolean).join(', '),
+      kind: 'customer',
+      path: `customers?sought=${encodeURIComponent(id)}`,
+    })),
+  ),
+  ...inAccess(api, { keys: 'access', events: 'events' }),
+]
+
+const operations = inReference(api)
+
 // What pages show first depends on whether they may call the service and whether the provider is the sandbox.
 const [isHere] = await Promise.all([resume(session), factsRead, readProvider()])
 if (isHere)
@@ -43,6 +68,8 @@ if (isHere)
     title: 'Payments',
     mark: <SandboxMark />,
     sessionBar: <AccessBar />,
+    settings: { 'Access token or service key': 'access', 'Service keys': 'access' },
+    finders: () => [...(mayCall.value ? RECORDS : []), operations],
     pages: [
       { path: '', title: 'Overview', icon: HOME, component: OverviewPage },
       ...FOR_CALLERS.map((page) => ({

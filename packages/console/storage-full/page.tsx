@@ -1,6 +1,13 @@
-import { administrationPages, ownPages, signInActions } from '../shared/account/account-pages.tsx'
+import type { Page, StoredFile, UsageOfOwner } from '@plinth/client'
+import {
+  accountFinders,
+  administrationPages,
+  ownPages,
+  signInActions,
+} from '../shared/account/account-pages.tsx'
 import { resume } from '../shared/account/session/code-flow/provider.ts'
 import { SessionBar } from '../shared/account/session/session-bar.tsx'
+import { inList, inReference } from '../shared/shell/finders.ts'
 import { route } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
 import { FilePage } from './files/file-page.tsx'
@@ -24,11 +31,43 @@ const EVENTS =
 
 const FileRoute = () => (route.value[1] ? <FilePage /> : <FilesPage />)
 
+const FILES = inList<StoredFile[]>(session.api, '/file/list?size=100', (files) =>
+  files.map(({ id, originalFilename }) => ({
+    title: originalFilename,
+    kind: 'file',
+    path: `files/${id}`,
+  })),
+)
+
+const OWNERS = inList<Page<UsageOfOwner>>(
+  session.api,
+  '/api/storage/usage?size=100',
+  ({ content }) =>
+    content.map(({ owner, ownerId }) => ({
+      title: String(owner ?? ownerId),
+      kind: 'owner',
+      path: `owners/${encodeURIComponent(ownerId)}`,
+    })),
+)
+
+const operations = inReference(session.api)
+
 if (await resume(session))
   startConsole({
     title: 'Storage',
     sessionBar: <SessionBar session={session} signInPath="session" />,
     actions: () => [...signInActions(session), { title: 'Log out', run: session.logOut }],
+    settings: {
+      'Where files are stored': 'storage',
+      'Move files to another location': 'storage',
+      'Quota of each owner': 'owners',
+      'Change your password': 'profile',
+    },
+    finders: () => [
+      ...(session.claims.value ? [FILES] : []),
+      ...accountFinders(session, OWNERS),
+      operations,
+    ],
     pages: [
       { path: '', title: 'Files', icon: 'file', component: FilesPage },
       { path: 'files', title: 'File', icon: 'file', component: FileRoute, inside: '' },

@@ -1,8 +1,11 @@
 import { ABOUT_KEYS, ServiceKeys } from '../shared/account/administration/service-keys.tsx'
 import { Page } from '../shared/components/page.tsx'
 import { HealthBar } from '../shared/health.tsx'
+import type { Finder } from '../shared/shell/definition.ts'
+import { inAccess, inReference } from '../shared/shell/finders.ts'
+import { goTo } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
-import { api } from './store.ts'
+import { api, names, selectedName } from './store.ts'
 import { TesterPage } from './tester-page.tsx'
 
 function KeysPage() {
@@ -24,6 +27,23 @@ function KeysPage() {
   )
 }
 
+const FILES: Finder = async (text) =>
+  (names.value ?? [])
+    .filter((name) => name.includes(text.toLowerCase()))
+    .slice(0, 5)
+    .map((title) => ({
+      title,
+      kind: 'file',
+      run: () => {
+        goTo('')
+        selectedName.value = title
+      },
+    }))
+
+const KEYS = inAccess(api, { keys: 'keys', events: '' }).slice(0, 1)
+
+const operations = inReference(api)
+
 startConsole({
   title: 'Key storage',
   sessionBar: (
@@ -32,6 +52,7 @@ startConsole({
       note={<span class="soft long">The key stays in this page’s memory.</span>}
     />
   ),
+  finders: () => [FILES, ...KEYS, operations],
   pages: [
     { path: '', title: 'Files', icon: 'file', component: TesterPage },
     { path: 'keys', title: 'Service keys', icon: 'key', component: KeysPage },

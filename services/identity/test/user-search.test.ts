@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { type Db, openDatabase } from '@plinth/kit/database'
 import { CompiledQuery, sql } from 'kysely'
 import { filteredIds } from '../../../packages/accounts/src/database/audit.repository.ts'
+import { listContaining } from '../../../packages/accounts/src/database/contained-names.repository.ts'
 import {
   matchingUsers,
   walksOf,
@@ -26,6 +27,18 @@ async function insertCrowd(db: Db<IdentityTables>): Promise<void> {
       case i % 100 when 0 then 0 else 1 end, case i % 100 when 0 then 1 else 0 end,
       case i % 3 when 0 then '' else '2021-03-' || (10 + i % 20) end
     from n`.execute(db)
+}
+
+async function insertUser(db: Db<IdentityTables>, username: string, email: string) {
+  const { id } = await db
+    .insertInto('users')
+    .values({
+      ...{ username, email, password_hash: 'x', roles: '[]', admin: 0, enabled: 1 },
+      created_at: '2020-01-01T00:00:00.000Z',
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
 }
 
 for (const engine of engines) {
@@ -132,6 +145,23 @@ for (const engine of engines) {
       assert.equal((await search('contains=abc&contains=abc')).body.code, 'VALIDATION_ERROR')
     })
 
+    test('finds users who were there before the index of parts', async (t) => {
+      const url = await engine.freshUrl(t, [])
+      const earlier = identityMigrations.filter(({ name }) => !name.includes('parts-of-names'))
+      const before = await openDatabase<IdentityTables>(url, earlier)
+      await insertUser(before.db, 'formerly', 'early@example.org')
+      await before.close()
+
+      const { db, close } = await openDatabase<IdentityTables>(url, identityMigrations)
+      t.after(close)
+
+      const { users, total } = await listContaining(db, {
+        ...{ texts: ['merly', 'missing'], filter: {} },
+        ...{ after: 0, most: 2, mostCounted: 10 },
+      })
+      assert.deepEqual([users.map(({ username }) => username), total], [['formerly'], 1])
+    })
+
     test('finds a part of a new address at once, and nothing of an old or erased one', async (t) => {
       const { config } = identity()
       const { db, close } = await openDatabase<IdentityTables>(
@@ -139,19 +169,7 @@ for (const engine of engines) {
         identityMigrations,
       )
       t.after(close)
-      const { id } = await db
-        .insertInto('users')
-        .values({
-          username: 'changeling',
-          email: 'qqbefore@example.org',
-          password_hash: 'x',
-          roles: '[]',
-          admin: 0,
-          enabled: 1,
-          created_at: '2020-01-01T00:00:00.000Z',
-        })
-        .returning('id')
-        .executeTakeFirstOrThrow()
+      const id = await insertUser(db, 'changeling', 'qqbefore@example.org')
       assert.deepEqual(await names('contains=qqbefore'), ['changeling'])
       const users = db.updateTable('users').where('id', '=', id)
 
@@ -162,6 +180,9 @@ for (const engine of engines) {
 
       assert.deepEqual(await names('contains=qqafter'), [])
       assert.deepEqual(await names('contains=angelin'), [])
+      if (engine.name === 'postgres') return
+      const { rows } = await sql<{ block: Buffer }>`select block from user_names_data`.execute(db)
+      assert.ok(!rows.some(({ block }) => /qq/.test(block.toString('latin1'))), 'left in the index')
     })
 
     test('filters by role, state, verification and date, and combines them', async () => {

@@ -99,6 +99,42 @@ for (const engine of engines)
       assert.equal(one.body.content.length, 1)
       assert.equal((await api.get('/api/payments?sort=secret')).status, 400)
     })
+
+    test('filters payments by a part of the reference, status, date and amount', async () => {
+      const { api, checkOut, paid } = loop()
+      await checkOut({ businessReference: 'Order-0777-x', amount: 777 })
+      await paid({ businessReference: 'order-0778', amount: 778 })
+      type Listed = { businessReference: string; createdAt: string }
+      const list = async (query: string): Promise<Listed[]> =>
+        (await api.get(`/api/payments?${query}`)).body.content
+      const references = async (query: string) =>
+        (await list(query)).map(({ businessReference }) => businessReference).sort()
+
+      assert.deepEqual(await references('contains=077'), ['Order-0777-x', 'order-0778'])
+      assert.deepEqual(await references('contains=ORDER-0777'), ['Order-0777-x'])
+      assert.deepEqual(await references('contains=%25077'), [])
+      assert.deepEqual(await references('contains=077&status=PAID'), ['order-0778'])
+      assert.deepEqual(await references('contains=077&status=FAILED'), [])
+      assert.deepEqual(await references('amountFrom=777&amountTo=777'), ['Order-0777-x'])
+      const [{ createdAt } = { createdAt: '' }] = await list('businessReference=order-0778')
+      assert.deepEqual(await references(`contains=0778&createdFrom=${createdAt}`), ['order-0778'])
+      assert.deepEqual(await references(`contains=0778&createdTo=${createdAt}`), [])
+      assert.deepEqual(await references('contains=0778&createdTo=2001-01-01'), [])
+      for (const fault of [
+        'status=PAYED',
+        'status=',
+        'createdFrom=yesterday',
+        'createdTo=2030-02-30',
+        'amountFrom=-1',
+        'amountTo=1.5',
+        'amountTo=99999999999999999999',
+        'contains=%00',
+        'contains=a&contains=b',
+      ]) {
+        const expected = fault === 'status=' ? 200 : 400
+        assert.equal((await api.get(`/api/payments?${fault}`)).status, expected, fault)
+      }
+    })
   })
 
 for (const engine of engines)

@@ -46,7 +46,8 @@ async function onSqlite(db: Db<AccountTables>, search: Containing): Promise<Foun
 }
 
 const WALKED = 2000
-const WALKED_TO_COUNT = 4000
+/** If a page is full of them, the thousand that are counted are mostly among these. */
+const WALKED_TO_COUNT = 40_000
 
 /**
  * The index of PostgreSQL cannot stop early: it collects every match. So text that many names contain, such as the

@@ -607,6 +607,17 @@ export type Queries = {
         sort?: string[] | undefined;
         /** must not contain NUL */
         businessReference?: string | undefined;
+        /** The business reference, or a part of one of the newest 10,000 payments, in any case */
+        contains?: string | undefined;
+        status?: "PENDING" | "PAID" | "FAILED" | "PARTIALLY_REFUNDED" | "REFUNDED" | undefined;
+        /** A date, or a time such as 2030-01-01T12:00:00Z */
+        createdFrom?: string | undefined;
+        /** A date, or a time such as 2030-01-01T12:00:00Z */
+        createdTo?: string | undefined;
+        /** Minor unit of the currency */
+        amountFrom?: number | undefined;
+        /** Minor unit of the currency */
+        amountTo?: number | undefined;
     };
     "GET /api/audit": {
         /** From 0; anything else counts as 0 */

@@ -29,12 +29,17 @@ export function ClientsPage() {
 }
 
 function Clients() {
-  const clients = usePages<Client & { id: string }>(async (page) => {
-    const reply = await session.api.get<PageOf<Client>>(`/api/clients?page=${page}&size=20`)
-    if (!reply.ok) return reply
-    const content = reply.body.content.map((client) => ({ ...client, id: client.clientId }))
-    return { ...reply, body: { ...reply.body, content } }
-  })
+  const clients = usePages<Client & { id: string }>(
+    async (page, sort) => {
+      const path = `/api/clients?page=${page}&size=20&sort=${sort}`
+      const reply = await session.api.get<PageOf<Client>>(path)
+      if (!reply.ok) return reply
+      const content = reply.body.content.map((client) => ({ ...client, id: client.clientId }))
+      return { ...reply, body: { ...reply.body, content } }
+    },
+    [],
+    { sort: 'createdAt,asc' },
+  )
   const create = useAction(
     (values: Values) =>
       session.api.post<IssuedClient>('/api/clients', {
@@ -67,6 +72,7 @@ function Clients() {
       <List<Client & { id: string }>
         of={clients}
         caption="Clients"
+        records={['client', 'clients']}
         columns={COLUMNS}
         empty={<p class="soft">There are no clients yet.</p>}
       />
@@ -77,6 +83,7 @@ function Clients() {
 const COLUMNS: Column<Client>[] = [
   {
     title: 'Name',
+    sort: 'name',
     of: ({ name, clientId }) => (
       <a href={`#/clients/${encodeURIComponent(clientId)}`}>
         <strong>{name}</strong>
@@ -94,7 +101,11 @@ const COLUMNS: Column<Client>[] = [
       </span>
     ),
   },
-  { title: 'Created', of: ({ createdAt }) => dateText(createdAt) },
+  {
+    title: 'Created',
+    sort: 'createdAt',
+    of: ({ createdAt }) => dateText(createdAt),
+  },
   {
     title: 'State',
     of: ({ enabled }) =>

@@ -101,7 +101,11 @@ function KeptMail({ mail }: { mail: RenderedMail }) {
 }
 
 function OutboxCard() {
-  const mails = usePages<Mail>((page) => session.api.get(`/api/mail?page=${page}&size=25`))
+  const mails = usePages<Mail>(
+    (page, sort) => session.api.get(`/api/mail?page=${page}&size=25&sort=${sort}`),
+    [],
+    { sort: 'createdAt,desc' },
+  )
   const retry = useAction((id: string) => session.api.post(`/api/mail/${id}/retry`), mails.reload)
   return (
     <Card title="Outbox" about="The state of each mail, and the mail server's last reply.">
@@ -109,9 +113,10 @@ function OutboxCard() {
         of={mails}
         action={retry}
         caption="Outbox"
+        records={['mail', 'mails']}
         empty={<EmptyState icon={INBOX} title="No mail" about="Nothing has been sent yet." />}
         columns={[
-          { title: 'Requested', of: ({ createdAt }) => dateText(createdAt) },
+          { title: 'Requested', sort: 'createdAt', of: ({ createdAt }) => dateText(createdAt) },
           { title: 'Kind', of: ({ kind }) => kind },
           {
             title: 'To',
@@ -126,6 +131,7 @@ function OutboxCard() {
           { title: 'Reply', of: ({ lastReply }) => lastReply ?? '' },
           {
             title: 'Action',
+            acts: true,
             of: ({ id, state }) =>
               state === 'failed' && (
                 <Button small onClick={() => retry.run(id)}>

@@ -9,13 +9,13 @@ import { CARD } from '../../shared/components/icon.tsx'
 import { Card, EmptyState, Page } from '../../shared/components/page.tsx'
 import { Refusal, Success } from '../../shared/components/reply.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
-import { useKept } from '../../shared/shell/route.ts'
+import { parameter } from '../../shared/shell/route.ts'
 import { api } from '../api.ts'
 
 export type CustomerPage = PaymentsApi.PageOfCustomers
 
 export function CustomersPage() {
-  const sought = useKept('sought', '')
+  const sought = parameter('sought')
   const searches = useSignal(0)
   const inputs = [sought.value, searches.value]
   const found = useLoad<CustomerPage>(() => findCustomers(sought.value), inputs)
@@ -47,6 +47,7 @@ export function CustomersPage() {
       <List
         of={{ ...found, body: rows }}
         caption="Customers"
+        records={['customer shown', 'customers shown']}
         columns={COLUMNS}
         empty={
           <EmptyState
@@ -103,12 +104,13 @@ function useMore(sought: string, first: string | null) {
 }
 
 const COLUMNS: Column<Customer>[] = [
-  { title: 'E-mail', of: ({ email }) => <Cut text={email} long /> },
-  { title: 'Name', of: ({ name }) => <Cut text={name} /> },
+  { title: 'E-mail', value: ({ email }) => email, of: ({ email }) => <Cut text={email} long /> },
+  { title: 'Name', value: ({ name }) => name, of: ({ name }) => <Cut text={name} /> },
   { title: 'Description', of: ({ description }) => <Cut text={description} /> },
   { title: 'Id', of: ({ id }) => <Id of={id} /> },
   {
     title: 'Action',
+    acts: true,
     of: ({ id }) => (
       <ButtonLink href={`#/checkout/${encodeURIComponent(id)}`} small icon={CARD}>
         New checkout

@@ -2,11 +2,11 @@ import type { Payment } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { usePages } from '../../shared/api/use-reply.ts'
 import { ButtonLink } from '../../shared/components/button.tsx'
-import { Form, type Values } from '../../shared/components/form.tsx'
+import { type FieldProps, Form, type Values } from '../../shared/components/form.tsx'
 import { CARD } from '../../shared/components/icon.tsx'
 import { EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
-import { useKept } from '../../shared/shell/route.ts'
+import { containing, filtersOf } from '../../shared/shell/route.ts'
 import { dateText, moneyText } from '../../shared/wording.ts'
 import { api } from '../api.ts'
 import { CheckoutBadge, PaymentBadge } from './status-badges.tsx'
@@ -14,52 +14,82 @@ import { CheckoutBadge, PaymentBadge } from './status-badges.tsx'
 const COLUMNS: Column<Payment>[] = [
   {
     title: 'Payment',
+    sort: 'businessReference',
     of: ({ id, businessReference }) => (
       <a class="cut single" title={businessReference} href={`#/payments/${id}`}>
         {businessReference}
       </a>
     ),
   },
-  { title: 'Amount', of: ({ amount, currency }) => moneyText(amount, currency), number: true },
+  {
+    title: 'Amount',
+    sort: 'amount',
+    of: ({ amount, currency }) => moneyText(amount, currency),
+    number: true,
+  },
   {
     title: 'Refunded',
     of: ({ refundedAmount, currency }) => moneyText(refundedAmount, currency),
     number: true,
   },
-  { title: 'Status', of: (payment) => <PaymentBadge payment={payment} /> },
+  { title: 'Status', sort: 'status', of: (payment) => <PaymentBadge payment={payment} /> },
   { title: 'Checkout', of: (payment) => <CheckoutBadge payment={payment} /> },
-  { title: 'Created', of: ({ createdAt }) => dateText(createdAt) },
+  { title: 'Created', sort: 'createdAt', of: ({ createdAt }) => dateText(createdAt) },
+]
+
+const ANY = { value: '', label: 'any' }
+const STATUSES: Payment['status'][] = [
+  'PENDING',
+  'PAID',
+  'FAILED',
+  'PARTIALLY_REFUNDED',
+  'REFUNDED',
+]
+
+const FIELDS: FieldProps[] = [
+  { label: 'Business reference', name: 'q', placeholder: 'contains …' },
+  {
+    label: 'Status',
+    name: 'status',
+    options: [ANY, ...STATUSES.map((status) => ({ value: status, label: status }))],
+  },
+  { label: 'Created from', name: 'createdFrom', type: 'date' },
+  { label: 'Created before', name: 'createdTo', type: 'date' },
+  { label: 'Amount from', name: 'amountFrom', inputMode: 'numeric', placeholder: 'minor units' },
+  { label: 'Amount to', name: 'amountTo', inputMode: 'numeric', placeholder: 'minor units' },
 ]
 
 export function PaymentListPage() {
-  const reference = useKept('reference', '')
   const searches = useSignal(0)
-  const filter = reference.value && `&businessReference=${encodeURIComponent(reference.value)}`
+  const { values, apply } = filtersOf(FIELDS.map(({ name }) => name))
+  const query = containing(values)
   const payments = usePages<Payment>(
-    (page) => api.get(`/api/payments?page=${page}&size=20&sort=createdAt,desc${filter}`),
-    [reference.value, searches.value],
+    (page, sort) =>
+      api.get(`/api/payments?page=${page}&size=20&sort=${sort}${query && `&${query}`}`),
+    [query, searches.value],
+    { sort: 'createdAt,desc' },
   )
-  const find = ({ reference: wanted = '' }: Values) => {
-    payments.page.value = 0
-    reference.value = wanted
+  const find = (wanted: Values) => {
+    apply(wanted)
     searches.value += 1
   }
   return (
     <Page title="Payments" about="The local record, read without asking the provider.">
       <Form
         label="Find a payment"
-        fields={[{ label: 'Business reference', name: 'reference', optional: true }]}
-        values={{ reference: reference.value }}
+        fields={FIELDS}
+        values={values}
         action={{ run: find }}
         send="Find"
         icon="search"
-        beside
+        folds
       />
       <List
         of={payments}
         caption="Payments"
+        records={['payment', 'payments']}
         columns={COLUMNS}
-        empty={reference.value ? <NoMatch /> : <NoPayments />}
+        empty={query ? <NoMatch /> : <NoPayments />}
       />
     </Page>
   )
@@ -69,8 +99,8 @@ function NoMatch() {
   return (
     <EmptyState
       icon="search"
-      title="No payment has this reference"
-      about="It is compared as a whole, capitals included. Leave the field blank to see all payments."
+      title="No payment matches"
+      about="Parts of references are found among the newest 10,000 payments. Leave the fields blank to see all."
     />
   )
 }

@@ -2,35 +2,76 @@ import type { ProviderEvent } from '@plinth/client'
 import { useAction, usePages } from '../../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../../shared/components/button.tsx'
 import { Id } from '../../shared/components/code.tsx'
+import { type FieldProps, Form, type Values } from '../../shared/components/form.tsx'
 import { INBOX } from '../../shared/components/icon.tsx'
 import { EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
+import { filtersOf } from '../../shared/shell/route.ts'
 import { dateText } from '../../shared/wording.ts'
 import { api } from '../api.ts'
 import { EventBadge } from './event-page.tsx'
 
+const STATUSES: ProviderEvent['status'][] = ['PROCESSED', 'IGNORED', 'FAILED', 'DEAD']
+
+const FIELDS: FieldProps[] = [
+  { label: 'Type', name: 'type', placeholder: 'any' },
+  {
+    label: 'Status',
+    name: 'status',
+    options: [
+      { value: '', label: 'any' },
+      ...STATUSES.map((status) => ({ value: status, label: status })),
+    ],
+  },
+]
+
 export function WebhooksPage() {
-  const inbox = usePages<ProviderEvent>((page) =>
-    api.get(`/api/webhook-events?page=${page}&size=20&sort=receivedAt,desc`),
+  const { values, apply } = filtersOf(FIELDS.map(({ name }) => name))
+  const query = new URLSearchParams(values).toString()
+  const inbox = usePages<ProviderEvent>(
+    (page, sort) =>
+      api.get(`/api/webhook-events?page=${page}&size=20&sort=${sort}${query && `&${query}`}`),
+    [query],
+    { sort: 'receivedAt,desc' },
   )
-  const retry = useAction(
-    (id: string) => api.post(`/api/webhook-events/${encodeURIComponent(id)}/retry`),
-    inbox.reload,
-  )
+  const again = (id: string) => api.post(`/api/webhook-events/${encodeURIComponent(id)}/retry`)
+  const retry = useAction(again, inbox.reload)
   return (
     <Page
       title="Webhook inbox"
       about="Every delivery with a verified signature. Each event id is claimed once; repeats change nothing."
     >
-      <div>
-        <Button icon="refresh" onClick={inbox.reload}>
-          Reload
-        </Button>
-      </div>
+      <Form
+        label="Filter the inbox"
+        fields={FIELDS}
+        values={values}
+        action={{
+          run: (wanted: Values) => {
+            apply(wanted)
+            inbox.reload()
+          },
+        }}
+        send="Show"
+        icon="refresh"
+        folds
+      />
       <List
         of={inbox}
         action={retry}
         caption="Webhook events"
+        records={['event', 'events']}
+        bulk={{
+          nameOf: ({ id }) => id,
+          changed: inbox.reload,
+          actions: [
+            {
+              label: 'Retry',
+              done: 'taken up again',
+              fits: ({ status }) => status === 'FAILED' || status === 'DEAD',
+              run: ({ id }) => again(id),
+            },
+          ],
+        }}
         columns={columns(retry.run)}
         empty={
           <EmptyState
@@ -50,9 +91,10 @@ export function WebhooksPage() {
 
 function columns(retry: (id: string) => void): Column<ProviderEvent>[] {
   return [
-    { title: 'Received', of: ({ receivedAt }) => dateText(receivedAt) },
+    { title: 'Received', sort: 'receivedAt', of: ({ receivedAt }) => dateText(receivedAt) },
     {
       title: 'Event',
+      sort: 'type',
       of: ({ id, type }) => (
         <>
           <a href={`#/webhooks/${encodeURIComponent(id)}`}>{type}</a>
@@ -65,9 +107,10 @@ function columns(retry: (id: string) => void): Column<ProviderEvent>[] {
       title: 'Payment',
       of: ({ paymentId }) => (paymentId ? <a href={`#/payments/${paymentId}`}>Show</a> : '–'),
     },
-    { title: 'Status', of: ({ status }) => <EventBadge status={status} /> },
+    { title: 'Status', sort: 'status', of: ({ status }) => <EventBadge status={status} /> },
     {
       title: 'Action',
+      acts: true,
       of: ({ id, status, error }) =>
         status === 'FAILED' || status === 'DEAD' ? (
           <span class="row">

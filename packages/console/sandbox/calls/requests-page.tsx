@@ -23,6 +23,7 @@ export function RequestsPage() {
       <List
         of={requests}
         caption="API calls"
+        records={['call', 'calls']}
         columns={COLUMNS}
         empty={
           <EmptyState
@@ -37,10 +38,11 @@ export function RequestsPage() {
 }
 
 const COLUMNS: Column<LoggedRequest>[] = [
-  { title: 'When', of: ({ at }) => dateText(at) },
-  { title: 'Call', of: (request) => <CallCell {...request} /> },
+  { title: 'When', value: ({ at }) => at, of: ({ at }) => dateText(at) },
+  { title: 'Call', value: ({ path }) => path, of: (request) => <CallCell {...request} /> },
   {
     title: 'Answer',
+    value: ({ status }) => status,
     of: ({ status, replayed }) => (
       <span class="row">
         <Badge tone={statusTone(status)}>{status || 'no answer'}</Badge>

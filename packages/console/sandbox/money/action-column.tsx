@@ -8,6 +8,7 @@ export function actionColumn<Row extends { id: string }>(
 ): Column<Row> {
   return {
     title: 'Action',
+    acts: true,
     of: (row) => {
       const buttons = actionsOf(row).map((action) => (
         <Button key={action} small subject={row.id} onClick={() => act(row, action)}>

@@ -33,6 +33,7 @@ export function RefundsPage() {
         of={refunds}
         action={act}
         caption="Refunds"
+        records={['refund', 'refunds']}
         columns={[...COLUMNS, actionColumn(actionsOf, act.run)]}
         empty={
           <EmptyState
@@ -49,12 +50,21 @@ export function RefundsPage() {
 const COLUMNS: Column<Refund>[] = [
   { title: 'Refund', of: ({ id }) => <Id of={id} /> },
   { title: 'Payment', of: ({ payment_intent: intent }) => <Id of={intent} /> },
-  { title: 'Amount', of: ({ amount, currency }) => moneyText(amount, currency), number: true },
+  {
+    title: 'Amount',
+    value: ({ amount }) => amount,
+    of: ({ amount, currency }) => moneyText(amount, currency),
+    number: true,
+  },
   {
     title: 'State',
     of: ({ status }) => <Badge tone={TONES[status] ?? 'warn'}>{status.replace('_', ' ')}</Badge>,
   },
-  { title: 'Created', of: ({ created }) => dateText(created * 1000) },
+  {
+    title: 'Created',
+    value: ({ created }) => created,
+    of: ({ created }) => dateText(created * 1000),
+  },
 ]
 
 function actionsOf({ status }: Refund): string[] {

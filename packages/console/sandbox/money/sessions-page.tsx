@@ -52,6 +52,7 @@ export function SessionsPage() {
       <List
         of={sessions}
         caption="Checkout sessions"
+        records={['session', 'sessions']}
         columns={[...COLUMNS, actionColumn(actionsOf, act.run)]}
         empty={
           <EmptyState
@@ -88,11 +89,13 @@ const COLUMNS: Column<Session>[] = [
   },
   {
     title: 'Amount',
+    value: ({ amount_total: amount }) => amount,
     of: ({ amount_total: amount, currency }) => moneyText(amount, currency),
     number: true,
   },
   {
     title: 'State',
+    value: ({ status }) => status,
     of: ({ status, payment_status: paid }) =>
       status === 'complete' ? (
         <Badge tone={paid === 'unpaid' ? 'warn' : 'good'}>{`complete, ${wordsOf(paid)}`}</Badge>
@@ -100,7 +103,11 @@ const COLUMNS: Column<Session>[] = [
         <Badge tone={status === 'open' ? 'accent' : 'plain'}>{status}</Badge>
       ),
   },
-  { title: 'Created', of: ({ created }) => dateText(created * 1000) },
+  {
+    title: 'Created',
+    value: ({ created }) => created,
+    of: ({ created }) => dateText(created * 1000),
+  },
 ]
 
 function actionsOf({ status, payment_status: paid, payment_intent: intent }: Session): string[] {

@@ -25,6 +25,18 @@ export function DeliveriesPage() {
         of={deliveries}
         action={act}
         caption="Deliveries"
+        records={['delivery', 'deliveries']}
+        bulk={{
+          nameOf: ({ eventId }) => eventId,
+          changed: deliveries.reload,
+          actions: [
+            {
+              label: 'Send again',
+              done: 'sent again',
+              run: ({ eventId }) => api.post(`${CONTROLS}/events/${eventId}/resend`),
+            },
+          ],
+        }}
         columns={[...COLUMNS, resendColumn((id) => act.run(`events/${id}/resend`))]}
         empty={
           <EmptyState
@@ -50,7 +62,11 @@ const COLUMNS: Column<Delivery>[] = [
       </>
     ),
   },
-  { title: 'State', of: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
+  {
+    title: 'State',
+    value: ({ state }) => state,
+    of: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge>,
+  },
   { title: 'Attempts', of: ({ attempts }) => attempts.length, number: true },
   { title: 'Last answer', of: ({ attempts }) => <LastAnswer attempt={attempts.at(-1)} /> },
 ]
@@ -65,6 +81,7 @@ function LastAnswer({ attempt }: { attempt?: Delivery['attempts'][number] }) {
 function resendColumn(resend: (eventId: string) => void): Column<Delivery> {
   return {
     title: 'Action',
+    acts: true,
     of: ({ eventId }) => (
       <Button small subject={eventId} onClick={() => resend(eventId)}>
         Send again

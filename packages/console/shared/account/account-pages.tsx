@@ -1,8 +1,10 @@
+import type { PageOfUsers } from '@plinth/client'
 import type { ComponentChildren } from 'preact'
 import { Page } from '../components/page.tsx'
 import { HealthPage } from '../health.tsx'
-import type { ConsoleAction, ConsolePage } from '../shell/definition.ts'
+import type { ConsoleAction, ConsolePage, Finder } from '../shell/definition.ts'
 import { facts } from '../shell/facts.ts'
+import { inAccess, inList } from '../shell/finders.ts'
 import { AuditPage } from './administration/audit-page.tsx'
 import { ABOUT_EVENTS, Events } from './administration/events/events.tsx'
 import { ABOUT_KEYS, ServiceKeys } from './administration/service-keys.tsx'
@@ -92,6 +94,22 @@ function EventsPage({ session }: { session: Session }) {
       </AdminOnly>
     </Page>
   )
+}
+
+/** What administrators find: users, keys and endpoints, and more of this service. */
+export function accountFinders({ api, isAdmin }: Session, ...more: Finder[]): Finder[] {
+  if (!isAdmin.value) return []
+  const users = inList<PageOfUsers>(
+    api,
+    (text) => `/api/users?size=5&contains=${text}`,
+    ({ content }) =>
+      content.map(({ id, username, email }) => ({
+        title: `${username} (${email})`,
+        kind: 'user',
+        path: `users/${id}`,
+      })),
+  )
+  return [users, ...more, ...inAccess(api, { keys: 'keys', events: 'events' })]
 }
 
 export function signInActions(session: Session): ConsoleAction[] {

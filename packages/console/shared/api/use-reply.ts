@@ -1,7 +1,7 @@
 import type { Page } from '@plinth/client'
-import { type Signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { useKept } from '../shell/route.ts'
+import { type PageNumber, pageParameter, parameter } from '../shell/route.ts'
 import type { Reply } from './api.ts'
 
 /**
@@ -74,27 +74,39 @@ export function useLoad<Body>(call: () => Promise<Reply<Body>>, inputs: unknown[
 }
 
 /**
- * Loads one page of a list at a time; setting `page` loads another. Lists that share one console page,
- * such as those of different searches, each need their own `name`.
+ * Loads one page of a list at a time; setting `page` or `sort` loads another. Both are in the address. Lists that
+ * share one console page each need their own `place` in it.
  */
 export function usePages<Row>(
-  call: (page: number) => Promise<Reply<Page<Row>>>,
+  call: (page: number, sort: string) => Promise<Reply<Page<Row>>>,
   inputs: unknown[] = [],
-  name = '',
+  { place = '', sort: usual = '' } = {},
 ) {
-  const page = useKept(`page ${name}`, 0)
-  const { body, ...load } = useLoad(() => call(page.value), [page.value, ...inputs])
+  const page = pageParameter(`${place}page`)
+  const sort = parameter(`${place}sort`, usual)
+  const { body, ...load } = useLoad(
+    () => call(page.value, sort.value),
+    [page.value, sort.value, ...inputs],
+  )
   const known = useRef<Page<Row> | undefined>(undefined)
   // While another page loads, the totals stay, and with them the button that has the focus.
   if (!load.loading) known.current = body
   const { totalPages = 0, totalElements = 0 } = known.current ?? {}
   useExistingPage(page, body && totalPages)
-  return { ...load, body: body?.content, page, totalPages, totalElements }
+  return {
+    ...load,
+    body: body?.content,
+    page,
+    totalPages,
+    totalElements,
+    ...(usual && { sort }),
+  }
 }
 
 /** Steps back to the last page if the list has become shorter; `totalPages` is undefined while it loads. */
-export function useExistingPage(page: Signal<number>, totalPages: number | undefined): void {
+export function useExistingPage(page: PageNumber, totalPages: number | undefined): void {
   useEffect(() => {
-    if (totalPages !== undefined) page.value = Math.min(page.value, Math.max(0, totalPages - 1))
+    if (totalPages !== undefined && page.value >= totalPages)
+      page.value = Math.max(0, totalPages - 1)
   })
 }

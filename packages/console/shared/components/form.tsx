@@ -22,6 +22,8 @@ export function Form(props: {
   icon?: IconName
   /** Puts the button beside the field instead of below the fields. */
   beside?: boolean
+  /** Everything in one row; a narrow one shows the first field, and the others when asked for. */
+  folds?: boolean
   /** The fields are reset whenever this changes. */
   round?: number | string
   /** Asked before an action that cannot be undone is sent. */
@@ -74,7 +76,12 @@ export function Form(props: {
     )
   return (
     <form ref={form} onSubmit={submit} aria-label={props.label} noValidate>
-      {props.beside ? (
+      {props.folds ? (
+        <Folding set={props.fields.filter(({ name }) => props.values?.[name]).length}>
+          {fields}
+          {button}
+        </Folding>
+      ) : props.beside ? (
         <div class="row beside">
           <div class="grow">{fields}</div>
           {props.buttons}
@@ -94,6 +101,25 @@ export function Form(props: {
         {props.advice}
       </Refusal>
     </form>
+  )
+}
+
+/** `set`: how many of the fields have a value. */
+function Folding({ set, children }: { set: number; children: ComponentChildren }) {
+  const open = useSignal(false)
+  return (
+    <div class={open.value ? 'filters open' : 'filters'}>
+      {children}
+      <Button
+        class="fold"
+        expanded={open.value}
+        onClick={() => {
+          open.value = !open.value
+        }}
+      >
+        More filters{set > 0 && ` (${set})`}
+      </Button>
+    </div>
   )
 }
 

@@ -20,6 +20,16 @@ effect(() => {
   else document.documentElement.dataset.theme = appearance.value
 })
 
+export function appearanceActions() {
+  return Object.entries(NAMES).map(([name, title]) => ({
+    title: `Appearance: ${title}`,
+    kind: 'setting',
+    run: () => {
+      appearance.value = name as Appearance
+    },
+  }))
+}
+
 function nextAppearance(): void {
   const dark = matchMedia('(prefers-color-scheme: dark)').matches
   const order: Appearance[] = dark ? ['system', 'light', 'dark'] : ['system', 'dark', 'light']

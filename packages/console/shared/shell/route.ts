@@ -16,8 +16,71 @@ export const route = computed(
       .filter(Boolean) ?? [],
 )
 
+/** What follows the path, such as the search, order and page of a list: `#/users?contains=ada&page=2`. */
+const parameters = computed(() => new URLSearchParams(hash.value.split('?')[1]))
+
 export function goTo(path: string): void {
   location.hash = `#/${path}`
+}
+
+/** Changes the address without leaving the page; an empty value is left out. */
+export function setParameters(changes: Record<string, string>): void {
+  const next = new URLSearchParams(parameters.value)
+  for (const [name, value] of Object.entries(changes))
+    if (value) next.set(name, value)
+    else next.delete(name)
+  const path = hash.value.split('?')[0] || '#/'
+  history.replaceState(history.state, '', next.size > 0 ? `${path}?${next}` : path)
+  hash.value = location.hash
+}
+
+export type Parameter = { value: string }
+
+/** View state that is part of the address: it survives a reload, and a link to the page has it. */
+export function parameter(name: string, initial = ''): Parameter {
+  return {
+    get value() {
+      return parameters.value.get(name) ?? initial
+    },
+    set value(value) {
+      setParameters({ [name]: value === initial ? '' : value })
+    },
+  }
+}
+
+export type PageNumber = { value: number }
+
+/** Counted from 0, and from 1 in the address. */
+export function pageParameter(name: string): PageNumber {
+  const page = parameter(name)
+  return {
+    get value() {
+      return Math.max(0, (Number.parseInt(page.value, 10) || 1) - 1)
+    },
+    set value(number) {
+      page.value = number === 0 ? '' : String(number + 1)
+    },
+  }
+}
+
+/**
+ * A query with `q` as what names contain. A field of that name would hide the method `contains` of its form, which
+ * programs call that look for elements.
+ */
+export function containing({ q, ...others }: Record<string, string>): string {
+  return new URLSearchParams({ ...(q && { contains: q }), ...others }).toString()
+}
+
+/** The filters of a list. Others begin with the first page and the usual order. */
+export function filtersOf(names: string[]) {
+  const present = names.map((name) => [name, parameter(name).value] as const)
+  return {
+    values: Object.fromEntries(present.filter(([, value]) => value !== '')),
+    apply: (values: Record<string, string>) => {
+      const cleared = Object.fromEntries([...names, 'page', 'sort'].map((name) => [name, '']))
+      setParameters({ ...cleared, ...values })
+    },
+  }
 }
 
 /** An address typed by hand may not be decodable. */

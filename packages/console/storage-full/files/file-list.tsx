@@ -1,10 +1,12 @@
 import type { StoredFile } from '@plinth/client'
+import type { Bulk } from '../../shared/components/bulk.tsx'
 import { Button } from '../../shared/components/button.tsx'
 import { Badge } from '../../shared/components/page.tsx'
-import { type Column, Table } from '../../shared/components/table.tsx'
+import { type Column, List } from '../../shared/components/table.tsx'
 import { dateText, sizeText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
 import { deleteFile } from './deletions.tsx'
+import { forgetFiles } from './library.ts'
 import { Thumbnail } from './thumbnail.tsx'
 import './files.css'
 
@@ -67,6 +69,7 @@ function moveWithArrows(event: KeyboardEvent): void {
 export const FILE_COLUMNS: Column<StoredFile>[] = [
   {
     title: 'Picture',
+    acts: true,
     of: (file) => (
       <span class="list-thumbnail">
         <Thumbnail file={file} />
@@ -75,15 +78,21 @@ export const FILE_COLUMNS: Column<StoredFile>[] = [
   },
   {
     title: 'Name',
+    value: ({ originalFilename }) => originalFilename,
     of: ({ id, originalFilename }) => <a href={`#/files/${id}`}>{originalFilename}</a>,
   },
-  { title: 'Size', of: ({ size }) => sizeText(size), number: true },
-  { title: 'Type', of: ({ contentType }) => contentType },
-  { title: 'Owner', of: ({ owner }) => owner },
+  { title: 'Size', value: ({ size }) => size, of: ({ size }) => sizeText(size), number: true },
+  { title: 'Type', value: ({ contentType }) => contentType, of: ({ contentType }) => contentType },
+  { title: 'Owner', value: ({ owner }) => owner, of: ({ owner }) => owner },
   { title: 'Provider', of: ({ provider }) => <Badge>{provider}</Badge> },
-  { title: 'Stored', of: ({ createdAt }) => dateText(createdAt) },
+  {
+    title: 'Stored',
+    value: ({ createdAt }) => createdAt,
+    of: ({ createdAt }) => dateText(createdAt),
+  },
   {
     title: 'Action',
+    acts: true,
     of: (file) => (
       <Button
         small
@@ -96,6 +105,36 @@ export const FILE_COLUMNS: Column<StoredFile>[] = [
   },
 ]
 
-export function FileTable({ files }: { files: StoredFile[] }) {
-  return <Table caption="Files" columns={FILE_COLUMNS} rows={files} keyOf={({ id }) => id} />
+/** Deletes them as one by one: they can be restored. */
+export function filesInBulk(changed: (deleted: number[]) => unknown): Bulk<StoredFile> {
+  const deleted: number[] = []
+  return {
+    nameOf: ({ originalFilename }) => originalFilename,
+    changed: () => changed(deleted.splice(0)),
+    actions: [
+      {
+        label: 'Delete',
+        done: 'deleted',
+        kind: 'danger',
+        run: async ({ id }) => {
+          const reply = await session.api.delete(`/file/${id}?restorable=true`)
+          if (reply.ok) deleted.push(id)
+          return reply
+        },
+      },
+    ],
+  }
+}
+
+/** The files that are loaded; `total` of them are stored. */
+export function FileTable({ files, total }: { files: StoredFile[]; total: number }) {
+  return (
+    <List
+      of={{ loading: false, body: files, totalElements: total }}
+      caption="Files"
+      records={['file', 'files']}
+      columns={FILE_COLUMNS}
+      bulk={filesInBulk(forgetFiles)}
+    />
+  )
 }

@@ -71,7 +71,11 @@ function FileView({ onMore }: { onMore(): void }) {
         {usage.value && <span class="small soft">You have stored {usageText(usage.value)}.</span>}
         <LayoutChoice />
       </div>
-      {layout.value === 'grid' ? <FileGrid files={shown} /> : <FileTable files={shown} />}
+      {layout.value === 'grid' ? (
+        <FileGrid files={shown} />
+      ) : (
+        <FileTable files={shown} total={totalFiles.value} />
+      )}
       {files.value.length < totalFiles.value && (
         <div>
           <Button onClick={onMore}>Show more</Button>

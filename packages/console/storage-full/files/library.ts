@@ -85,8 +85,13 @@ export function addFile(file: StoredFile): void {
 }
 
 export function forgetFile(id: number): void {
-  files.value = files.value?.filter((file) => file.id !== id)
-  totalFiles.value -= 1
+  forgetFiles([id])
+}
+
+export function forgetFiles(ids: number[]): void {
+  files.value = files.value?.filter(({ id }) => !ids.includes(id))
+  totalFiles.value -= ids.length
   if (files.value?.length === 0 && totalFiles.value > 0) listMoreFiles()
   readUsage()
+  listRestorable()
 }

@@ -5,10 +5,10 @@ import { AdminOnly } from '../../shared/account/session/sign-in.tsx'
 import { useExistingPage, useLoad, usePages } from '../../shared/api/use-reply.ts'
 import { EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
-import { route, useKept } from '../../shared/shell/route.ts'
+import { pageParameter, route } from '../../shared/shell/route.ts'
 import { sizeText } from '../../shared/wording.ts'
 import { changes, DeletionList, hiddenIds } from '../files/deletions.tsx'
-import { FILE_COLUMNS } from '../files/file-list.tsx'
+import { FILE_COLUMNS, filesInBulk } from '../files/file-list.tsx'
 import { session } from '../session.ts'
 import { ofMost } from '../usage-text.ts'
 
@@ -66,6 +66,7 @@ function OwnerList() {
     <List
       of={{ ...usage, body: rows }}
       caption="Usage of each owner"
+      records={['owner', 'owners']}
       columns={COLUMNS}
       empty={
         <EmptyState
@@ -92,7 +93,7 @@ function FilesOfOwner({ ownerId }: { ownerId: string }) {
 const PAGE_SIZE = 25
 
 function FileList(props: { ownerId: string; onName(owner: string): void }) {
-  const page = useKept('page', 0)
+  const page = pageParameter('page')
   const total = useSignal(0)
   const query = `ownerId=${encodeURIComponent(props.ownerId)}&page=${page.value}&size=${PAGE_SIZE}`
   const files = useLoad<StoredFile[]>(async () => {
@@ -117,8 +118,11 @@ function FileList(props: { ownerId: string; onName(owner: string): void }) {
           body: files.body?.filter(({ id }) => !hidden.has(id)),
           page,
           totalPages,
+          totalElements: total.value,
         }}
         caption="Files of this owner"
+        records={['file', 'files']}
+        bulk={filesInBulk(files.reload)}
         columns={FILE_COLUMNS}
         empty={<EmptyState icon="file" title="No files" about="This owner has stored none." />}
       />

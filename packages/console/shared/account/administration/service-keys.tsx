@@ -72,6 +72,8 @@ export function ServiceKeys({ api, scopes, by, instead }: Props) {
         of={keys}
         action={change}
         caption="Service keys"
+        records={['key', 'keys']}
+        place="keys-"
         columns={[...COLUMNS, changeColumn(change.run)]}
         empty={<p class="soft">There are no keys yet.</p>}
       />
@@ -101,8 +103,8 @@ const hasEnded = ({ revokedAt, expiresAt }: ServiceKey) =>
 const endsSoon = ({ expiresAt }: ServiceKey) => Date.parse(expiresAt) - serverNow.value < SOON_MS
 
 const COLUMNS: Column<ServiceKey>[] = [
-  { title: 'Id', of: ({ id }) => id, number: true },
-  { title: 'Name', of: ({ name }) => <strong>{name}</strong> },
+  { title: 'Id', of: ({ id }) => id, number: true, value: ({ id }) => id },
+  { title: 'Name', of: ({ name }) => <strong>{name}</strong>, value: ({ name }) => name },
   { title: 'Key', of: ({ start }) => <code>{start}…</code> },
   {
     title: 'Scopes',
@@ -114,8 +116,16 @@ const COLUMNS: Column<ServiceKey>[] = [
       </span>
     ),
   },
-  { title: 'Last used', of: ({ lastUsedAt }) => (lastUsedAt ? dateText(lastUsedAt) : 'never') },
-  { title: 'State', of: (key) => <State of={key} /> },
+  {
+    title: 'Last used',
+    value: ({ lastUsedAt }) => lastUsedAt,
+    of: ({ lastUsedAt }) => (lastUsedAt ? dateText(lastUsedAt) : 'never'),
+  },
+  {
+    title: 'State',
+    value: (key) => key.revokedAt ?? key.expiresAt,
+    of: (key) => <State of={key} />,
+  },
 ]
 
 function State({ of: key }: { of: ServiceKey }) {
@@ -133,6 +143,7 @@ function changeColumn(
 ): Column<ServiceKey> {
   return {
     title: 'Change',
+    acts: true,
     of: (key) =>
       !hasEnded(key) && (
         <span class="row">

@@ -30,26 +30,31 @@ export type MoreActions = (props: {
 
 type Props = {
   session: Session
-  id: number
+  id: number | string
   actions: MoreActions | undefined
   lists: MoreActions | undefined
-  /** Reloads the list that the card was opened from. */
-  changed(): unknown
-  close(): void
+  /** Reloads the list that the card was opened from, if it is beside one. */
+  changed?(): unknown
+  close?(): void
 }
 
 /** What an administrator can do with one account. Each change shows its effect. */
 export function UserCard({ session, id, actions, lists, changed, close }: Props) {
   const card = useRef<HTMLDivElement>(null)
-  useEffect(() => card.current?.scrollIntoView({ block: 'nearest' }), [])
-  const user = useLoad<UserDetails>(() => session.api.get(`/api/users/${id}`), [id])
+  useEffect(() => {
+    if (close) card.current?.scrollIntoView({ block: 'nearest' })
+  }, [])
+  const user = useLoad<UserDetails>(
+    () => session.api.get(`/api/users/${encodeURIComponent(id)}`),
+    [id],
+  )
   const reason = useSignal('')
   const effect = useSignal('')
   const change = useAction(
     (call: () => Promise<Reply>) => call(),
     async () => {
       await user.reload()
-      await changed()
+      await changed?.()
     },
   )
   const act: Act = {
@@ -69,7 +74,7 @@ export function UserCard({ session, id, actions, lists, changed, close }: Props)
           </span>
         }
         about="Disabling an account ends all its sessions; role changes take effect at once."
-        actions={<Button small icon="cross" label="Close" onClick={close} />}
+        actions={close && <Button small icon="cross" label="Close" onClick={close} />}
       >
         <Loaded of={user}>
           {(body) => (

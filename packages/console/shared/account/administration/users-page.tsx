@@ -1,12 +1,14 @@
 import type { PageOfUsers, User } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { usePages } from '../../api/use-reply.ts'
+import type { Bulk } from '../../components/bulk.tsx'
 import { Button } from '../../components/button.tsx'
 import { type FieldProps, Form, type Values } from '../../components/form.tsx'
 import { Badge, Notice, Page } from '../../components/page.tsx'
 import { type Column, List } from '../../components/table.tsx'
-import { useKept } from '../../shell/route.ts'
+import { containing, filtersOf, route, useKept } from '../../shell/route.ts'
 import { ADMIN_ROLE, dateText, roleText, USER_ROLE } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
 import { RoleBadges } from '../session/session-bar.tsx'
@@ -26,38 +28,54 @@ export type UserPageParts = {
 
 export function UsersPage({
   session,
-  filters,
+  filters = [],
   create,
   actions,
   lists,
 }: UserPageParts & { session: Session }) {
-  const query = useKept('query', '')
   const version = useSignal(0)
+  const [, id] = route.value
+  const fields = [...FIELDS, ...filters, LAST_SEEN]
+  const { values, apply } = filtersOf(fields.map(({ name }) => name))
+  const query = containing(values)
   return (
     <Page
-      title="Users"
+      title={id === undefined ? 'Users' : 'User'}
+      back={id === undefined ? undefined : { href: '#/users', title: 'Users' }}
       about="Everyone who has an account here. Only administrators may see this list."
     >
       <AdminOnly session={session} to="see every account">
-        {create?.(() => {
-          version.value += 1
-        })}
-        <Search
-          filters={filters}
-          query={query.value}
-          onSearch={(values) => {
-            query.value = new URLSearchParams(values).toString()
-            version.value += 1
-          }}
-        />
-        <UserTable
-          key={query.value}
-          session={session}
-          query={query.value}
-          version={version.value}
-          actions={actions}
-          lists={lists}
-        />
+        {id === undefined ? (
+          <>
+            {create?.(() => {
+              version.value += 1
+            })}
+            <Form
+              label="Search users"
+              send="Search"
+              icon="search"
+              folds
+              values={values}
+              fields={fields}
+              action={{
+                run: (wanted: Values) => {
+                  apply(wanted)
+                  version.value += 1
+                },
+              }}
+            />
+            <UserTable
+              key={query}
+              session={session}
+              query={query}
+              version={version.value}
+              actions={actions}
+              lists={lists}
+            />
+          </>
+        ) : (
+          <UserCard session={session} id={id} actions={actions} lists={lists} />
+        )}
       </AdminOnly>
     </Page>
   )
@@ -70,37 +88,17 @@ export function choice(label: string, name: string, choices: Record<string, stri
   return { label, name, options: [ANY, ...options] }
 }
 
-type SearchProps = Pick<UserPageParts, 'filters'> & {
-  query: string
-  onSearch(values: Values): void
-}
+const FIELDS: FieldProps[] = [
+  { label: 'Name or e-mail', name: 'q', placeholder: 'contains …', maxLength: 254 },
+  choice(
+    'Role',
+    'role',
+    Object.fromEntries([ADMIN_ROLE, USER_ROLE].map((role) => [role, roleText(role)])),
+  ),
+  choice('State', 'enabled', { true: 'enabled', false: 'disabled' }),
+]
 
-function Search({ query, filters = [], onSearch }: SearchProps) {
-  return (
-    <Form
-      label="Search users"
-      send="Search"
-      values={Object.fromEntries(new URLSearchParams(query))}
-      action={{ run: onSearch }}
-      fields={[
-        {
-          label: 'Name or e-mail',
-          name: 'q',
-          placeholder: 'begins with …',
-          maxLength: 254,
-        },
-        choice(
-          'Role',
-          'role',
-          Object.fromEntries([ADMIN_ROLE, USER_ROLE].map((role) => [role, roleText(role)])),
-        ),
-        choice('State', 'enabled', { true: 'enabled', false: 'disabled' }),
-        ...filters,
-        { label: 'Not seen since', name: 'lastSeenTo', type: 'date', optional: true },
-      ]}
-    />
-  )
-}
+const LAST_SEEN: FieldProps = { label: 'Not seen since', name: 'lastSeenTo', type: 'date' }
 
 const PAGE = 20
 
@@ -115,21 +113,7 @@ type TableProps = {
 
 function UserTable({ session, query, version, actions, lists }: TableProps) {
   const chosen = useSignal<number | undefined>(undefined)
-  const cursors = useKept<string[]>(`cursors ${query}`, [''])
-  const users = usePages<User>(
-    async (page) => {
-      if (query === '') return session.api.get(`/api/users?page=${page}&size=${PAGE}&sort=id,asc`)
-      const after = encodeURIComponent(cursors.value[page] ?? '')
-      const reply = await session.api.get<PageOfUsers>(
-        `/api/users?${query}&size=${PAGE}&after=${after}`,
-      )
-      if (reply.ok && reply.body.next)
-        cursors.value = [...cursors.value.slice(0, page + 1), reply.body.next]
-      return reply
-    },
-    [session.claims.value?.sub, version],
-    query,
-  )
+  const users = useUsers(session, query, version)
   const choose = (id: number | undefined) => {
     chosen.value = id
   }
@@ -137,8 +121,11 @@ function UserTable({ session, query, version, actions, lists }: TableProps) {
     <>
       <List
         of={users}
-        caption={users.totalElements === 1 ? '1 user' : `${users.totalElements} users`}
+        caption="Users"
+        records={['user', 'users']}
+        counted={query === '' ? undefined : query.startsWith('contains=') ? 1000 : 10_000}
         columns={[...COLUMNS, manageColumn(chosen.value, choose)]}
+        bulk={usersInBulk(session, users.reload)}
         empty={
           <Notice>
             <p role="status">No user matches.</p>
@@ -160,18 +147,61 @@ function UserTable({ session, query, version, actions, lists }: TableProps) {
   )
 }
 
+function useUsers({ api, claims }: Session, query: string, version: number) {
+  const cursors = useKept<string[]>(`cursors ${query}`, [''])
+  const users = usePages<User>(
+    async (page, sort) => {
+      if (query === '') return api.get(`/api/users?page=${page}&size=${PAGE}&sort=${sort}`)
+      const after = encodeURIComponent(cursors.value[page] ?? '')
+      const reply = await api.get<PageOfUsers>(`/api/users?${query}&size=${PAGE}&after=${after}`)
+      if (reply.ok && reply.body.next)
+        cursors.value = [...cursors.value.slice(0, page + 1), reply.body.next]
+      return reply
+    },
+    [claims.value?.sub, version],
+    // A search has an order of its own.
+    { sort: query === '' ? 'id,asc' : '' },
+  )
+  // Where a page of a search begins is known only to a browser that has seen the page before it.
+  const isUnknown = query !== '' && users.page.value >= cursors.value.length
+  useEffect(() => {
+    if (isUnknown) users.page.value = 0
+  })
+  return users
+}
+
+function usersInBulk({ api }: Session, changed: () => unknown): Bulk<User> {
+  const change = (enabled: boolean) => ({
+    fits: (user: User) => user.enabled !== enabled,
+    run: ({ id }: User, reason: string) => api.patch(`/api/users/${id}`, { enabled, reason }),
+  })
+  return {
+    nameOf: ({ username }) => username,
+    reason: true,
+    changed,
+    actions: [
+      { label: 'Disable', done: 'disabled', kind: 'danger', ...change(false) },
+      { label: 'Enable', done: 'enabled', ...change(true) },
+    ],
+  }
+}
+
 const COLUMNS: Column<User>[] = [
-  { title: 'Id', of: ({ id }) => id, number: true },
+  { title: 'Id', of: ({ id }) => id, number: true, sort: 'id', value: ({ id }) => id },
   {
     title: 'Username',
-    of: ({ username }) => (
-      <strong class="cut" title={username}>
-        {username}
-      </strong>
+    sort: 'username',
+    value: ({ username }) => username,
+    of: ({ id, username }) => (
+      <a class="cut" title={username} href={`#/users/${id}`}>
+        <strong>{username}</strong>
+      </a>
     ),
   },
   {
     title: 'E-mail',
+    sort: 'email',
+    value: ({ email }) => email,
     of: ({ email }) => (
       <span class="cut long" title={email}>
         {email}
@@ -181,11 +211,18 @@ const COLUMNS: Column<User>[] = [
   { title: 'Roles', of: ({ roles }) => <RoleBadges roles={roles} /> },
   {
     title: 'State',
+    sort: 'enabled',
+    value: ({ enabled }) => (enabled ? 1 : 0),
     of: ({ enabled }) => (
       <Badge tone={enabled ? 'good' : 'bad'}>{enabled ? 'enabled' : 'disabled'}</Badge>
     ),
   },
-  { title: 'Since', of: ({ createdAt }) => dateText(createdAt) },
+  {
+    title: 'Since',
+    sort: 'createdAt',
+    value: ({ createdAt }) => createdAt,
+    of: ({ createdAt }) => dateText(createdAt),
+  },
 ]
 
 function manageColumn(
@@ -194,6 +231,7 @@ function manageColumn(
 ): Column<User> {
   return {
     title: 'Action',
+    acts: true,
     of: ({ id, username }) => (
       <Button
         small

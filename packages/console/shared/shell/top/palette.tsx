@@ -2,11 +2,13 @@ import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { exchanges, selectedExchange } from '../../api/exchange-log.ts'
 import { Icon } from '../../components/icon.tsx'
-import type { ConsoleAction, ConsoleDefinition } from '../definition.ts'
+import { appearanceActions } from '../appearance.tsx'
+import type { ConsoleDefinition, Found } from '../definition.ts'
 import { goTo } from '../route.ts'
 import { inspectorOpen, paletteOpen } from '../visibility.ts'
+import { useFound } from './use-found.ts'
 
-/** Search over pages, actions and requests, opened with Ctrl K or Cmd K. */
+/** Search over pages, records, operations, settings and requests, opened with Ctrl K or Cmd K. */
 export function Palette({ definition }: { definition: ConsoleDefinition }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const query = useSignal('')
@@ -23,8 +25,10 @@ export function Palette({ definition }: { definition: ConsoleDefinition }) {
     else dialog.current?.close()
   }, [paletteOpen.value, query, chosen])
 
-  const wanted = query.value.toLowerCase()
-  const matches = entriesOf(definition).filter(({ title }) => title.toLowerCase().includes(wanted))
+  const wanted = query.value.trim().toLowerCase()
+  const known = entriesOf(definition).filter(({ title }) => title.toLowerCase().includes(wanted))
+  const { found, busy } = useFound(() => definition.finders?.() ?? [], query.value)
+  const matches = [...known, ...found]
   const close = () => {
     paletteOpen.value = false
   }
@@ -45,10 +49,10 @@ export function Palette({ definition }: { definition: ConsoleDefinition }) {
         <Icon name="search" />
         <input
           type="search"
-          aria-label="Search pages, actions and requests"
+          aria-label="Search this console"
           aria-controls={LIST}
           aria-activedescendant={matches.length > 0 ? optionId(chosen.value) : undefined}
-          placeholder="Pages, actions, requests"
+          placeholder="Pages, records, operations, settings"
           value={query.value}
           onInput={(event) => {
             query.value = event.currentTarget.value
@@ -57,7 +61,7 @@ export function Palette({ definition }: { definition: ConsoleDefinition }) {
           onKeyDown={onKeyDown}
         />
       </div>
-      <PaletteEntries entries={matches} chosen={chosen.value} />
+      <PaletteEntries entries={matches} chosen={chosen.value} busy={busy} />
     </dialog>
   )
 }
@@ -65,18 +69,22 @@ export function Palette({ definition }: { definition: ConsoleDefinition }) {
 const LIST = 'palette-entries'
 const optionId = (index: number) => `palette-entry-${index}`
 
-function PaletteEntries({ entries, chosen }: { entries: ConsoleAction[]; chosen: number }) {
+type EntriesProps = { entries: Found[]; chosen: number; busy: boolean }
+
+function PaletteEntries({ entries, chosen, busy }: EntriesProps) {
   const list = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {
     list.current?.children[chosen]?.scrollIntoView({ block: 'nearest' })
   }, [chosen])
   return (
     <>
-      {entries.length === 0 && <p class="soft nothing">No matches.</p>}
+      <p class={entries.length > 0 ? 'visually-hidden' : 'soft nothing'} role="status">
+        {busy ? 'Searching …' : entries.length === 0 ? 'No matches.' : `${entries.length} found`}
+      </p>
       <div ref={list} id={LIST} class="picks" role="listbox" aria-label="Found">
         {entries.map((entry, index) => (
           <button
-            key={entry.title}
+            key={`${entry.kind} ${entry.title}`}
             type="button"
             role="option"
             id={optionId(index)}
@@ -84,7 +92,8 @@ function PaletteEntries({ entries, chosen }: { entries: ConsoleAction[]; chosen:
             aria-selected={index === chosen}
             onClick={() => choose(entry)}
           >
-            {entry.title}
+            <span class="grow">{entry.title}</span>
+            {entry.kind && <span class="soft small">{entry.kind}</span>}
           </button>
         ))}
       </div>
@@ -98,16 +107,22 @@ function openOnShortcut(event: KeyboardEvent): void {
   paletteOpen.value = !paletteOpen.value
 }
 
-function choose(entry: ConsoleAction): void {
+function choose(entry: Found): void {
   paletteOpen.value = false
   entry.run()
 }
 
-function entriesOf(definition: ConsoleDefinition): ConsoleAction[] {
+function entriesOf(definition: ConsoleDefinition): Found[] {
   const pages = definition.pages.filter((page) => page.inside === undefined)
   return [
     ...pages.map((page) => ({ title: `Go to ${page.title}`, run: () => goTo(page.path) })),
     ...(definition.actions?.() ?? []),
+    ...Object.entries(definition.settings ?? {}).map(([title, path]) => ({
+      title,
+      kind: 'setting',
+      run: () => goTo(path),
+    })),
+    ...appearanceActions(),
     ...exchanges.value.slice(0, 20).map((exchange) => ({
       title: `Request ${exchange.id}: ${exchange.method} ${exchange.path}`,
       run: () => {

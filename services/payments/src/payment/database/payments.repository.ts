@@ -9,7 +9,8 @@ import {
   sortRows,
   toRow,
 } from '@plinth/kit/database'
-import type { Anomaly, Derived } from '../state.ts'
+import { type RawBuilder, sql } from 'kysely'
+import type { Anomaly, Derived, PaymentStatus } from '../state.ts'
 import type { Db, PaymentRow } from './tables.ts'
 
 /** The payment's identity and the cached projection derived for it. */
@@ -160,18 +161,61 @@ export async function deletePayment(db: Db, id: string): Promise<void> {
 
 export const PAYMENT_SORTS = ['createdAt', 'updatedAt', 'amount', 'status', 'businessReference']
 
+export type PaymentFilter = {
+  businessReference?: string | undefined
+  /** The reference, or a part of one of the newest payments, in any case. */
+  contains?: string | undefined
+  status?: PaymentStatus | undefined
+  createdFrom?: string | undefined
+  createdTo?: string | undefined
+  amountFrom?: number | undefined
+  amountTo?: number | undefined
+}
+
+/** So many references are looked through for a part: an index of parts would slow down every write. */
+const MAX_SEARCHED = 10_000
+
 export async function listShownPayments(
   db: Db,
-  { businessReference }: { businessReference?: string },
+  filter: PaymentFilter,
   page: PageRequest,
 ): Promise<{ payments: (ShownPayment & Pick<Payment, 'anomalies'>)[]; total: number }> {
+  const { businessReference, contains, status, createdFrom, createdTo } = filter
+  const { amountFrom, amountTo } = filter
   let query = db.selectFrom('payments')
   if (businessReference) query = query.where('business_reference', '=', businessReference)
+  if (contains) query = query.where('id', 'in', idsContaining(db, contains))
+  if (status) query = query.where('status', '=', status)
+  if (createdFrom) query = query.where('created_at', '>=', createdFrom)
+  if (createdTo) query = query.where('created_at', '<', createdTo)
+  if (amountFrom !== undefined) query = query.where('amount', '>=', amountFrom)
+  if (amountTo !== undefined) query = query.where('amount', '<=', amountTo)
   const { rows, total } = await selectPage(query, page, (found) =>
     sortRows(found, page.sort).orderBy('created_at', 'desc').orderBy('id'),
   )
   const payments = rows.map((row) => ({ ...toShown(row), anomalies: anomaliesOf(row) }))
   return { payments, total }
+}
+
+function idsContaining(db: Db, text: string) {
+  const newest = db
+    .selectFrom('payments')
+    .select(['id', 'business_reference'])
+    .orderBy('created_at', 'desc')
+    .limit(MAX_SEARCHED)
+  const place = sql.raw(engineOf(db) === 'postgres' ? 'strpos' : 'instr')
+  const holds = (reference: RawBuilder<string>, part: string) =>
+    sql<boolean>`${place}(${reference}, ${part}) > 0`
+  return db
+    .selectFrom(newest.as('newest'))
+    .select('id')
+    .where(({ or }) =>
+      or([
+        holds(sql`business_reference`, text),
+        holds(sql`lower(business_reference)`, text.toLowerCase()),
+      ]),
+    )
+    .union(db.selectFrom('payments').select('id').where('business_reference', '=', text))
 }
 
 function toPayment({ anomalies, ...row }: PaymentRow): Payment {

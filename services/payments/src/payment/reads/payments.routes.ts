@@ -1,6 +1,5 @@
 import {
   type Guard,
-  lookUpText,
   oneOf,
   orNull,
   pageQuery,
@@ -8,7 +7,6 @@ import {
   pageRequest,
   type Server,
   Type,
-  textIn,
   timestamp,
 } from '@plinth/kit/http'
 import { nameInAudit, onDenial } from '@plinth/service-keys'
@@ -16,6 +14,7 @@ import type { PaymentGuard, Payments } from '../context.ts'
 import { PaymentParams } from '../fields.ts'
 import { paymentMissing } from '../problems.ts'
 import { PAYMENT_STATUSES } from '../state.ts'
+import { PAYMENT_FILTERS, paymentFilterOf } from './filter.ts'
 import {
   AUDIT_SORTS,
   PAYMENT_SORTS,
@@ -56,7 +55,7 @@ const PaymentReply = Type.Object(payment, { title: 'Payment' })
 
 const ListedPayment = Type.Object({ ...payment, anomalies: Anomalies }, { title: 'ListedPayment' })
 
-const PaymentQuery = pageQuery(PAYMENT_SORTS, { businessReference: Type.Optional(lookUpText()) })
+const PaymentQuery = pageQuery(PAYMENT_SORTS, PAYMENT_FILTERS)
 
 const TimelineReply = Type.Object(
   {
@@ -167,11 +166,7 @@ export function paymentOperationRoutes(server: Server, payments: Payments, guard
     },
     onRequest: guard.operate,
     handler: ({ query }) =>
-      pageOfPayments(
-        payments,
-        { businessReference: textIn(query, 'businessReference') },
-        pageRequest(query, PAYMENT_SORTS),
-      ),
+      pageOfPayments(payments, paymentFilterOf(query), pageRequest(query, PAYMENT_SORTS)),
   })
 
   server.get('/api/payments/:id/timeline', {

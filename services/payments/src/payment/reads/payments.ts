@@ -8,7 +8,11 @@ import {
   listAuditEvents,
   listObservations,
 } from '../database/observations.repository.ts'
-import { findShownPayment, listShownPayments } from '../database/payments.repository.ts'
+import {
+  findShownPayment,
+  listShownPayments,
+  type PaymentFilter,
+} from '../database/payments.repository.ts'
 import { paymentMissing } from '../problems.ts'
 import { type PaymentRecord, readRecord } from '../record.ts'
 import { isUnderWay, latestOf, refundableAmount } from '../state.ts'
@@ -22,11 +26,7 @@ export async function readPayment({ db }: Payments, id: string) {
   return shown
 }
 
-export async function pageOfPayments(
-  { db }: Payments,
-  filter: { businessReference?: string },
-  page: PageRequest,
-) {
+export async function pageOfPayments({ db }: Payments, filter: PaymentFilter, page: PageRequest) {
   const { payments, total } = await listShownPayments(db, filter, page)
   return pageOf(payments, total, page)
 }

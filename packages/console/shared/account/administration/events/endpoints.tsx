@@ -41,6 +41,8 @@ export function Endpoints({ api, by }: Props) {
         of={endpoints}
         action={change}
         caption="Endpoints"
+        records={['endpoint', 'endpoints']}
+        place="endpoints-"
         columns={[...COLUMNS, changeColumn(change.run)]}
         empty={<p class="soft">There are no endpoints yet.</p>}
       />
@@ -122,6 +124,7 @@ const TONES: Record<WebhookEndpoint['state'], Tone> = {
 const COLUMNS: Column<WebhookEndpoint>[] = [
   {
     title: 'Address',
+    value: ({ url }) => url,
     of: ({ url, description }) => (
       <>
         <strong>{url}</strong>
@@ -132,6 +135,7 @@ const COLUMNS: Column<WebhookEndpoint>[] = [
   { title: 'Types', of: ({ types }) => types.join(', ') || 'all' },
   {
     title: 'State',
+    value: ({ state }) => state,
     of: ({ state, stateReason }) => (
       <>
         <Badge tone={TONES[state]}>{state}</Badge> {stateReason}
@@ -173,6 +177,7 @@ function changeColumn(
   ]
   return {
     title: 'Change',
+    acts: true,
     of: (endpoint) => (
       <span class="row">
         {verbsOf(endpoint).map((verb) => {

@@ -1,12 +1,11 @@
 import type { EventPage, WebhookEvent } from '@plinth/client'
-import { useSignal } from '@preact/signals'
 import type { Api } from '../../../api/api.ts'
 import { useLoad } from '../../../api/use-reply.ts'
 import { Button } from '../../../components/button.tsx'
 import { Form, type Values } from '../../../components/form.tsx'
 import { Card } from '../../../components/page.tsx'
 import { type Column, List } from '../../../components/table.tsx'
-import { route } from '../../../shell/route.ts'
+import { filtersOf, parameter, route } from '../../../shell/route.ts'
 import { dateText } from '../../../wording.ts'
 import { Endpoints } from './endpoints.tsx'
 import { EventDetail } from './event-detail.tsx'
@@ -35,26 +34,27 @@ export function Events({ api, by }: Props) {
 const PAGE_SIZE = 25
 
 function EventList({ api, by }: Props) {
-  const filter = useSignal<Values>({})
-  const after = useSignal<string | undefined>(undefined)
-  const query = { order: 'desc', limit: String(PAGE_SIZE), ...filter.value }
+  const { values, apply } = filtersOf(['types', 'subject', 'state'])
+  const after = parameter('after')
+  const query = { order: 'desc', limit: String(PAGE_SIZE), ...values }
   const search = new URLSearchParams(after.value ? { ...query, after: after.value } : query)
   const events = useLoad<EventPage>(() => api.get(`/api/events?${search}`), [by, String(search)])
   const { items, next } = events.body ?? {}
-  const choose = (values: Values) => {
-    after.value = undefined
-    filter.value = values
+  const choose = (wanted: Values) => {
+    apply({ ...wanted, after: '' })
     events.reload()
   }
   return (
     <Card title="Events" about="Newest first.">
       <Form
         label="Choose events"
+        folds
         fields={[
-          { label: 'Types', name: 'types', optional: true, hint: 'Separated by commas' },
-          { label: 'Subject', name: 'subject', optional: true },
+          { label: 'Types', name: 'types', placeholder: 'separated by commas' },
+          { label: 'Subject', name: 'subject' },
           { label: 'Deliveries', name: 'state', options: STATES },
         ]}
+        values={values}
         action={{ run: choose }}
         send="Show"
         icon="search"
@@ -62,12 +62,25 @@ function EventList({ api, by }: Props) {
       <List
         of={{ ...events, body: items }}
         caption="Events"
+        records={['event shown', 'events shown']}
+        place="events-"
         columns={COLUMNS}
+        bulk={{
+          nameOf: ({ type, id }) => `${type} ${id}`,
+          changed: events.reload,
+          actions: [
+            {
+              label: 'Send again',
+              done: 'queued to be sent again',
+              run: ({ id }) => api.post(`/api/events/${encodeURIComponent(id)}/replay`, {}),
+            },
+          ],
+        }}
         empty={<p class="soft">There are no such events.</p>}
       />
       <div class="row">
         {after.value && (
-          <Button small onClick={() => choose(filter.value)}>
+          <Button small onClick={() => choose(values)}>
             Newest
           </Button>
         )}
@@ -94,8 +107,25 @@ const STATES = [
 ]
 
 const COLUMNS: Column<WebhookEvent>[] = [
-  { title: 'When', of: ({ timestamp }) => dateText(timestamp) },
-  { title: 'Type', of: ({ id, type }) => <a href={`#/events/${id}`}>{type}</a> },
-  { title: 'Subject', of: ({ subject }) => <code>{subject}</code> },
-  { title: 'Sequence', of: ({ sequence }) => sequence, number: true },
+  {
+    title: 'When',
+    value: ({ timestamp }) => timestamp,
+    of: ({ timestamp }) => dateText(timestamp),
+  },
+  {
+    title: 'Type',
+    value: ({ type }) => type,
+    of: ({ id, type }) => <a href={`#/events/${id}`}>{type}</a>,
+  },
+  {
+    title: 'Subject',
+    value: ({ subject }) => subject,
+    of: ({ subject }) => <code>{subject}</code>,
+  },
+  {
+    title: 'Sequence',
+    value: ({ sequence }) => sequence,
+    of: ({ sequence }) => sequence,
+    number: true,
+  },
 ]

@@ -10,6 +10,7 @@ import { auditMigration } from './0005-audit.ts'
 import { auditActorsMigration } from './0006-audit-actors.ts'
 import { refundGenerationsMigration } from './0007-refund-generations.ts'
 import { marksMigration } from './0008-marks.ts'
+import { listedByStatusMigration } from './0009-listed-by-status.ts'
 
 export const migrations: Migration[] = [
   ...kitMigrations,
@@ -24,4 +25,5 @@ export const migrations: Migration[] = [
   auditActorsMigration,
   refundGenerationsMigration,
   marksMigration,
+  listedByStatusMigration,
 ]
