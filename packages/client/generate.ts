@@ -106,11 +106,18 @@ function queryOf(parameters: Parameter[] = []): Schema | undefined {
   const given = parameters.filter((parameter) => parameter.in === 'query')
   const described = given.map(({ name, description, schema }) => [
     name,
-    { ...(isBoolean(schema) ? { type: 'boolean' } : schema), description },
+    { ...typed(schema), description },
   ])
   return given.length === 0
     ? undefined
     : { type: 'object', properties: Object.fromEntries(described) }
+}
+
+/** Values that the settings of one service offer are no type: those of another may offer others. */
+function typed({ 'x-from-settings': fromSettings, ...schema }: Schema): Schema {
+  if (isBoolean(schema)) return { type: 'boolean' }
+  const { enum: _, ...plain } = schema
+  return fromSettings ? plain : schema
 }
 
 const isBoolean = ({ enum: values }: Schema) => String(values) === 'true,false'

@@ -7,10 +7,12 @@ import { openApiDocuments } from './openapi.ts'
 
 type Schema = {
   type?: string
-  enum?: string[]
+  enum?: (string | number)[]
   pattern?: string
   format?: string
   maxLength?: number
+  minimum?: number
+  maximum?: number
   examples?: unknown[]
   items?: Schema
 }
@@ -110,12 +112,25 @@ describe('the query parameters of the API documents', () => {
   })
 })
 
-/** A registered client, or the sizes that the settings offer together with other parameters, decide what is right. */
-const DECIDED_ELSEWHERE = /^\/oauth2\/(authorize|logout)|\/picture(\/|$)/
+/** A registered client, or a preset of the settings, decides what is right. */
+function isDecidedElsewhere({ path, parameter: { name } }: Probe): boolean {
+  return /^\/oauth2\/(authorize|logout)/.test(path) || (isPicture(path) && name === 'preset')
+}
 
-function agree({ path, parameter }: Probe, value: string, status: number): boolean {
+function isPicture(path: string): boolean {
+  return /\/picture(\/|$)/.test(path)
+}
+
+/** A picture needs a side, and `cover` both. */
+function othersFor({ path, parameter: { name } }: Probe): Record<string, string> {
+  if (!isPicture(path) || name === 'preset') return {}
+  return { width: '64', height: '64' }
+}
+
+function agree(probe: Probe, value: string, status: number): boolean {
+  const { parameter } = probe
   if (status >= 500) return false
-  if (DECIDED_ELSEWHERE.test(path)) return true
+  if (isDecidedElsewhere(probe)) return true
   if (isAllowed(parameter.schema, value)) return status !== 400 || isCursor(parameter)
   return status === 400 || isForgiving(parameter)
 }
@@ -145,20 +160,29 @@ function probesOf(service: string, { paths, components }: ApiDocument): Probe[] 
 
 /** The pool, and what the document itself names. */
 function valuesFor({ schema }: Parameter): string[] {
-  const { maxLength, examples = [], enum: words = [] } = schema.items ?? schema
+  const { maxLength, minimum, maximum, examples = [], enum: words = [] } = schema.items ?? schema
   const limits = maxLength === undefined ? [] : ['x'.repeat(maxLength), 'x'.repeat(maxLength + 1)]
-  return [...new Set([...POOL, ...limits, ...words, ...examples.map(String)])]
+  const numbers = [minimum, maximum].flatMap((bound) =>
+    bound === undefined ? [] : [bound - 1, bound, bound + 1],
+  )
+  return [...new Set([...POOL, ...limits, ...[...numbers, ...words, ...examples].map(String)])]
 }
 
 function isAllowed(schema: Schema, value: string): boolean {
   const { type, pattern, format, maxLength = Infinity, enum: words } = schema.items ?? schema
-  if (type === 'integer') return /^-?\d+$/.test(value)
+  if (type === 'integer') return /^-?\d+$/.test(value) && isOneOf(schema.items ?? schema, value)
   return (
     [...value].length <= maxLength &&
     (words === undefined || words.includes(value)) &&
     (pattern === undefined || new RegExp(pattern, 'u').test(value)) &&
     (format !== 'date-time' || isMoment(value))
   )
+}
+
+function isOneOf({ minimum, maximum, enum: numbers }: Schema, value: string): boolean {
+  const number = Number(value)
+  const isWithin = number >= (minimum ?? -Infinity) && number <= (maximum ?? Infinity)
+  return isWithin && (numbers === undefined || numbers.map(String).includes(value))
 }
 
 /** RFC 3339 has no hour 24. */
@@ -191,8 +215,9 @@ async function start(t: TestContext) {
     })
     tokens[name] = ((await reply.json()) as { accessToken: string }).accessToken
   }
-  return async ({ service, method, path, parameter }: Probe, value: string): Promise<number> => {
-    const query = new URLSearchParams({ [parameter.name]: value })
+  return async (probe: Probe, value: string): Promise<number> => {
+    const { service, method, path, parameter } = probe
+    const query = new URLSearchParams({ ...othersFor(probe), [parameter.name]: value })
     const url = `${urls[service]}${path.replaceAll(/\{\w+\}/g, ID)}?${query}`
     const headers = {
       'x-api-key': 'storage-local-dev-key',

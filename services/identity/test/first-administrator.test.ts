@@ -107,6 +107,32 @@ describe('a mail to localhost', () => {
     assert.equal((await api.post('/api/users', invited, { token })).status, 400)
   })
 
+  test('is not sent in development either when there is a mail server', async (t) => {
+    const smtp = await startSmtpServer(t)
+    const env = { SMTP_URL: smtp.url, MAIL_FROM: 'accounts@plinth.example' }
+    const { api } = await startIdentity(t, { env })
+    for (const [username, email] of [
+      ['root', 'root@localhost'],
+      ['ada', 'ada@example.com'],
+    ])
+      await api.post('/api/auth/register', { username, email, password: PASSWORD })
+
+    for (const email of ['root@localhost', 'ada@example.com'])
+      assert.equal((await api.post('/api/auth/password-reset', { email })).status, 202)
+    const password = 'password123123'
+    const { body: admin } = await api.post('/api/auth/login', { username: 'admin', password })
+    const mails = await until(
+      async () => (await api.get('/api/mail?size=100', { token: admin.accessToken })).body.content,
+      (found: { kind: string; state: string }[]) =>
+        found.filter(({ kind, state }) => kind === 'password-reset' && state !== 'queued')
+          .length === 2,
+    )
+
+    const dropped = mails.filter(({ state }) => state === 'dropped')
+    assert.ok(dropped.length > 0)
+    assert.deepEqual([...new Set(smtp.recipients)], ['ada@example.com'])
+  })
+
   test('is in the inbox of development', async (t) => {
     const { api } = await startIdentity(t)
     const email = 'root@localhost'

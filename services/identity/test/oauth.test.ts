@@ -378,7 +378,9 @@ for (const engine of engines) {
       assert.equal(await status('/api/events'), 200)
       const patched = await api.patch('/api/users/1', { enabled: true, reason: 'x' }, { token })
       assert.deepEqual([patched.status, patched.body.code], [403, 'INSUFFICIENT_SCOPE'])
-      assert.equal(await status('/api/service-keys'), 401)
+      const unscoped = await api.get('/api/service-keys', { token })
+      assert.deepEqual([unscoped.status, unscoped.body.code], [401, 'INVALID_ACCESS_TOKEN'])
+      assert.match(unscoped.body.detail, /no scope .* Send the access token of a user instead\.$/)
       const again = await form('/oauth2/token', GRANT, { authorization: `Bearer ${token}` })
       assert.equal(again.status, 401)
       const forged = `${token.slice(0, -4)}AAAA`

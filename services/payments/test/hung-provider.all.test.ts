@@ -5,7 +5,8 @@ import { type Reply, startSmallProvider } from './small-provider.ts'
 import { checkoutBody, providerEnv, startLoop } from './start-loop.ts'
 import { engines, startPayments } from './start-payments.ts'
 
-const NAMED = { PROVIDER_TIMEOUT_MILLISECONDS: '3000' }
+const TIMEOUT_MS = 3_000
+const NAMED = { PROVIDER_TIMEOUT_MILLISECONDS: String(TIMEOUT_MS) }
 const MORE_THAN_HALF = 2_000
 
 for (const engine of engines)
@@ -19,8 +20,11 @@ for (const engine of engines)
         databaseUrl: await engine.freshUrl(t),
       })
 
+      const asked = performance.now()
       const reply = await api.post('/api/checkout/sessions', checkoutBody())
+      const waited = performance.now() - asked
 
+      assert.ok(waited < 1.5 * TIMEOUT_MS, `${waited} ms`)
       assert.deepEqual([reply.status, reply.body.code], [503, 'PROVIDER_UNAVAILABLE'])
       assert.equal(provider.asked.length, 1)
     })
@@ -54,11 +58,14 @@ for (const engine of engines)
       // The outcome is looked up, and then the request sent again.
       provider.replies['GET /v1/refunds'] = slowly({ body: { data: [] } })
       provider.replies['POST /v1/refunds'] = slowly(made)
+      const asked = performance.now()
       const late = await refund()
+      const waited = performance.now() - asked
       provider.replies['POST /v1/refunds'] = made
       const again = await refund()
 
       assert.equal(unknown.status, 502)
+      assert.ok(waited < 1.5 * TIMEOUT_MS, `${waited} ms`)
       assert.deepEqual([late.status, late.body.code], [503, 'PROVIDER_UNAVAILABLE'])
       assert.equal(again.status, 201)
     })

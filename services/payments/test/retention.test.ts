@@ -101,8 +101,8 @@ for (const engine of engines)
       )
     })
 
-    test('that wait for a payment or have failed are kept whole, and still work', async (t) => {
-      const { api, deliver, forget, payment } = await start(t, engine)
+    test('that wait for a payment or have failed are kept whole, still work, and then lose their payload', async (t) => {
+      const { api, deliver, forget, inbox, payment } = await start(t, engine)
       const order = checkoutBody()
       const metadata = { businessReference: order.businessReference }
       const session = { id: 'cs_early', payment_status: 'paid', status: 'complete', metadata }
@@ -118,6 +118,9 @@ for (const engine of engines)
       assert.deepEqual(kept.payload.data.object.metadata, metadata)
       assert.equal(opened.status, 409)
       assert.equal((await payment(id)).status, 'PAID')
+      await forget(1)
+      const applied = (await inbox()).find((event) => event.id === 'evt_parked')
+      assert.equal(applied?.sizeBytes, 0)
     })
 
     test('are kept as long as PAYMENTS_EVENT_RETENTION_DAYS says', async (t) => {

@@ -251,7 +251,7 @@ function drawnRoutes(
 ): void {
   const lanes = createLanes()
   thumbnailRoutes(server, storage, { caller, thumbnails: createThumbnails(storage, lanes) })
-  const drawing = { lane: lanes.pictures, settings: offer, metrics: server.metrics }
+  const drawing = { lanes: lanes.pictures, settings: offer, metrics: server.metrics }
   const pictures = openPictures(storage, drawing)
   server.onClose(pictures.stop)
   pictureRoutes(server, storage, { caller, pictures, offer })

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 import sharp from 'sharp'
+import { until } from '../../../test/until.ts'
 import { engines, sharedStorage, upload } from './start-storage.ts'
 
 const SIZES = [64, 128, 256, 384, 512, 640, 750, 828, 1080, 1200, 1600, 1920, 2048]
@@ -73,4 +76,53 @@ for (const engine of engines)
       assert.equal(reply.status, 200)
       assert.ok(before < COMBINATIONS.length / 2, `${before} were drawn first`)
     })
+
+    test('six accounts with one long animation each do not keep another user waiting', async () => {
+      const { api, user: patient, config } = await newcomer()
+      const own = await pictureOf(patient, api)
+      const animation = { name: 'x.webp', type: 'image/webp', bytes: await longAnimation() }
+      let finished = 0
+      const storm = Array.from({ length: 6 }, async () => {
+        const { user: attacker } = await newcomer()
+        const { body } = await upload(api, attacker, animation)
+        const path = `/file/picture/${body.id}?width=750&format=webp`
+        const { status } = await api.get(path, { token: attacker })
+        finished += 1
+        return status
+      })
+      await until(
+        () => readdir(config.spoolFolder),
+        (names) => names.length >= 5,
+      )
+
+      const replies = await Promise.all([
+        api.get(`/file/thumbnail/${own}`, { token: patient }),
+        api.get(`/file/picture/${own}?width=64`, { token: patient }),
+      ])
+      const before = finished
+      const statuses = await Promise.all(storm)
+
+      assert.deepEqual(
+        replies.map(({ headers }) => headers.get('content-type')),
+        ['image/jpeg', 'image/jpeg'],
+      )
+      assert.ok(before <= 3, `${before} animations were drawn first`)
+      assert.deepEqual(new Set(statuses), new Set([200]))
+    })
   })
+
+/** Small to upload, because its frames repeat a tile, and slow to encode. */
+function longAnimation(): Promise<Buffer> {
+  const [side, frames] = [400, 60]
+  const tile = randomBytes(1024)
+  const raw = Buffer.alloc(side * side * frames * 3)
+  for (let pixel = 0; pixel < side * side * frames; pixel += 1) {
+    const [x, y, frame] = [pixel % side, Math.floor(pixel / side), Math.floor(pixel / side / side)]
+    raw.fill(tile[((x + frame) % 32) + 32 * ((y + frame) % 32)] ?? 0, pixel * 3, pixel * 3 + 2)
+  }
+  return sharp(raw, {
+    raw: { width: side, height: side * frames, channels: 3, pageHeight: side },
+  })
+    .webp({ lossless: true, effort: 0 })
+    .toBuffer()
+}

@@ -7,6 +7,7 @@ import type { Migration } from '@plinth/kit/database'
 import { sqlite } from '@plinth/kit/testing'
 import { restoreBackup } from '../restore/restore.ts'
 import type { ServiceData } from '../sources/service-data.ts'
+import { requireFlat } from './bounds.ts'
 import { readArchive } from './read.ts'
 
 const MEGABYTE = 2 ** 20
@@ -83,6 +84,8 @@ function archiveOf(parts: Part[], params: Record<number, number> = {}): Promise<
 
 const manifest = text('manifest.json', JSON.stringify(MANIFEST))
 const rowless = text('manifest.json', JSON.stringify(MANIFEST).replace('"rows":1', '"rows":0'))
+const { bytes: _bytes, ...UNDECLARED } = MANIFEST
+const undeclared = text('manifest.json', JSON.stringify(UNDECLARED).replace('"rows":1', '"rows":0'))
 
 /** Restores as `verify` and `restore` do, into a service with one table. */
 async function restore(archive: Buffer, url: string): Promise<unknown> {
@@ -110,6 +113,18 @@ describe('an archive of a few kilobytes that unpacks to hundreds of megabytes is
       /Unexpected end of JSON input/,
     ],
     'in files': [[rowless, repeated('files/one/zeros', '\0')], /it holds more than it says/],
+    'in files, without saying how much it holds': [
+      [undeclared, repeated('files/one/zeros', '\0')],
+      /it holds more than 200 times its size/,
+    ],
+    'in the objects of one row': [
+      [manifest, text('db/one/notes/000001.ndjson', `[${'{},'.repeat(5_000_000)}{}]\n`)],
+      /a row is not one/,
+    ],
+    'in the values of one row': [
+      [manifest, text('db/one/notes/000001.ndjson', `[${'"\\"[",1,'.repeat(1_600_000)}1]\n`)],
+      /a row is not one/,
+    ],
     'in more rows than it says': [
       [manifest, text('db/one/notes/000001.ndjson', '["a"]\n'.repeat(100_000))],
       /it has more rows of notes than it says/,
@@ -132,6 +147,13 @@ describe('an archive of a few kilobytes that unpacks to hundreds of megabytes is
       const growth = process.memoryUsage.rss() - before
       assert.ok(growth < MAX_GROWTH, `${growth / MEGABYTE} MB more`)
     })
+})
+
+test('a large row of texts is accepted, whatever is in them', () => {
+  const texts = ['[{},'.repeat(MEGABYTE), '"\\', '\\"\\\\', '', null, 1]
+
+  assert.doesNotThrow(() => requireFlat(JSON.stringify(texts)))
+  assert.throws(() => requireFlat(JSON.stringify([...texts, {}])), { reason: 'damaged' })
 })
 
 test('an archive that asks for a decompression window of 128 MB is refused', async () => {

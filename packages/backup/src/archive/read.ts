@@ -60,7 +60,14 @@ export async function readArchive(
   const tar = extract()
   const bounds = createBounds()
   const unzipped = createZstdDecompress({ params: SMALL_WINDOW })
-  const unpacked = pipeline(input, unsealing(passphrase), unzipped, bounds.headers, tar)
+  const unpacked = pipeline(
+    input,
+    bounds.packed,
+    unsealing(passphrase),
+    unzipped,
+    bounds.headers,
+    tar,
+  )
   unpacked.catch(() => {})
   const digest = createHash('sha256')
   let [members, manifest, ending] = [0, undefined as Manifest | undefined, '']

@@ -1,5 +1,5 @@
 import { failPoint } from '@plinth/kit/runtime'
-import { linesOf } from '../archive/bounds.ts'
+import { linesOf, requireFlat } from '../archive/bounds.ts'
 import { type Manifest, memberOf } from '../archive/manifest.ts'
 import type { ReadMember, Show } from '../archive/read.ts'
 import { type Filling, startFilling } from '../databases/fill.ts'
@@ -108,6 +108,7 @@ export class Contents {
 }
 
 function rowOf(line: string): Row {
+  requireFlat(line)
   const row: unknown = JSON.parse(line)
   const isRow = Array.isArray(row) && row.every((value) => value === null || isPlain(value))
   if (!isRow) throw damaged('a row is not one')

@@ -4,8 +4,12 @@ import {
   callerUnknown,
   type DefinedProblem,
 } from '../problems.ts'
+import { looksLikeClientToken } from '../tokens/client-token.ts'
 import type { Caller, Guard, Request } from './framework.ts'
 import type { Access } from './routes/operations.ts'
+
+const FOR_USERS =
+  'This token is for programs, and no scope of theirs opens this. Send the access token of a user instead.'
 
 const ANYONE: Caller = { userId: '', username: 'anyone', roles: [], sessionId: '' }
 
@@ -31,7 +35,9 @@ export function callerGuard(
   const access = { schemes: BEARER, problems: [callerUnknown, accessTokenRejected, ...problems] }
   const denying = { ...access, problems: [...access.problems, accessDenied] }
   const identify: Guard = async (request) => {
-    const identified = await authenticate(bearerToken(request))
+    const token = bearerToken(request)
+    const identified = await authenticate(token)
+    if (!identified && looksLikeClientToken(token)) throw accessTokenRejected({ detail: FOR_USERS })
     if (!identified) throw accessTokenRejected()
     request.caller = identified
   }

@@ -77,11 +77,19 @@ export function answerProblem(
     .send(Buffer.from(body))
 }
 
-/** A bug is logged each time. What is away or full fails every request until it is back, and is logged once. */
+/** A bug is logged each time. What is away, full or broken fails every request until it is back, and is logged once. */
 function logFailure(problem: Problem, { id: requestId, log }: Request): void {
-  const { code: state, status, message, cause: err = problem } = problem
-  if (status === 500) log.error({ requestId, err }, message)
+  const { code, status, message, cause: err = problem } = problem
+  const fault = faultOfSystem(err)
+  const state = status === 500 ? fault && `${code} ${fault}` : code
+  if (state === undefined) log.error({ requestId, err }, message)
   else (log as Logger).outages.failed({ state, message, err, details: { requestId } })
+}
+
+/** The code of an error that the system gave to a call, such as EIO of a disk that is broken. */
+function faultOfSystem(error: unknown): string | undefined {
+  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException
+  return typeof syscall === 'string' && /^E[A-Z0-9]+$/.test(code ?? '') ? code : undefined
 }
 
 /** Whether a download failed only because its client disconnected, which the request log says. */

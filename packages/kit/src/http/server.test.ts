@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { open } from 'node:fs/promises'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { PassThrough, Readable } from 'node:stream'
@@ -503,4 +504,25 @@ describe('a server of the kit', () => {
 
     assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 400 Bad Request\r\n/)
   })
+})
+
+test('an error of the system is logged once for all requests that meet it, a bug each time', async (t) => {
+  const lines: string[] = []
+  const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
+  const server = createServer({ log, clock: systemClock })
+  server.get('/broken-disk', () => open(`${import.meta.filename}/none`))
+  server.get('/bug', () => {
+    throw new Error('a bug')
+  })
+  const { api } = await listenForTest(t, server)
+  const ask = (path: string) => Promise.all(Array.from({ length: 20 }, () => api.get(path)))
+
+  const replies = [...(await ask('/broken-disk')), ...(await ask('/bug'))]
+  log.outages.close()
+
+  assert.deepEqual([...new Set(replies.map(({ status }) => status))], [500])
+  const seen = lines.map((line) => JSON.parse(line))
+  const errors = seen.filter(({ level }) => level >= 50).map(({ err }) => err.code ?? err.message)
+  assert.deepEqual(errors, ['ENOTDIR', ...Array.from({ length: 20 }, () => 'a bug')])
+  assert.equal(seen.find(({ state }) => state === 'INTERNAL_ERROR ENOTDIR').failures, 20)
 })

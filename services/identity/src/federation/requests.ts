@@ -76,9 +76,7 @@ export async function openSignIn(
   const request = await openRequest(db, { provider: id, ...secrets }, accounts.clock())
   if (!request || !provider) throw requestOver()
   const round = roundOf(federation, { id: request.id, provider: id, state })
-  return provider
-    .authorizationUrl(round)
-    .catch((error) => withError(federation, request.returnTo, error))
+  return provider.authorizationUrl(round).catch((error) => withError(federation, request, error))
 }
 
 type Answer = { state: string; browser: string; parameters: URLSearchParams }
@@ -111,7 +109,7 @@ export async function answerSignIn(
     })
     return `${request.returnTo}#ticket=${ticket}`
   } catch (error) {
-    return withError(federation, request.returnTo, error)
+    return withError(federation, request, error)
   }
 }
 
@@ -124,9 +122,19 @@ function requireStorable(text: string): string {
   return text
 }
 
-function withError({ log }: Federation, returnTo: string, error: unknown): string {
+/** Logs only what the fault is, because the error itself may hold an answer of the provider. */
+function withError(
+  { log }: Federation,
+  { provider, returnTo }: { provider: string; returnTo: string },
+  error: unknown,
+): string {
   if (error instanceof Refused) return `${returnTo}#error=access_denied`
-  log.warn({ fault: faultOf(error) }, 'a sign-in with a provider failed')
+  log.outages.failed({
+    state: `sign-in with ${provider}`,
+    message: 'a sign-in with a provider failed',
+    err: undefined,
+    details: { provider, fault: faultOf(error) },
+  })
   return `${returnTo}#error=provider_failed`
 }
 

@@ -55,6 +55,8 @@ const FOR_STRANGERS: MailKind[] = [
   'sign-up-code',
 ]
 const RETENTION_DAYS = 30
+/** While the database is away a round may take long, so it is over when a round succeeds. */
+const OUTAGE = { state: 'mail delivery', message: 'mail delivery failed', quietMs: 3_600_000 }
 
 export type Delivery = { stop(): Promise<void>; health(): Promise<Health> }
 
@@ -72,10 +74,16 @@ export function startDelivery(
   measure(server, outbox)
   let stopping = false
   const sendDue = () =>
-    sendAllDue(outbox, { prepare, transport, state }, () => stopping).catch((error) => {
-      log.error({ err: error }, 'mail delivery failed')
-      return true
-    })
+    sendAllDue(outbox, { prepare, transport, state }, () => stopping).then(
+      (isMoreQueued) => {
+        log.outages.ended(OUTAGE.state)
+        return isMoreQueued
+      },
+      (err) => {
+        log.outages.failed({ ...OUTAGE, err })
+        return true
+      },
+    )
   const rounds = startRounds({
     // One round sends the mails of many requests, so it belongs to no trace.
     round: async () => ((await inTrace(undefined, sendDue)) ? WAITING_MS : IDLE_MS),

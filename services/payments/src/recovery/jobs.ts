@@ -6,7 +6,7 @@ import type { Db } from '../payment/database/tables.ts'
 import { retryDueEvents } from '../webhooks/events.ts'
 import { pollEvents } from '../webhooks/poll.ts'
 import { reconcileDue } from './reconcile.ts'
-import { deleteOldObservations, updateOldEvents } from './retention.repository.ts'
+import { deleteOldObservations, updateLeftEvents, updateOldEvents } from './retention.repository.ts'
 
 type JobIntervals = { lookEverySeconds: number; pollEverySeconds: number }
 
@@ -71,7 +71,7 @@ async function clearOldEvents(
   signal: AbortSignal,
 ): Promise<void> {
   const until = secondsAfter(clock(), -eventRetentionDays * DAY_SECONDS)
-  for (const clear of [updateOldEvents, deleteOldObservations]) {
+  for (const clear of [updateOldEvents, updateLeftEvents, deleteOldObservations]) {
     const next = () => inTransaction(db, (transaction: Db) => clear(transaction, until))
     while (!signal.aborted && (await next()));
   }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Db } from '../payment/database/tables.ts'
 
 const BATCH = 500
@@ -27,7 +28,8 @@ const EVENTS = 'cleared-events'
 /**
  * Clears the next batch of events received until `until`; false when it was the last. The row of an event that was
  * applied stays, because it is the claim that keeps the event from being applied again; only its body goes. One that was
- * ignored is deleted. Events that failed, or that wait for their payment, are left alone.
+ * ignored is deleted. Events that failed, or that wait for their payment, are left whole, and remembered until they have
+ * been applied.
  */
 export async function updateOldEvents(db: Db, until: Date): Promise<boolean> {
   const mark = await findMark(db, EVENTS)
@@ -43,7 +45,17 @@ export async function updateOldEvents(db: Db, until: Date): Promise<boolean> {
     .execute()
   const last = rows.at(-1)
   if (!last) return false
-  const ids = rows.map(({ id }) => id)
+  await clearEvents(
+    db,
+    rows.map(({ id }) => id),
+  )
+  await insertLeft(db, rows)
+  await upsertMark(db, EVENTS, { at: last.received_at, key: last.id })
+  return rows.length === BATCH
+}
+
+/** What is applied or ignored. */
+async function clearEvents(db: Db, ids: string[]): Promise<void> {
   await db
     .deleteFrom('webhook_events')
     .where('id', 'in', ids)
@@ -57,7 +69,57 @@ export async function updateOldEvents(db: Db, until: Date): Promise<boolean> {
     .where('status', 'in', ['PROCESSED', 'IGNORED'])
     .where('parked_for', 'is', null)
     .execute()
-  await upsertMark(db, EVENTS, { at: last.received_at, key: last.id })
+}
+
+const LEFT = 'left '
+
+async function insertLeft(db: Db, rows: { id: string; received_at: string }[]): Promise<void> {
+  const left = await db
+    .selectFrom('webhook_events')
+    .select(['id', 'received_at'])
+    .where(
+      'id',
+      'in',
+      rows.map(({ id }) => id),
+    )
+    .where(({ or, eb }) =>
+      or([eb('status', 'not in', ['PROCESSED', 'IGNORED']), eb('parked_for', 'is not', null)]),
+    )
+    .execute()
+  if (left.length === 0) return
+  // A name has 64 characters, and an id may have more.
+  const nameOf = (id: string) => LEFT + hash('sha256', id).slice(0, 48)
+  await db
+    .insertInto('clearings')
+    .values(left.map(({ id, received_at: at }) => ({ name: nameOf(id), at, key: id })))
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute()
+}
+
+/** Clears the next batch of events that were left, and have been applied or ignored since; false when it was the last. */
+export async function updateLeftEvents(db: Db): Promise<boolean> {
+  const rows = await db
+    .selectFrom('clearings')
+    .innerJoin('webhook_events', 'webhook_events.id', 'clearings.key')
+    .select(['clearings.name', 'clearings.key'])
+    .where('clearings.name', 'like', `${LEFT}%`)
+    .where('webhook_events.status', 'in', ['PROCESSED', 'IGNORED'])
+    .where('webhook_events.parked_for', 'is', null)
+    .limit(BATCH)
+    .execute()
+  if (rows.length === 0) return false
+  await clearEvents(
+    db,
+    rows.map(({ key }) => key),
+  )
+  await db
+    .deleteFrom('clearings')
+    .where(
+      'name',
+      'in',
+      rows.map(({ name }) => name),
+    )
+    .execute()
   return rows.length === BATCH
 }
 

@@ -23,6 +23,9 @@ const USES_SECONDS = 60
 /** Other nodes add renditions too. */
 const COUNTED_SECONDS = 60
 
+const UNREADABLE = { state: 'renditions', message: 'a rendition cannot be read' }
+const UNKEPT = { state: 'kept renditions', message: 'a rendition could not be kept' }
+
 type Made = { facts: Facts; format: Format; parameters: string; bytes: Buffer }
 
 export type RenditionCache = {
@@ -90,14 +93,14 @@ export function createRenditionCache(
         return await providers.at(location).read(besideKey(location, name), range)
       } catch (error) {
         if (!storageUnavailable.is(error)) throw error
-        log.warn({ err: error.cause, name }, 'a rendition cannot be read')
+        log.outages.failed({ ...UNREADABLE, err: error.cause, details: { name } })
         return undefined
       }
     },
     async keep(file, made) {
       if (made.bytes.length > cacheBytes) return
-      await store(file, made).catch((error) =>
-        log.warn({ err: error, file: file.id }, 'a rendition could not be kept'),
+      await store(file, made).catch((err) =>
+        log.outages.failed({ ...UNKEPT, err, details: { file: file.id } }),
       )
     },
     async forget({ id }) {

@@ -1,9 +1,10 @@
 import type { OutputInfo, Sharp } from 'sharp'
 import { openPixels, type Picture, withinLimits } from '../thumbnails/image.ts'
+import type { Pace } from '../thumbnails/lanes.ts'
 import type { Facts, Format, Outcome } from './outcome.ts'
 
 /** For decoding and scaling. A picture that takes longer would take as long the next time. */
-const DECODE_SECONDS = 10
+const DECODE_SECONDS: Record<Pace, number> = { quick: 1, slow: 10 }
 /** Says nothing about the picture, only about how busy the machine is. */
 const ENCODE_SECONDS = 20
 const ANIMATION_SECONDS = 20
@@ -14,39 +15,50 @@ const ANIMATION_EFFORT = 1
 /** Quality numbers of different encoders mean different things; these look about alike. */
 const AVIF_QUALITY = { 50: 35, 65: 45, 80: 55, 90: 65 } as const
 
-/** `undecided`: the failure says nothing about the picture. */
+/** Most encoders cannot be interrupted, so more pixels than these are slow from the start. */
+const QUICK_PIXELS = { avif: 1_000_000, webp: 4_200_000, jpeg: 4_200_000, png: 4_200_000 }
+
+/** `late`: it takes longer than this pace allows. `undecided`: the failure says nothing about the picture. */
 export type Drawing =
   | { facts: Facts; drawn: { format: Format; bytes: Buffer } | undefined }
+  | 'late'
   | 'undecided'
   | undefined
 
 type Pixels = { data: Buffer; info: OutputInfo }
 
+type Options = {
+  pace: Pace
+  /** Chooses what to draw once the header is known. */
+  decide(facts: Facts): Outcome | undefined
+}
+
 /**
- * Draws what `decide` chooses once the header is known; nothing if it chooses nothing. Returns undefined
- * when the picture is broken or beyond the limits. Pixels and encoding are two steps, because only a
- * failure of the first is about the picture.
+ * Draws what `decide` chooses; nothing if it chooses nothing. Returns undefined when the picture is broken or
+ * beyond the limits. Pixels and encoding are two steps, because only a failure of the first is about the picture.
  */
-export async function drawPicture(
-  path: string,
-  decide: (facts: Facts) => Outcome | undefined,
-): Promise<Drawing> {
+export async function drawPicture(path: string, { pace, decide }: Options): Promise<Drawing> {
   const decoded = await withinLimits(path, async (picture) => {
     const facts = factsOf(picture)
     const outcome = decide(facts)
-    return { facts, outcome, content: outcome && (await contentOf(picture, outcome)) }
+    if (outcome && pace === 'quick' && isSlow(outcome)) return 'late'
+    return { facts, outcome, content: outcome && (await contentOf(picture, outcome, pace)) }
   })
-  if (decoded === undefined || decoded === 'undecided') return decoded
+  if (decoded === undefined || typeof decoded === 'string') return decoded
   const { facts, outcome, content } = decoded
   if (!outcome || !content) return { facts, drawn: undefined }
   const bytes = Buffer.isBuffer(content) ? content : await encoded(content, outcome)
   return bytes ? { facts, drawn: { format: outcome.format, bytes } } : 'undecided'
 }
 
+function isSlow({ animated, format, width, height }: Outcome): boolean {
+  return animated || width * height > QUICK_PIXELS[format]
+}
+
 /** All frames, encoded already, or the pixels of the first one. */
-async function contentOf(picture: Picture, outcome: Outcome): Promise<Buffer | Pixels> {
+async function contentOf(picture: Picture, outcome: Outcome, pace: Pace): Promise<Buffer | Pixels> {
   const animation = outcome.animated ? await animationOf(picture, outcome) : undefined
-  return animation ?? pixelsOf(picture, outcome)
+  return animation ?? pixelsOf(picture, outcome, DECODE_SECONDS[pace])
 }
 
 function factsOf({ header }: Picture): Facts {
@@ -62,11 +74,8 @@ function scaled(picture: Sharp, { width, height, crop }: Outcome): Sharp {
     .toColourspace('srgb')
 }
 
-function pixelsOf({ open }: Picture, outcome: Outcome): Promise<Pixels> {
-  return scaled(open(), outcome)
-    .timeout({ seconds: DECODE_SECONDS })
-    .raw()
-    .toBuffer({ resolveWithObject: true })
+function pixelsOf({ open }: Picture, outcome: Outcome, seconds: number): Promise<Pixels> {
+  return scaled(open(), outcome).timeout({ seconds }).raw().toBuffer({ resolveWithObject: true })
 }
 
 /** Its frames are decoded and encoded one after another. One that takes too long is drawn as its first frame. */

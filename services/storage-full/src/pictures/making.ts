@@ -2,7 +2,7 @@ import { failPoint } from '@plinth/kit/runtime'
 import { openBytes, spoolBytes } from '../files/bytes.ts'
 import type { Storage, StoredFile } from '../files/storage.ts'
 import type { PictureParameters } from '../picture-settings.ts'
-import type { Lane } from '../thumbnails/lanes.ts'
+import { atItsPace, type PacedLanes } from '../thumbnails/lanes.ts'
 import { thumbnailsBusy } from '../thumbnails/queue.ts'
 import type { RenditionCache } from './cache.ts'
 import { drawPicture } from './draw.ts'
@@ -25,21 +25,27 @@ type Order = Wanted & {
 /** Draws a rendition and keeps it. Equal requests share one making. */
 export type Making = (file: StoredFile, order: Order) => Promise<Made>
 
-type Options = { cache: RenditionCache; lane: Lane; sizes: number[] }
+type Options = { cache: RenditionCache; lanes: PacedLanes; sizes: number[] }
 
-export function createMaking(storage: Storage, { cache, lane, sizes }: Options): Making {
+export function createMaking(storage: Storage, { cache, lanes, sizes }: Options): Making {
   const inFlight = new Map<string, Promise<Made>>()
 
+  /** Reads the file each time, so that what waits for the slow lane keeps no copy of it. */
+  const draw = (file: StoredFile, { parameters, named, user }: Order) =>
+    atItsPace(lanes, user, async (pace, drawing) => {
+      const bytes = await openBytes(storage, file)
+      const options = { sha256: true, onDisk: true }
+      await using original = await spoolBytes(bytes, storage.spoolFolder, options)
+      failPoint('picture:read')
+      if (original.sha256 !== file.checksumSha256) throw damaged(storage, file)
+      const decide = (facts: Facts) => outcomeFor(parameters, named, facts)
+      return await drawing(user, () => drawPicture(original.path, { pace, decide }))
+    })
+
   const make = async (file: StoredFile, order: Order): Promise<Made> => {
-    const bytes = await openBytes(storage, file)
-    const options = { sha256: true, onDisk: true }
-    await using original = await spoolBytes(bytes, storage.spoolFolder, options)
-    failPoint('picture:read')
-    if (original.sha256 !== file.checksumSha256) throw damaged(storage, file)
-    const { parameters, named, user } = order
-    const drawing = await lane.drawing(user, () =>
-      drawPicture(original.path, (facts) => outcomeFor(parameters, named, facts)),
-    )
+    const { parameters } = order
+    const result = await draw(file, order)
+    const drawing = result === 'late' ? undefined : result
     if (drawing === 'undecided') throw picturesBusy()
     if (!drawing?.drawn) await recordIfPossible(storage, file, drawing?.facts)
     if (!drawing) throw noPicture()
@@ -53,8 +59,7 @@ export function createMaking(storage: Storage, { cache, lane, sizes }: Options):
     const name = [file.objectName, ...order.spellings].join('\n')
     const known = inFlight.get(name)
     if (known) return known
-    const making = lane
-      .fetching(order.user, () => make(file, order))
+    const making = make(file, order)
       .catch((error) => {
         throw thumbnailsBusy.is(error) ? picturesBusy() : error
       })
@@ -72,7 +77,13 @@ function damaged({ log }: Storage, file: StoredFile) {
 
 /** So that the next request costs nothing; without it the answer is the same. */
 async function recordIfPossible(storage: Storage, file: StoredFile, facts: Facts | undefined) {
-  await upsertFacts(storage.db, file, facts).catch((error) =>
-    storage.log.warn({ err: error, file: file.id }, 'what a picture is could not be recorded'),
+  const message = 'what a picture is could not be recorded'
+  await upsertFacts(storage.db, file, facts).catch((err) =>
+    storage.log.outages.failed({
+      state: 'picture facts',
+      message,
+      err,
+      details: { file: file.id },
+    }),
   )
 }

@@ -2,7 +2,7 @@ import { startJob } from '@plinth/kit/database'
 import type { Metrics } from '@plinth/kit/metrics'
 import type { Storage } from '../files/storage.ts'
 import type { PictureSettings } from '../picture-settings.ts'
-import type { Lane } from '../thumbnails/lanes.ts'
+import type { PacedLanes } from '../thumbnails/lanes.ts'
 import { createRenditionCache } from './cache.ts'
 import { forgetStale } from './kept-beside.ts'
 import { createMaking } from './making.ts'
@@ -13,12 +13,12 @@ const RESULTS: PictureResult[] = ['made', 'kept', 'unchanged', 'none', 'busy', '
 const UPKEEP_SECONDS = 3600
 const COUNT_EVERY_SECONDS = 60
 
-type Options = { lane: Lane; settings: PictureSettings; metrics: Metrics }
+type Options = { lanes: PacedLanes; settings: PictureSettings; metrics: Metrics }
 
 /** Pictures with their metrics, and the job that looks after their cache. */
 export function openPictures(
   storage: Storage,
-  { lane, settings, metrics }: Options,
+  { lanes, settings, metrics }: Options,
 ): Pictures & { stop(): Promise<void> } {
   const { db, log } = storage
   const count = metrics.counter({
@@ -48,7 +48,7 @@ export function openPictures(
     },
   })
   const { sizes } = settings
-  const make = createMaking(storage, { cache, lane, sizes })
+  const make = createMaking(storage, { cache, lanes, sizes })
   const counted = (result: PictureResult) => count({ result })
   const pictures = createPictures(storage, { cache, make, sizes, count: counted })
   return { ...pictures, stop: upkeep.stop }

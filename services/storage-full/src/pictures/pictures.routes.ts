@@ -32,11 +32,7 @@ const described = <T extends object>(schema: T, description: string): T => ({
   description,
 })
 
-const PictureQuery = Type.Object({
-  width: Type.Optional(
-    Type.Integer({ description: 'One of the sizes that the service offers', examples: [640] }),
-  ),
-  height: Type.Optional(Type.Integer({ description: 'As `width`' })),
+const OTHER_PARAMETERS = {
   fit: Type.Optional(
     described(
       oneOf('inside', 'cover'),
@@ -54,12 +50,25 @@ const PictureQuery = Type.Object({
     lookUpText({ description: 'Instead of all of these: a name from the settings' }),
   ),
   v: Type.Optional(
-    lookUpText({
+    Type.String({
       description:
         'The first 16 digits of `checksumSha256`: the reply may be cached for good, because the address changes with the content',
     }),
   ),
-})
+}
+
+/** The document says which sizes this service offers. Types that are made of it must not: others offer other sizes. */
+function queryFor(sizes: number[]) {
+  if (sizes.length === 0) return Type.Object(OTHER_PARAMETERS)
+  const offered = { enum: sizes, 'x-from-settings': true }
+  const examples = [sizes.find((size) => size >= 640) ?? sizes.at(-1)]
+  const description = 'One of the sizes that the service offers'
+  return Type.Object({
+    width: Type.Optional(Type.Integer({ ...offered, description, examples })),
+    height: Type.Optional(Type.Integer({ ...offered, description: 'As `width`' })),
+    ...OTHER_PARAMETERS,
+  })
+}
 
 const response = fileReplies({
   mediaTypes: ['image/jpeg', 'image/png', 'image/webp', 'image/avif'],
@@ -82,6 +91,7 @@ type Options = {
 
 export function pictureRoutes(server: Server, storage: Storage, options: Options): void {
   const { caller, offer } = options
+  const readsQuery = queryFor(offer.sizes)
   server.get('/file/picture/:id', {
     onRequest: caller,
     schema: {
@@ -91,7 +101,7 @@ export function pictureRoutes(server: Server, storage: Storage, options: Options
         'Drawn once and kept. Never larger than the original; upright, in sRGB, and without metadata. Animations stay animated in WebP.',
       tags: ['Files'],
       params: IdPath,
-      readsQuery: PictureQuery,
+      readsQuery,
       response,
       problems: [fileNotFound, fileOfAnotherUser, ...PROBLEMS],
     },
@@ -112,7 +122,7 @@ export function pictureRoutes(server: Server, storage: Storage, options: Options
       description: 'Counts as an opening of the link. Takes the same parameters as the owner.',
       tags: ['Links'],
       params: Type.Object({ token: Type.String() }),
-      readsQuery: PictureQuery,
+      readsQuery,
       response,
       problems: [openedLinkNotFound, issuerUnavailable, ...PROBLEMS],
     },

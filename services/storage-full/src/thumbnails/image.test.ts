@@ -20,10 +20,10 @@ test('a file never reaches a loader that no accepted type needs, whatever its na
   const tiff = await picture(4, 4).tiff().toBuffer()
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9"/></svg>'
   // The first picture sets the library up, which blocks the other loaders for good.
-  await jpegFromImage(await fileWith(t, await picture(4, 4).png().toBuffer()))
+  await jpegFromImage(await fileWith(t, await picture(4, 4).png().toBuffer()), 5)
 
   for (const bytes of [tiff, svg])
-    assert.equal(await jpegFromImage(await fileWith(t, bytes)), undefined)
+    assert.equal(await jpegFromImage(await fileWith(t, bytes), 5), undefined)
 })
 
 test('a picture that is decoded whole has a lower limit than one decoded line by line', {
@@ -31,7 +31,7 @@ test('a picture that is decoded whole has a lower limit than one decoded line by
 }, async (t) => {
   const large = picture(6000, 5000)
   const drawn = async (bytes: Buffer) =>
-    Buffer.isBuffer(await jpegFromImage(await fileWith(t, bytes)))
+    Buffer.isBuffer(await jpegFromImage(await fileWith(t, bytes), 5))
 
   assert.equal(await drawn(await large.jpeg().toBuffer()), true)
   assert.equal(
@@ -45,7 +45,7 @@ test('the limit counts channels and their depth, not only pixels', async (t) => 
   const wide = (channels: 3 | 4) =>
     sharp({ create: { width: 40_000, height: 600, channels, background: '#a33' } })
   const drawn = async (bytes: Buffer) =>
-    Buffer.isBuffer(await jpegFromImage(await fileWith(t, bytes)))
+    Buffer.isBuffer(await jpegFromImage(await fileWith(t, bytes), 5))
 
   assert.equal(await drawn(await wide(3).png().toBuffer()), true)
   assert.equal(await drawn(await wide(4).png().toBuffer()), true)
@@ -54,5 +54,5 @@ test('the limit counts channels and their depth, not only pixels', async (t) => 
 })
 
 test('a picture that cannot be opened is undecided', async () => {
-  assert.equal(await jpegFromImage('no-such-file.png'), 'undecided')
+  assert.equal(await jpegFromImage('no-such-file.png', 5), 'undecided')
 })

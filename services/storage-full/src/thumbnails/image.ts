@@ -4,8 +4,11 @@ import { hasTooManyParts } from './picture-parts.ts'
 
 type SharpModule = typeof import('sharp').default
 
-/** `undecided`: the failure says nothing about the picture, for example when memory ran out. */
-export type Drawn = Buffer | 'undecided' | undefined
+/**
+ * `late`: it took longer than the limit. `undecided`: the failure says nothing about the picture, for example when
+ * memory ran out.
+ */
+export type Drawn = Buffer | 'late' | 'undecided' | undefined
 
 export type Pixels = { data: Uint8Array; width: number; height: number }
 
@@ -16,7 +19,8 @@ const MAX_HELD_BYTES = 150_000_000
 const LINES_HELD = 512
 /** Measured: the lines as decoded, and half as many again on their way through the resizer. */
 const COPIES_OF_LINES = 1.5
-const TIME_LIMIT_SECONDS = 5
+/** For pixels that are there already. */
+const PAGE_SECONDS = 5
 const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif'].flatMap((name) => [
   `VipsForeignLoad${name}File`,
   `VipsForeignLoad${name}Buffer`,
@@ -44,8 +48,8 @@ async function loadSharp(): Promise<SharpModule> {
 }
 
 /** Returns undefined when the picture is broken or too large. */
-export function jpegFromImage(path: string): Promise<Drawn> {
-  return withinLimits(path, ({ open }) => smallJpeg(open().autoOrient()))
+export function jpegFromImage(path: string, seconds: number): Promise<Drawn> {
+  return withinLimits(path, ({ open }) => smallJpeg(open().autoOrient(), seconds))
 }
 
 /** A picture whose header is within the limits. `open` starts a drawing; without options, of its first frame. */
@@ -55,7 +59,7 @@ export type Picture = { header: Metadata; open(options?: SharpOptions): Sharp }
 export async function withinLimits<T>(
   path: string,
   draw: (picture: Picture) => Promise<T>,
-): Promise<T | 'undecided' | undefined> {
+): Promise<T | 'late' | 'undecided' | undefined> {
   const sharp = await sharpLibrary()
   const options = { limitInputPixels: MAX_INPUT_PIXELS, failOn: 'error' } as const
   try {
@@ -65,6 +69,7 @@ export async function withinLimits<T>(
     const open = (more?: SharpOptions) => sharp(path, { ...options, sequentialRead: true, ...more })
     return await draw({ header, open })
   } catch (error) {
+    if (isTimeout(error)) return 'late'
     return isShortage(error) || !(await canBeOpened(path)) ? 'undecided' : undefined
   }
 }
@@ -96,7 +101,10 @@ function bytesPerHeldPixel({ format, isProgressive, ...header }: Metadata): numb
   return samples * (format === 'jpeg' || header.depth === 'ushort' ? 2 : 1)
 }
 
-/** Does not include timeouts: a picture that takes too long would take as long the next time. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('timeout: ')
+}
+
 function isShortage(error: unknown): boolean {
   return /memory|allocat/i.test(String(error))
 }
@@ -111,15 +119,17 @@ async function canBeOpened(path: string): Promise<boolean> {
 export async function jpegFromPixels({ data, width, height }: Pixels): Promise<Drawn> {
   const sharp = await sharpLibrary()
   const page = sharp(data, { raw: { width, height, channels: 4 } })
-  return smallJpeg(page).catch((error) => (isShortage(error) ? 'undecided' : undefined))
+  return smallJpeg(page, PAGE_SECONDS).catch((error) =>
+    isShortage(error) ? 'undecided' : undefined,
+  )
 }
 
 /** The result contains only what is requested here: no EXIF, no location, no colour profile. */
-function smallJpeg(picture: Sharp): Promise<Buffer> {
+function smallJpeg(picture: Sharp, seconds: number): Promise<Buffer> {
   return picture
     .resize(MAX_SIDE, MAX_SIDE, { fit: 'inside', withoutEnlargement: true })
     .flatten({ background: 'white' })
     .jpeg({ quality: 80 })
-    .timeout({ seconds: TIME_LIMIT_SECONDS })
+    .timeout({ seconds })
     .toBuffer()
 }

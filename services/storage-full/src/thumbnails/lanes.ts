@@ -20,18 +20,36 @@ function createLane(drawnAtOnce: number): Lane {
   }
 }
 
-/**
- * A page of a PDF can take seconds and a picture rarely does, so pages never keep pictures waiting, nor slow pages
- * others.
- */
-export type Lanes = { pages: Lane; slowPages: WorkQueue; pictures: Lane }
+/** `quick`: within a second or so. `slow`: within the limits. */
+export type Pace = 'quick' | 'slow'
 
-/** One pair for all that is drawn: two features with queues of their own would use the cores twice. */
+export type PacedLanes = Record<Pace, Lane>
+
+/**
+ * A page of a PDF can take seconds and a picture rarely does, so pages never keep pictures waiting. What proves slow
+ * moves to a lane of its own, where it keeps only other slow work waiting.
+ */
+export type Lanes = { pages: PacedLanes; pictures: PacedLanes }
+
+/** One set for all that is drawn: two features with queues of their own would use the cores twice. */
 export function createLanes(): Lanes {
   const { pagesAtOnce, picturesAtOnce } = shareOfCores(availableParallelism())
   return {
-    pages: createLane(pagesAtOnce),
-    slowPages: createWorkQueue(1),
-    pictures: createLane(picturesAtOnce),
+    pages: { quick: createLane(pagesAtOnce), slow: createLane(1) },
+    pictures: { quick: createLane(picturesAtOnce), slow: createLane(1) },
   }
+}
+
+/**
+ * Makes something in the quick lane and, if it is late there, once more in the slow lane. In between it holds neither
+ * a place nor a copy of its file.
+ */
+export async function atItsPace<T>(
+  lanes: PacedLanes,
+  user: string,
+  make: (pace: Pace, drawing: WorkQueue) => Promise<T | 'late'>,
+): Promise<T | 'late'> {
+  const inLane = (pace: Pace) => lanes[pace].fetching(user, () => make(pace, lanes[pace].drawing))
+  const made = await inLane('quick')
+  return made === 'late' ? inLane('slow') : made
 }

@@ -8,15 +8,14 @@ import { updateThumbnail } from '../files/files.repository.ts'
 import { type Storage, type StoredFile, thumbnailKey } from '../files/storage.ts'
 import { asStorageFault } from '../locations/problems.ts'
 import { type Drawn, jpegFromImage, jpegFromPixels } from './image.ts'
-import type { Lanes } from './lanes.ts'
+import { atItsPace, type Lanes, type Pace } from './lanes.ts'
 import { firstPageOf } from './pdf-page.ts'
 
 export const IMAGES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif'])
 const PDF = 'application/pdf'
 
-/** Most pages take a tenth of it. Those that take longer are drawn again, apart, and delay other pages no further. */
-const QUICK_PAGE_MS = 1_000
-const MAX_PAGE_MS = 5_000
+/** Most files take a tenth of the quick limit. */
+const SECONDS: Record<Pace, number> = { quick: 1, slow: 5 }
 
 export type Thumbnails = {
   /**
@@ -26,39 +25,34 @@ export type Thumbnails = {
   of(file: StoredFile, user: string): Promise<Buffer | undefined>
 }
 
-export function createThumbnails(
-  storage: Storage,
-  { pages, slowPages, pictures }: Lanes,
-): Thumbnails {
-  const laneOf = ({ contentType }: StoredFile) => (contentType === PDF ? pages : pictures)
+export function createThumbnails(storage: Storage, { pages, pictures }: Lanes): Thumbnails {
+  const lanesOf = ({ contentType }: StoredFile) => (contentType === PDF ? pages : pictures)
   const inFlight = new Map<number, Promise<Buffer | undefined>>()
 
-  const draw = async (path: string, { contentType }: StoredFile, user: string): Promise<Drawn> => {
-    if (contentType !== PDF) return pictures.drawing(user, () => jpegFromImage(path))
-    const quick = await pages.drawing(user, () => jpegFromPage(path, QUICK_PAGE_MS))
-    if (quick !== 'late') return quick
-    const slow = await slowPages(user, () => jpegFromPage(path, MAX_PAGE_MS))
-    return slow === 'late' ? undefined : slow
-  }
+  /** Reads the file each time, so that what waits for the slow lane keeps no copy of it. */
+  const draw = (file: StoredFile, user: string) =>
+    atItsPace(lanesOf(file), user, async (pace, drawing) => {
+      const bytes = await openBytes(storage, file)
+      const options = { sha256: true, onDisk: true }
+      await using original = await spoolBytes(bytes, storage.spoolFolder, options)
+      failPoint('thumbnail:read')
+      if (original.sha256 !== file.checksumSha256) return damaged(storage, file)
+      const jpegOf = file.contentType === PDF ? jpegFromPage : jpegFromImage
+      return await drawing(user, () => jpegOf(original.path, SECONDS[pace]))
+    })
 
   const make = async (file: StoredFile, user: string): Promise<Buffer | undefined> => {
-    const bytes = await openBytes(storage, file)
-    const options = { sha256: true, onDisk: true }
-    await using original = await spoolBytes(bytes, storage.spoolFolder, options)
-    failPoint('thumbnail:read')
-    if (original.sha256 !== file.checksumSha256) return damaged(storage, file)
-    const jpeg = await draw(original.path, file, user)
+    const jpeg = await draw(file, user)
     if (jpeg === 'undecided') return undefined
-    if (jpeg) await keepIfPossible(storage, file, jpeg)
+    if (Buffer.isBuffer(jpeg)) await keepIfPossible(storage, file, jpeg)
     else await updateThumbnail(storage.db, file, 'impossible')
-    return jpeg
+    return Buffer.isBuffer(jpeg) ? jpeg : undefined
   }
 
   const makeOnce = (file: StoredFile, user: string): Promise<Buffer | undefined> => {
     const known = inFlight.get(file.id)
     if (known) return known
-    const making = laneOf(file)
-      .fetching(user, () => make(file, user))
+    const making = make(file, user)
       .catch((error) => unlessUnwritable(storage, file, error))
       .finally(() => inFlight.delete(file.id))
     inFlight.set(file.id, making)
@@ -79,19 +73,18 @@ export function createThumbnails(
 function unlessUnwritable({ log }: Storage, file: StoredFile, error: unknown): undefined {
   const isUnwritable = storageFull.is(error) || storageReadOnly.is(error)
   if (!isUnwritable && !['full', 'read-only'].includes(databaseFault(error) ?? '')) throw error
-  log.warn(
-    { err: error, file: file.id },
-    'a thumbnail cannot be made, because nothing can be stored',
-  )
+  const message = 'a thumbnail cannot be made, because nothing can be stored'
+  log.outages.failed({ state: 'thumbnails', message, err: error, details: { file: file.id } })
 }
 
 /** Records nothing: the bytes may be repaired from a backup, and then have a thumbnail. */
-function damaged({ log }: Storage, file: StoredFile): undefined {
+function damaged({ log }: Storage, file: StoredFile): 'undecided' {
   log.error({ file: file.id }, 'no thumbnail, because the stored bytes are damaged')
+  return 'undecided'
 }
 
-async function jpegFromPage(path: string, limitMs: number): Promise<Drawn | 'late'> {
-  const page = await firstPageOf(path, limitMs)
+async function jpegFromPage(path: string, seconds: number): Promise<Drawn> {
+  const page = await firstPageOf(path, seconds * 1000)
   return page && typeof page !== 'string' ? jpegFromPixels(page) : page
 }
 
@@ -103,8 +96,14 @@ async function readKept(storage: Storage, file: StoredFile): Promise<Buffer | un
 
 /** The caller gets the thumbnail even when the store does not accept it. */
 async function keepIfPossible(storage: Storage, file: StoredFile, jpeg: Buffer): Promise<void> {
-  await keep(storage, file, jpeg).catch((error) =>
-    storage.log.warn({ err: error, file: file.id }, 'a thumbnail could not be kept'),
+  const message = 'a thumbnail could not be kept'
+  await keep(storage, file, jpeg).catch((err) =>
+    storage.log.outages.failed({
+      state: 'kept thumbnails',
+      message,
+      err,
+      details: { file: file.id },
+    }),
   )
 }
 
