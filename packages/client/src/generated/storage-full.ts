@@ -706,6 +706,26 @@ export type Why = {
     /** must not be blank or contain control characters other than tabs and line breaks */
     reason: string;
 };
+export type ZipLink = {
+    /** Shown only here */
+    token: string;
+    url: string;
+    expiresAt: string;
+    /** How many there are now */
+    files: number;
+    /** The sum of their sizes */
+    bytes: number;
+};
+export type ZipRequest = {
+    /** Files */
+    ids?: number[] | undefined;
+    /** Paths of your own folders, with all that is in them */
+    folders?: string[] | undefined;
+    /** Of the archive */
+    name?: string | undefined;
+    /** must be a whole number from 1 to 604800 */
+    expiresInSeconds?: number | undefined;
+};
 export type Replies = {
     "POST /api/auth/register": RegisteredUser;
     "GET /api/users/me": Profile;
@@ -755,6 +775,9 @@ export type Replies = {
     "GET /file/presigned/{token}": unknown;
     "GET /file/{id}/links": Link[];
     "DELETE /file/{id}/links/{linkId}": unknown;
+    "POST /file/zip": ZipLink;
+    "GET /file/zip/{token}": unknown;
+    "DELETE /file/zip/{token}": unknown;
     "GET /file/usage": Usage;
     "GET /api/storage/usage": PageOfUsage;
     "GET /api/storage/status": StorageStatus;
@@ -840,6 +863,7 @@ export type Bodies = {
     "POST /file/folders/move": FolderMove;
     "POST /file/bulk": BulkRequest;
     "POST /file/generate-pre-signed-url": LinkRequest;
+    "POST /file/zip": ZipRequest;
     "PUT /api/storage/config/local": LocalSettings;
     "PUT /api/storage/config/object": ObjectSettings;
     "PUT /api/storage/provider": ProviderChoice;
@@ -1088,10 +1112,10 @@ export type ProblemDetails = {
     sizes?: number[] | undefined;
     provider?: string | undefined;
     maxBytes?: number | null | undefined;
-    maxFiles?: number | null | undefined;
+    maxFiles?: number | undefined;
     success?: boolean | undefined;
     available?: boolean | undefined;
     steps?: TestStep[] | undefined;
     maxUploads?: number | undefined;
 };
-export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "BODY_TOO_LARGE" | "CHECKSUM_MISMATCH" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "EMAIL_ALREADY_EXISTS" | "EMPTY_FILE" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "FILE_INFECTED" | "FILE_NOT_FOUND" | "FILE_TOO_LARGE" | "FILE_TYPE_MISMATCH" | "FOLDER_EXISTS" | "FOLDER_NOT_EMPTY" | "FOLDER_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "ISSUER_UNAVAILABLE" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LINK_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MALFORMED_UPLOAD" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "MOVE_NOT_FOUND" | "MOVE_UNDER_WAY" | "NO_PICTURE" | "OFFSET_MISMATCH" | "PICTURES_BUSY" | "PICTURE_NOT_OFFERED" | "PRECONDITION_FAILED" | "QUOTA_EXCEEDED" | "RANGE_NOT_SATISFIABLE" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SCANNER_UNAVAILABLE" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "STORAGE_FULL" | "STORAGE_NOT_CONFIGURED" | "STORAGE_READ_ONLY" | "STORAGE_TEST_FAILED" | "STORAGE_UNAVAILABLE" | "STORED_BYTES_MISSING" | "THUMBNAILS_BUSY" | "TOO_BUSY" | "TOO_LARGE_TO_SCAN" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "TOO_MANY_UPLOADS" | "TUS_VERSION_UNSUPPORTED" | "UNSUPPORTED_FILE_TYPE" | "UNSUPPORTED_MEDIA_TYPE" | "UPLOAD_ABORTED" | "UPLOAD_LOCKED" | "UPLOAD_NOT_FOUND" | "UPLOAD_TOO_SLOW" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED";
+export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "BODY_TOO_LARGE" | "CHECKSUM_MISMATCH" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "EMAIL_ALREADY_EXISTS" | "EMPTY_FILE" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "FILE_INFECTED" | "FILE_NOT_FOUND" | "FILE_TOO_LARGE" | "FILE_TYPE_MISMATCH" | "FOLDER_EXISTS" | "FOLDER_NOT_EMPTY" | "FOLDER_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "ISSUER_UNAVAILABLE" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LINK_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MALFORMED_UPLOAD" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "MOVE_NOT_FOUND" | "MOVE_UNDER_WAY" | "NO_PICTURE" | "OFFSET_MISMATCH" | "PICTURES_BUSY" | "PICTURE_NOT_OFFERED" | "PRECONDITION_FAILED" | "QUOTA_EXCEEDED" | "RANGE_NOT_SATISFIABLE" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SCANNER_UNAVAILABLE" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "STORAGE_FULL" | "STORAGE_NOT_CONFIGURED" | "STORAGE_READ_ONLY" | "STORAGE_TEST_FAILED" | "STORAGE_UNAVAILABLE" | "STORED_BYTES_MISSING" | "THUMBNAILS_BUSY" | "TOO_BUSY" | "TOO_LARGE_TO_SCAN" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "TOO_MANY_UPLOADS" | "TOO_MANY_ZIPS" | "TUS_VERSION_UNSUPPORTED" | "UNSUPPORTED_FILE_TYPE" | "UNSUPPORTED_MEDIA_TYPE" | "UPLOAD_ABORTED" | "UPLOAD_LOCKED" | "UPLOAD_NOT_FOUND" | "UPLOAD_TOO_SLOW" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED" | "ZIP_NOT_FOUND" | "ZIP_TOO_LARGE";
