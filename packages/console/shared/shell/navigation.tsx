@@ -1,4 +1,5 @@
 import { Icon } from '../components/icon.tsx'
+import { isAdmin } from './administrator.ts'
 import type { ConsolePage } from './definition.ts'
 import { menuOpen } from './visibility.ts'
 
@@ -17,7 +18,7 @@ export function PageList({ pages, current }: { pages: ConsolePage[]; current: st
               >
                 <Icon name={page.icon} />
                 {page.title}
-                {page.note && (
+                {page.note && !isAdmin.value && (
                   <span class="note" title="For administrators">
                     <Icon name="lock" />
                     <span class="visually-hidden">, for administrators</span>
