@@ -36,10 +36,14 @@ async function answer(request, response) {
   if (request.method === 'POST' && page === 'orders') return order(response)
   if (request.method === 'POST' && page === 'webhooks') return receive(request, response)
   const found = page === 'orders' && id ? findOrder.get(id) : undefined
-  if (found) return response.end(found.state)
   response.setHeader('content-type', 'text/html')
+  if (found) return response.end(found.state === 'paid' ? PAID : OPEN)
   response.end('<form method="post" action="/orders"><button>Buy a chair</button></form>')
 }
+
+/** The event may take a moment: the page of the order looks again by itself. */
+const OPEN = '<meta http-equiv="refresh" content="1"><p>Waiting for the payment…</p>'
+const PAID = '<p>The chair is paid. Thank you!</p><p><a href="/">Back to the shop</a></p>'
 
 /** The customer pays on the provider's page and comes back to the order. */
 async function order(response) {
@@ -77,6 +81,7 @@ function takeIn(event) {
     const isNew = addEvent.run(event.id).changes === 1
     if (isNew && event.type === 'payment.paid') setPaid.run(event.data.businessReference)
     db.exec('commit')
+    if (isNew) console.log(`${event.type}: order ${event.data.businessReference}`)
   } catch (error) {
     db.exec('rollback')
     throw error

@@ -114,29 +114,34 @@ describe('the API reference', { skip }, () => {
     await checkOut.getByRole('button', { name: 'Copy as client code' }).click()
     const code = await clipboardOf(page)
 
-    assert.match(curl, /^curl -X POST '.+\/api\/checkout\/sessions'/)
-    assert.match(curl, /-d '\{"amount":1,"currency":"eur"/)
+    assert.match(curl, /^UNIQUE=.+ && \\\ncurl -X POST '.+\/api\/checkout\/sessions'/)
+    assert.match(curl, /-d '\{"amount":4900,"currency":"eur"/)
     assert.match(code, /import \{ paymentsClient \} from '@plinth\/client'/)
-    assert.match(code, /await client\.checkouts\.create\(\{\n {2}amount: 1,/)
+    assert.match(code, /await client\.checkouts\.create\(\{\n {2}amount: 4900,/)
+    assert.match(code, /businessReference: `order-\$\{UNIQUE\}`/)
   })
 
-  test('the key edition accepts its key and shows it in no copied code', async (t) => {
+  test('the key edition accepts its key and shows a key of your own in no copied code', async (t) => {
     const page = await openConsole(t, browser, pageOf('storage-key'))
-    await page.getByLabel('Key for X-API-KEY').fill('storage-local-dev-key')
+    const key = page.getByLabel('Key for X-API-KEY')
+    await key.fill('storage-local-dev-key')
     const list = page.locator('#list')
     await list.getByRole('button', { name: 'Try it' }).click()
-
     await list.getByRole('button', { name: /^Send/ }).click()
     await list.getByText('200', { exact: true }).first().waitFor()
     await list.getByRole('button', { name: 'Copy as curl' }).click()
+    const withPublicKey = await clipboardOf(page)
 
+    await key.fill('a-key-of-my-own')
+    await list.getByRole('button', { name: 'Copy as curl' }).click()
     const command = await clipboardOf(page)
     await list.getByRole('button', { name: 'Copy as client code' }).click()
     const code = await clipboardOf(page)
 
-    for (const copy of [command, code]) assert.doesNotMatch(copy, /storage-local-dev-key/)
+    assert.equal(await runWith('', withPublicKey), '[]')
+    for (const copy of [command, code]) assert.doesNotMatch(copy, /a-key-of-my-own/)
     assert.equal(await runWith('storage-local-dev-key', command), 'API_KEY: []')
-    assert.match(code, /^const API_KEY = '…'\nconst client = storageKeyClient\('.+', API_KEY\)$/m)
+    assert.match(code, /^const API_KEY = await terminal.question\('API_KEY: '\)$/m)
   })
 
   test('copied code signs in by itself, and an upload names its file', async (t) => {
@@ -149,13 +154,13 @@ describe('the API reference', { skip }, () => {
     const command = await clipboardOf(page)
     const upload = page.locator('#upload')
     await upload.getByRole('button', { name: 'Try it' }).click()
-    await upload.getByText('Run copied code in the folder of picture.png').waitFor()
+    await upload.getByText('Copied code sends a small picture.png').waitFor()
     await upload.getByRole('button', { name: 'Copy as client code' }).click()
     const code = await clipboardOf(page)
 
     assert.equal(await runWith('', command), '[]')
     assert.match(code, /^const USERNAME = 'user'\nconst PASSWORD = '.+'\n/m)
-    assert.match(code, /^await client\.logIn\(USERNAME, PASSWORD\)\nconst file = await openAsBlob/m)
+    assert.match(code, /^await client\.logIn\(USERNAME, PASSWORD\)\nconst file = new Blob/m)
     assert.match(code, /^const reply = await client\.files\.upload\(file, 'picture\.png'\)$/m)
   })
 

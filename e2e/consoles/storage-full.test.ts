@@ -215,7 +215,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await until(reload, (count) => count === 1)
 
     await page.getByRole('button', { name: 'Revoke' }).click()
-    await page.getByRole('button', { name: 'Yes' }).click()
+    await page.getByRole('button', { name: 'Stop it' }).click()
     await page.getByRole('button', { name: 'Revoke' }).waitFor({ state: 'detached' })
     await page.getByText('The link is ready.').waitFor({ state: 'detached' })
     assert.equal((await fetch(link)).status, 404)
@@ -417,7 +417,7 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.equal(await page.locator(':focus').innerText(), 'Your files')
 
     await row(page, 'never.png').getByRole('button', { name: 'Remove' }).click()
-    await row(page, 'never.png').getByRole('button', { name: 'Yes' }).click()
+    await row(page, 'never.png').getByRole('button', { name: 'Remove it' }).click()
     await heard('Removed never.png.')
     await row(page, 'never.png').waitFor({ state: 'detached' })
 

@@ -9,6 +9,8 @@ import type { BackupConfig, SuiteConfig } from '../config.ts'
 import type { RunningService } from '../services.ts'
 import { healthRoutes } from './health/health.routes.ts'
 import type { History } from './health/history.ts'
+import type { Activity } from './home/activity.ts'
+import { homeRoutes } from './home/home.routes.ts'
 import { consoleUrlAt } from './one-address.ts'
 
 const HEALTH_TIMEOUT_MS = 3_000
@@ -18,6 +20,7 @@ export function createLanding(
   config: SuiteConfig,
   services: RunningService[],
   details: { history: History | undefined; backups: BackupConfig } | undefined,
+  activity: Activity,
 ): Server {
   const server = createServer({
     ...config,
@@ -31,6 +34,7 @@ export function createLanding(
     reply.type(CATALOG_TYPE).send(apiCatalog(services))
   })
   actuatorRoutes(server, { name: 'landing', version: VERSION, healthy: async () => true })
+  homeRoutes(server, services, activity)
   if (details?.history) healthRoutes(server, details.history.points)
   if (details) backupHealthRoute(server, details.backups)
   consoleRoutes(server, consoleFolder('landing'), '')
@@ -60,12 +64,29 @@ async function describeService(service: RunningService, suite: string) {
     description: entry.description,
     version: entry.version,
     url: publicUrl,
+    /** Where this address serves it. */
+    path: entry.path,
     consoleUrl: consoleUrlAt(suite, service),
+    pages: pagesOf(service, suite),
     healthUrl: `${publicUrl}/actuator/health`,
     healthy: await isHealthy(url),
     logins: conveniences.logins ?? [],
     apiKey: conveniences.apiKey ?? null,
   }
+}
+
+/** Pages beside the console that a person may look for. */
+function pagesOf(service: RunningService, suite: string): { title: string; href: string }[] {
+  const { entry, publicUrl, server } = service
+  if (entry.standsIn) return []
+  const hasAccounts = entry.signsForOthers === true
+  return [
+    { title: 'API reference', href: `${publicUrl}/reference` },
+    ...(hasAccounts ? [{ title: 'Your account', href: `${publicUrl}/account/` }] : []),
+    ...(server.pageFacts.developmentMail === true
+      ? [{ title: 'Inbox for development', href: `${consoleUrlAt(suite, service)}#/mail` }]
+      : []),
+  ]
 }
 
 /** Asks over HTTP, as a client would: a service that cannot answer is not healthy. */

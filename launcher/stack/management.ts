@@ -191,6 +191,7 @@ function operatorServer(
     handler: async (_request, reply) =>
       reply.header('content-type', EXPOSITION_TYPE).send(exposition(await metrics())),
   })
+  server.get('/', (_request, reply) => reply.redirect('/health/index.html', 302))
   healthRoutes(server, history.points, guards)
   backupHealthRoute(server, backups, guards)
   actuatorRoutes(server, { name: 'management', version: VERSION, healthy: health })

@@ -6,6 +6,7 @@ import { type BackupConfig, loadBackups, type SuiteConfig } from '../config.ts'
 import { type Prepared, prepareStack } from '../prepare/prepare.ts'
 import { prefixOf, type RunningService, type ServiceEntry } from '../services.ts'
 import { keepHistory } from './health/history.ts'
+import { keepActivity } from './home/activity.ts'
 import { createLanding } from './landing.ts'
 import { serviceMetricsOf, startManagement, watch } from './management.ts'
 import { mountServices } from './one-address.ts'
@@ -41,7 +42,10 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
     const shown = isPrivate(config)
     const history =
       shown || management ? keepHistory(serviceMetricsOf(measured), systemClock) : undefined
-    const landing = createLanding(config, running, shown ? { history, backups } : undefined)
+    const activity = keepActivity(serviceMetricsOf(measured), systemClock)
+    const details = shown ? { history, backups } : undefined
+    const landing = createLanding(config, running, details, activity)
+    landing.onClose(() => activity.stop())
     shutdown.addLanding(landing, config)
     landing.onClose(() => history?.stop())
     mountServices(landing, config, running)

@@ -5,7 +5,14 @@ import { build } from 'esbuild'
 import { type ConsoleName, consoleFolder } from './index.ts'
 
 /** `source`: the folder of the page, if it differs from the name of the console. */
-type Description = { title: string; about: string; colour: string; source?: string }
+type Description = {
+  title: string
+  about: string
+  colour: string
+  source?: string
+  /** More programs of the page, loaded when someone asks for them, by name. */
+  later?: Record<string, string>
+}
 
 const CONSOLES: Record<ConsoleName, Description> = {
   identity: {
@@ -54,6 +61,7 @@ const CONSOLES: Record<ConsoleName, Description> = {
     title: 'Plinth',
     about: 'Identity, storage and payments: the services running here.',
     colour: '57534e',
+    later: { home: 'home/home.tsx' },
   },
 }
 
@@ -76,9 +84,13 @@ for (const fault of faults.flat()) console.error(fault)
 if (faults.flat().length > 0) process.exitCode = 1
 
 async function bundle(name: ConsoleName): Promise<Files> {
-  const { source = name } = CONSOLES[name]
+  const { source = name, later = {} } = CONSOLES[name]
+  const entries = Object.entries({ page: 'page.tsx', ...later })
   const { outputFiles } = await build({
-    entryPoints: [{ in: join(import.meta.dirname, source, 'page.tsx'), out: 'page' }],
+    entryPoints: entries.map(([out, file]) => ({
+      in: join(import.meta.dirname, source, file),
+      out,
+    })),
     outdir: consoleFolder(name),
     write: false,
     bundle: true,

@@ -3,12 +3,16 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { identityClient, paymentsClient, storageClient, storageKeyClient } from '@plinth/client'
+import { clientMethods, METHODS_FILE } from './client-methods.ts'
 import { FOLDER } from './openapi.ts'
 
 type Media = { example?: unknown }
+type Answer = { content?: Record<string, Media> }
 type Operation = {
   operationId: string
   method: string
+  path: string
+  responses: Record<string, Answer>
   parameters?: { name: string; example?: unknown }[]
   requestBody?: { content: Record<string, Media> }
 }
@@ -31,10 +35,12 @@ Object.assign(globalThis, {
 const PAGE = join(import.meta.dirname, '../../packages/console/reference')
 const { api, operationsOf, bodyOf, draftOf, clientSample }: ReferencePage = {
   ...(await import(`${PAGE}/api-document.ts`)),
+  ...(await import(`${PAGE}/drafts.ts`)),
   ...(await import(`${PAGE}/code-samples.ts`)),
 }
 
-type Sent = { method: string; path: string; query: string[]; body: unknown }
+/** A request with the names of what it sends: a sample may fill in values that the page cannot know. */
+type Sent = { operation: string | undefined; query: string[]; body: string[] | string | undefined }
 
 const FILE = { name: 'picture.png', type: 'image/png' }
 /** Operations whose samples do not use the client. */
@@ -61,36 +67,31 @@ const WITHOUT_CLIENT = [
   'uploadState',
   'userInfoByForm',
 ]
-/** The bodies that the client sends instead: it fills in what it knows. */
-const SENT_INSTEAD: Record<string, object> = {
-  refresh: { refreshToken: 'r' },
-  logOut: { refreshToken: 'r' },
-}
-
 describe('the client code samples of the reference page', () => {
+  test('know the methods of the client; `node test/documents/openapi.ts` updates them', () => {
+    assert.equal(readFileSync(METHODS_FILE, 'utf8'), clientMethods(FOLDER))
+  })
+
   for (const service of ['identity', 'storage-full', 'storage-key', 'payments'])
     test(`${service}: send every operation as documented`, async () => {
       const document = JSON.parse(readFileSync(join(FOLDER, `${service}.json`), 'utf8'))
       api.value = document
+      const operations = operationsOf(document)
       const withoutClient: string[] = []
 
-      for (const operation of operationsOf(document)) {
+      for (const operation of operations) {
         const { operationId, parameters = [], requestBody } = operation
         const shown = parameters.filter(({ example }) => example !== undefined)
         const values = Object.fromEntries(shown.map(({ name, example }) => [name, String(example)]))
         const file = requestBody?.content['multipart/form-data'] && FILE
         const draft = draftOf(operation, values, bodyOf(operation)?.media.example, file)
         const code = clientSample(operation, draft)
-        if (code.includes('fetch(')) withoutClient.push(operationId)
-        else
-          assert.deepEqual(
-            (await run(code)).at(-1),
-            expected(operation, draft),
-            `${operationId}\n${code}`,
-          )
+        if (!code.includes('@plinth/client')) withoutClient.push(operationId)
+        const sent = await run(code, operations)
+        assert.deepEqual(sent.at(-1), expected(operation, draft), `${operationId}\n${code}`)
       }
 
-      const known = operationsOf(document).map(({ operationId }) => operationId)
+      const known = operations.map(({ operationId }) => operationId)
       assert.deepEqual(
         withoutClient.sort(),
         WITHOUT_CLIENT.filter((name) => known.includes(name)),
@@ -99,24 +100,29 @@ describe('the client code samples of the reference page', () => {
 })
 
 function expected(operation: Operation, draft: Draft): Sent {
-  const { pathname, searchParams } = new URL(draft.path, 'http://localhost')
-  const body = SENT_INSTEAD[operation.operationId] ?? draft.body
+  const { searchParams } = new URL(draft.path, 'http://localhost')
   return {
-    method: operation.method,
-    path: pathname,
-    query: [...searchParams].map(String).sort(),
-    body: operation.requestBody?.content['multipart/form-data'] ? 'a file' : body,
+    operation: operation.operationId,
+    query: [...searchParams.keys()].sort(),
+    body: operation.requestBody?.content['multipart/form-data'] ? 'a file' : membersOf(draft.body),
   }
 }
 
-/** Runs a sample with clients that use no network, and returns the requests they sent. */
-async function run(code: string): Promise<Sent[]> {
+const membersOf = (body: unknown) =>
+  body === undefined ? undefined : Object.keys(body as object).sort()
+
+/** Runs a sample without a network, against the replies of the document, and returns the requests it sent. */
+async function run(code: string, operations: Operation[]): Promise<Sent[]> {
   const sent: Sent[] = []
   const send = async (url: string | URL | Request, { method = 'GET', body }: RequestInit = {}) => {
     const { pathname, searchParams } = new URL(String(url))
-    const query = [...searchParams].map(String).sort()
-    sent.push({ method, path: pathname, query, body: readable(body) })
-    return Response.json({ accessToken: 'a', refreshToken: 'r', expiresInSeconds: 900, token: 't' })
+    // Words in a path win over a parameter, as in the services.
+    const [operation] = operations
+      .filter((each) => matches(each, method, pathname))
+      .sort((left, right) => left.path.split('{').length - right.path.split('{').length)
+    const query = [...searchParams.keys()].sort()
+    sent.push({ operation: operation?.operationId, query, body: readable(body) })
+    return replyOf(operation)
   }
   const options = { fetch: send as typeof fetch }
   const given = {
@@ -125,16 +131,32 @@ async function run(code: string): Promise<Sent[]> {
     paymentsClient: (url: string, more: object) => paymentsClient(url, { ...more, ...options }),
     storageKeyClient: (url: string, key: string) => storageKeyClient(url, key, options),
     openAsBlob: async () => new Blob(['picture']),
+    createInterface: () => ({ question: async () => 'answer', close() {} }),
+    process: { stdout: { write() {} } },
+    console: { log() {} },
+    ...options,
   }
-  // Fill in the placeholders.
-  const program = code.replaceAll(/^import .*$/gm, '').replaceAll("'…'", "'secret'")
+  const program = code.replaceAll(/^import .*$/gm, '')
   const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor
   await new AsyncFunction(...Object.keys(given), program)(...Object.values(given))
   return sent
 }
 
-function readable(body: unknown): unknown {
-  if (body instanceof URLSearchParams) return Object.fromEntries(body)
-  if (typeof body === 'string') return JSON.parse(body)
-  return body && 'a file'
+function matches({ method, path }: Operation, sent: string, pathname: string): boolean {
+  const template = new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`)
+  return method === sent && template.test(pathname)
+}
+
+function replyOf(operation: Operation | undefined): Response {
+  const [status, answer] =
+    Object.entries(operation?.responses ?? {}).find(([code]) => code.startsWith('2')) ?? []
+  const example = answer?.content?.['application/json']?.example
+  if (example === undefined) return new Response(status === '204' ? null : 'text')
+  return Response.json(example)
+}
+
+function readable(body: unknown): Sent['body'] {
+  if (body instanceof URLSearchParams) return [...body.keys()].sort()
+  if (typeof body === 'string') return membersOf(JSON.parse(body))
+  return body ? 'a file' : undefined
 }

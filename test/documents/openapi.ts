@@ -1,8 +1,10 @@
-/** `node test/documents/openapi.ts` writes the API document of each service, and the client's types from them. */
+/** `node test/documents/openapi.ts` writes the API document of each service, the client's types from them, and the
+ * names of its methods. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DOCUMENTED, openApiDocument } from '../../cli/commands/run/openapi.ts'
 import { writeGeneratedTypes } from '../../packages/client/generate.ts'
+import { writeClientMethods } from './client-methods.ts'
 
 export const FOLDER = join(import.meta.dirname, '../../docs/openapi')
 
@@ -19,4 +21,5 @@ if (import.meta.main) {
   for (const [name, text] of Object.entries(await openApiDocuments()))
     await writeFile(join(FOLDER, `${name}.json`), text)
   await writeGeneratedTypes()
+  await writeClientMethods(FOLDER)
 }

@@ -1,7 +1,9 @@
 import '../shared/styles/index.css'
 import './landing.css'
+import { useSignal } from '@preact/signals'
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { Button } from '../shared/components/button.tsx'
 import { PlinthMark } from '../shared/components/icon.tsx'
 import { Notice, Skeleton } from '../shared/components/page.tsx'
 import { AppearanceButton } from '../shared/shell/appearance.tsx'
@@ -41,6 +43,7 @@ function LandingPage() {
           </p>
         </div>
         <Unreachable />
+        <ForAdministrators />
         <FirstThings services={services.value ?? []} />
         <section class="stack" aria-labelledby="services-title">
           <h2 id="services-title">The services</h2>
@@ -52,6 +55,31 @@ function LandingPage() {
         </section>
       </main>
     </div>
+  )
+}
+
+/** The other bundle of this page, in the same folder. */
+const HOME = './home.js'
+
+/** Its program has a form, tables and charts, which most visitors do not need. */
+function ForAdministrators() {
+  const isWanted = useSignal(false)
+  const show = async () => {
+    isWanted.value = true
+    await import(HOME)
+  }
+  if (!services.value?.some(({ name }) => name === 'identity')) return null
+  return (
+    <>
+      {!isWanted.value && (
+        <div>
+          <Button icon="pulse" onClick={show}>
+            Show today’s figures and the last requests
+          </Button>
+        </div>
+      )}
+      <div id="home" class="stack wide" />
+    </>
   )
 }
 

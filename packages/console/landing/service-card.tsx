@@ -29,8 +29,14 @@ export function ServiceCard({ service }: { service: RunningService }) {
           ...seededAccess(service),
         }}
       />
-      <div>
+      <div class="row">
         <ButtonLink href={service.consoleUrl}>Open {title}</ButtonLink>
+        {service.pages.map((page) => (
+          <a key={page.title} href={page.href}>
+            {page.title}
+            <span class="visually-hidden"> of {title}</span>
+          </a>
+        ))}
       </div>
     </article>
   )

@@ -6,7 +6,10 @@ export type RunningService = {
   title: string
   version: string
   url: string
+  /** Where this address serves it. */
+  path: string
   consoleUrl: string
+  pages: { title: string; href: string }[]
   healthy: boolean
   description: string
   logins: { username: string; password: string }[]

@@ -1,11 +1,13 @@
 import type { IdentityApi } from '@plinth/client'
 import { signal } from '@preact/signals'
-import { createSession } from '../shared/account/session/session.ts'
+import { createSession, DEMO_ACCOUNTS } from '../shared/account/session/session.ts'
 import { SignInCard } from '../shared/account/session/sign-in.tsx'
 import { createApi } from '../shared/api/api.ts'
+import { publicValues } from '../shared/api/concealment.ts'
 import { Button } from '../shared/components/button.tsx'
 import { Field } from '../shared/components/form.tsx'
 import { Card } from '../shared/components/page.tsx'
+import { facts } from '../shared/shell/facts.ts'
 import { roleText } from '../shared/wording.ts'
 import { hasSignIn, type Operation, api as shown } from './api-document.ts'
 
@@ -23,17 +25,17 @@ function headersFor(secret: string): Record<string, string> {
   return hasKey() ? { 'X-API-KEY': secret } : { Authorization: `Bearer ${secret}` }
 }
 
-/** The headers that a request needs, with placeholders instead of secrets. */
-export function shownHeaders({ security }: Operation): Record<string, string> {
-  const names = Object.keys(security[0] ?? {})
-  return {
-    ...(names.some((name) => /bearer|serviceKey/.test(name)) && {
-      Authorization: 'Bearer $ACCESS_TOKEN',
-    }),
-    ...(names.includes('client') && { Authorization: 'Bearer $SERVICE_KEY' }),
-    ...(names.includes('key') && { 'X-API-KEY': '$API_KEY' }),
-    ...(names.includes('csrf') && { 'X-XSRF-TOKEN': '$CSRF_TOKEN' }),
-  }
+/** Without a sign-in, copied code uses the demo accounts and the development key, which are public, if there are any. */
+export function noteDemoValues({ path }: Operation): void {
+  const { demoAccounts, developmentKey } = facts.value
+  const usesDevelopmentKey = typed.value === '' || typed.value === developmentKey
+  if (developmentKey && usesDevelopmentKey) publicValues.API_KEY = developmentKey
+  else delete publicValues.API_KEY
+  if (!demoAccounts || session.claims.value) return
+  const name = path.startsWith('/api/users/me') ? 'user' : 'admin'
+  const account = DEMO_ACCOUNTS.find(({ username }) => username === name)
+  publicValues.USERNAME = name
+  if (account) publicValues.PASSWORD = account.password
 }
 
 /** The API that sends the calls of this page, with the typed secret or the sign-in. */

@@ -1,17 +1,15 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
-import { concealBody } from '../shared/api/concealment.ts'
 import { useAction } from '../shared/api/use-reply.ts'
 import { Button } from '../shared/components/button.tsx'
 import { CopyButton } from '../shared/components/code.tsx'
 import { Field } from '../shared/components/form.tsx'
 import type { Operation, Parameter } from './api-document.ts'
-import { bodyOf, clientSample, curlSample, type Draft, draftOf } from './code-samples.ts'
-import { caller, csrfHeaders, shownHeaders } from './credentials.tsx'
+import { clientSample, curlSample } from './code-samples.ts'
+import { caller, csrfHeaders, noteDemoValues } from './credentials.tsx'
+import { bodyOf, type Draft, draftOf } from './drafts.ts'
+import { EXAMPLE_FILE, UPLOAD } from './needs.ts'
 import { ReplyView, STREAM, StreamView, useStream } from './reply-view.tsx'
-
-const UPLOAD = 'multipart/form-data'
-const EXAMPLE_FILE = { name: 'picture.png', type: 'image/png' }
 
 /** A form for one request: send it from here or copy it as code. */
 export function Send({ operation }: { operation: Operation }) {
@@ -67,12 +65,12 @@ export function Send({ operation }: { operation: Operation }) {
         <CopyButton
           small={false}
           label="Copy as curl"
-          text={() => curlSample(operation, shown(operation, draft))}
+          text={() => copied(operation, draft, curlSample)}
         />
         <CopyButton
           small={false}
           label="Copy as client code"
-          text={() => clientSample(operation, shown(operation, draft))}
+          text={() => copied(operation, draft, clientSample)}
         />
       </div>
       {send.reply && <ReplyView reply={send.reply} />}
@@ -94,15 +92,11 @@ function parse(text: string): { value?: unknown; fault?: string } {
   }
 }
 
-/** The same request, safe to paste anywhere. */
-function shown(operation: Operation, draft: Draft): Draft {
-  const isUpload = operation.requestBody?.content[UPLOAD] !== undefined
-  return {
-    ...draft,
-    headers: { ...shownHeaders(operation), ...draft.headers },
-    body: concealBody(draft.body),
-    file: isUpload ? (draft.file ?? EXAMPLE_FILE) : undefined,
-  }
+type Sample = (operation: Operation, draft: Draft) => string
+
+function copied(operation: Operation, draft: Draft, sample: Sample): string {
+  noteDemoValues(operation)
+  return sample(operation, draft)
 }
 
 function ParameterField(props: { parameter: Parameter; values: Signal<Record<string, string>> }) {
@@ -166,7 +160,9 @@ function FileField({ file }: { file: Signal<File | undefined> }) {
         }}
       />
       <p class="hint" id={`${id}-hint`}>
-        Run copied code in the folder of {(file.value ?? EXAMPLE_FILE).name}, or put its path there.
+        {file.value
+          ? `Run copied code in the folder of ${file.value.name}, or put its path there.`
+          : `Copied code sends a small ${EXAMPLE_FILE.name} that it makes itself.`}
       </p>
     </div>
   )

@@ -24,7 +24,8 @@ export function keyBody(known: readonly string[]) {
     ),
     lifetimeDays: Type.Optional(positiveInteger(3650)),
   }
-  return Type.Object(members, NO_OTHERS)
+  const examples = [{ name: 'shop', scopes: known.slice(0, 1), lifetimeDays: 90 }]
+  return Type.Object(members, { ...NO_OTHERS, examples })
 }
 
 /** Elsewhere unknown members are ignored; here a misspelt limit would make a key without it. */

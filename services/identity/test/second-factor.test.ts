@@ -75,7 +75,7 @@ for (const engine of engines)
     test('is required once it is confirmed, not before', async () => {
       const { api, token, clock, user } = await newUser(service())
       const begun = await api.post('/api/users/me/totp', undefined, { token })
-      assert.match(begun.body.uri, /^otpauth:\/\/totp\/localhost:user-\d+\?secret=[A-Z2-7]{32}&/)
+      assert.match(begun.body.uri, /^otpauth:\/\/totp\/Plinth:user-\d+\?secret=[A-Z2-7]{32}&/)
       assert.equal((await api.post('/api/auth/login', user)).status, 200)
 
       const own = () => api.get('/api/users/me/security', { token })

@@ -97,6 +97,7 @@ export async function createStorageKey(
     healthy: () => isHealthy(store),
     discovery: config.actuator === 'full',
   })
+  if (config.apiKey === DEVELOPMENT_KEY) server.pageFacts.developmentKey = DEVELOPMENT_KEY
   server.pageFacts.uploads = { maxFileBytes: config.maxFileBytes, types: ACCEPTED }
   consoleRoutes(server, consoleFolder('storage-key'))
   indexRoute(server, { name: NAME, version: VERSION })

@@ -1,8 +1,9 @@
 import type { CheckoutSession, Customer } from '@plinth/client'
-import { useSignal } from '@preact/signals'
-import type { ComponentProps } from 'preact'
+import { type Signal, useSignal } from '@preact/signals'
+import type { ComponentChildren, ComponentProps } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
-import { ButtonLink } from '../../shared/components/button.tsx'
+import { Button, ButtonLink } from '../../shared/components/button.tsx'
 import { Id } from '../../shared/components/code.tsx'
 import { type FieldProps, Form, type Values } from '../../shared/components/form.tsx'
 import { CARD } from '../../shared/components/icon.tsx'
@@ -17,34 +18,56 @@ import type { CustomerPage } from './customers-page.tsx'
 
 export function CheckoutPage() {
   const tried = useSignal(false)
-  const create = useAction(async ({ amount = '', ...values }: Values) => {
-    const minorUnits = minorUnitsOf(amount, values.currency ?? '')
-    tried.value = true
-    // The field itself shows what is wrong.
-    if (minorUnits === undefined) return undefined
-    const body = { ...values, amount: minorUnits }
-    return api.post<CheckoutSession>('/api/checkout/sessions', body)
-  })
+  const order = useSignal(newReference('order'))
+  const renew = () => {
+    order.value = newReference('order')
+  }
+  const create = useAction(
+    async ({ amount = '', ...values }: Values) => {
+      const minorUnits = minorUnitsOf(amount, values.currency ?? '')
+      tried.value = true
+      // The field itself shows what is wrong.
+      if (minorUnits === undefined) return undefined
+      const body = { ...values, amount: minorUnits }
+      return api.post<CheckoutSession>('/api/checkout/sessions', body)
+    },
+    // The next checkout from this form is another payment.
+    (reply) => reply?.ok && renew(),
+  )
   return (
     <Page
       title="New checkout"
-      about="The business reference names the payment; the attempt reference names this attempt. Sending both again is safe: the open page is returned."
+      about="The business reference names the payment; the attempt reference names this attempt."
     >
       <Card title="What is to be paid">
-        <CheckoutForm create={create} tried={tried.value} />
+        <CheckoutForm
+          create={create}
+          tried={tried.value}
+          order={order}
+          advice={
+            create.refusal?.status === 409 && (
+              <Button onClick={renew}>Use a new business reference</Button>
+            )
+          }
+        />
       </Card>
       {create.reply?.ok && <CheckoutReady checkout={create.reply.body} />}
     </Page>
   )
 }
 
-type FormProps = { create: ComponentProps<typeof Form>['action']; tried: boolean }
+type FormProps = {
+  create: ComponentProps<typeof Form>['action']
+  tried: boolean
+  order: Signal<string>
+  /** What to do about a refusal. */
+  advice: ComponentChildren
+}
 
 /** Pre-filled with an example if the provider is the sandbox. */
-function CheckoutForm({ create, tried }: FormProps) {
+function CheckoutForm({ create, tried, order, advice }: FormProps) {
   const amount = useSignal(sandboxPage.value ? '49.00' : '')
   const currency = useSignal('eur')
-  const order = useSignal(newReference('order'))
   const customer = useCustomerField()
   const minorUnits = minorUnitsOf(amount.value, currency.value)
   return (
@@ -101,6 +124,7 @@ function CheckoutForm({ create, tried }: FormProps) {
       send="Create the checkout"
       kind="primary"
       icon={CARD}
+      advice={advice}
     />
   )
 }
@@ -130,25 +154,30 @@ function useCustomerField(): FieldProps {
 }
 
 function CheckoutReady({ checkout }: { checkout: CheckoutSession }) {
+  const frame = useRef<HTMLDivElement>(null)
+  // The form is higher than most windows, so the next step would be out of sight.
+  useEffect(() => frame.current?.scrollIntoView({ block: 'nearest' }), [checkout.paymentId])
   return (
-    <Card
-      title="The checkout is open"
-      about="Pay on the hosted page, then come back to the payment."
-    >
-      <Facts
-        of={{
-          Payment: <Id of={checkout.paymentId} />,
-          Session: <Id of={checkout.checkoutSessionId} />,
-        }}
-      />
-      <Announced class="row">
-        <ButtonLink href={checkout.checkoutUrl} newTab kind="primary">
-          Open the hosted page
-        </ButtonLink>
-        <ButtonLink href={`#/payments/${checkout.paymentId}`} icon="list">
-          Watch the payment
-        </ButtonLink>
-      </Announced>
-    </Card>
+    <div ref={frame}>
+      <Card
+        title="The checkout is open"
+        about="Pay on the hosted page, then come back to the payment."
+      >
+        <Facts
+          of={{
+            Payment: <Id of={checkout.paymentId} />,
+            Session: <Id of={checkout.checkoutSessionId} />,
+          }}
+        />
+        <Announced class="row">
+          <ButtonLink href={checkout.checkoutUrl} newTab kind="primary">
+            Open the hosted page
+          </ButtonLink>
+          <ButtonLink href={`#/payments/${checkout.paymentId}`} icon="list">
+            Watch the payment
+          </ButtonLink>
+        </Announced>
+      </Card>
+    </div>
   )
 }

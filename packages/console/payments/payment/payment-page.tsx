@@ -32,7 +32,9 @@ export function PaymentPage({ id }: { id: string }) {
             <SummaryCard payment={payment} timeline={timeline.body} reload={reload} />
             <RefundCard payment={payment} timeline={timeline.body} onChange={reload} />
             <Refusal reply={timeline.refusal} />
-            {timeline.body && <PaymentTimeline timeline={timeline.body} />}
+            {timeline.body && (
+              <PaymentTimeline timeline={timeline.body} currency={payment.currency} />
+            )}
           </>
         )}
       </Loaded>

@@ -8,6 +8,7 @@ import {
   folded,
   type Lane,
   laneOf,
+  noteOf,
   type Observation,
   wordsOf,
 } from './timeline.ts'
@@ -19,7 +20,7 @@ const LANES: Record<Lane, string> = {
   customer: 'Customer',
 }
 
-export function PaymentTimeline({ timeline }: { timeline: Timeline }) {
+export function PaymentTimeline({ timeline, currency }: { timeline: Timeline; currency: string }) {
   return (
     <Card title="Timeline" about="Everything learnt about this payment, oldest first.">
       <div class="lane-titles" aria-hidden="true">
@@ -29,16 +30,18 @@ export function PaymentTimeline({ timeline }: { timeline: Timeline }) {
       </div>
       <ol class="timeline">
         {folded(timeline.observations).map((fold, index) => (
-          <Entry key={index} fold={fold} />
+          <Entry key={index} fold={fold} currency={currency} />
         ))}
       </ol>
     </Card>
   )
 }
 
-function Entry({ fold: { repeats, ...observation } }: { fold: Fold }) {
+function Entry(props: { fold: Fold; currency: string }) {
+  const { repeats, ...observation } = props.fold
   const lane = laneOf(observation)
-  const { anomaly, note } = observation
+  const { anomaly } = observation
+  const note = noteOf(observation, props.currency)
   const change = changeOf(observation)
   return (
     <li class={lane}>

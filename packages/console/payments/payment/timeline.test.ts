@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { folded, type Observation } from './timeline.ts'
+import { folded, noteOf, type Observation } from './timeline.ts'
 
 const seen = (at: string, values: Partial<Observation> = {}): Observation => ({
   at,
@@ -40,4 +40,11 @@ test('repeated observations are folded into the first', () => {
       ['8', []],
     ],
   )
+})
+
+test('amounts in notes are written as money', () => {
+  const note = (text: string) => noteOf(seen('1', { note: text }), 'eur')
+
+  assert.equal(note('1000 of 4900 eur, then 500 eur'), '€10.00 of €49.00, then €5.00')
+  assert.equal(note('asked 3 you'), 'asked 3 you')
 })

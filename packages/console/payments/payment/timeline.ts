@@ -7,9 +7,26 @@ export type Observation = Timeline['observations'][number]
 export function explained({ explanation }: Timeline): string {
   return withShortIds(explanation)
     .replace(/^[A-Z_]+/, (status) => status.replaceAll('_', ' '))
-    .replace(/\b(\d+) of (\d+) ([a-z]{3})\b/, (_all, part, whole, currency) =>
-      [part, whole].map((amount) => moneyText(Number(amount), currency)).join(' of '),
-    )
+    .replace(PART, partText)
+}
+
+const PART = /\b(\d+) of (\d+) ([a-z]{3})\b/
+const AMOUNT = /\b(\d+) ([a-z]{3})\b/g
+
+function partText(_all: string, part: string, whole: string, currency: string): string {
+  return [part, whole].map((amount) => moneyText(Number(amount), currency)).join(' of ')
+}
+
+/** The note of an observation, with `1000 eur` the way people write it. */
+export function noteOf({ note }: Observation, currency: string): string | null {
+  return (
+    note &&
+    note
+      .replace(PART, partText)
+      .replaceAll(AMOUNT, (all, amount, code) =>
+        code === currency ? moneyText(Number(amount), code) : all,
+      )
+  )
 }
 
 export type Lane = 'us' | 'provider' | 'customer'

@@ -19,7 +19,9 @@ export function ownPages(session: Session, more?: () => ComponentChildren): Cons
   return [
     {
       path: 'session',
-      title: 'Session',
+      get title() {
+        return session.claims.value ? 'Session' : 'Sign in'
+      },
       icon: 'session',
       component: () => <SessionPage session={session} />,
     },

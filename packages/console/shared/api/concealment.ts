@@ -28,7 +28,7 @@ const HEADERS: Record<string, string> = {
 
 /** The names of the variables that a copied request may need. */
 export const NAMES =
-  '(?:ACCESS|REFRESH|CSRF|MFA)_TOKEN|TOKEN|(?:NEW_)?PASSWORD|[A-Z]+_KEY|(?:CLIENT_)?SECRET|RECOVERY_CODE|TOTP_URI'
+  '(?:[A-Z]+_)*(?:TOKEN|CODE|ID)|(?:NEW_)?PASSWORD|[A-Z]+_KEY|(?:CLIENT_)?SECRET|TOTP_URI|USERNAME|UNIQUE|FILENAME|TICKET|PROVIDER|AUTHORIZATION'
 
 export const PLACEHOLDER = new RegExp(`\\$(${NAMES})`, 'g')
 

@@ -14,6 +14,8 @@ type Facts = {
     signIn?: string
   } | null
   demoAccounts?: boolean
+  /** The API key of a fresh checkout, if the service accepts it. */
+  developmentKey?: string
   passwordMinLength?: number
   registration?: boolean
   /** Whether a registration becomes an account only when its mail is confirmed. */

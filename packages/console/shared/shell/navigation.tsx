@@ -1,6 +1,11 @@
+import { baseUrl } from '../api/base-url.ts'
 import { Icon } from '../components/icon.tsx'
+import { isAdmin } from './administrator.ts'
 import type { ConsolePage } from './definition.ts'
 import { menuOpen } from './visibility.ts'
+
+/** The sandbox stands in for a provider, whose reference is elsewhere. */
+const hasReference = document.documentElement.dataset.service !== 'sandbox'
 
 export function PageList({ pages, current }: { pages: ConsolePage[]; current: string }) {
   return (
@@ -17,7 +22,7 @@ export function PageList({ pages, current }: { pages: ConsolePage[]; current: st
               >
                 <Icon name={page.icon} />
                 {page.title}
-                {page.note && (
+                {page.note && !isAdmin.value && (
                   <span class="note" title="For administrators">
                     <Icon name="lock" />
                     <span class="visually-hidden">, for administrators</span>
@@ -26,6 +31,14 @@ export function PageList({ pages, current }: { pages: ConsolePage[]; current: st
               </a>
             </li>
           ))}
+        {hasReference && (
+          <li>
+            <a class="row" href={`${baseUrl}/reference`}>
+              <Icon name="scroll" />
+              API reference
+            </a>
+          </li>
+        )}
       </ul>
     </nav>
   )

@@ -129,7 +129,13 @@ export function RecentlyDeleted() {
             <Button {...props} onClick={() => change('Restore', file)}>
               Restore
             </Button>
-            <ConfirmButton {...props} question="For good?" onClick={() => change('Remove', file)}>
+            <ConfirmButton
+              {...props}
+              question="Remove it forever?"
+              yes="Remove it"
+              no="Keep it"
+              onClick={() => change('Remove', file)}
+            >
               Remove
             </ConfirmButton>
           </div>

@@ -14,7 +14,23 @@ import { session } from '../session.ts'
 const createLink = (id: number, expiresInSeconds: number) =>
   session.api.post<TemporaryLink>('/file/generate-pre-signed-url', { id, expiresInSeconds })
 
-const listLinks = (id: number) => session.api.get<Link[]>(`/file/${id}/links`)
+const listLinks = (id: number, silent = false) =>
+  session.api.get<Link[]>(`/file/${id}/links`, { silent })
+
+const POLL_MILLISECONDS = 3000
+
+/** Opening a link elsewhere changes its count: asks outside the inspector, and reloads when there is anything new. */
+function usePolling(id: number, known: Link[] | undefined, reload: () => void): void {
+  useEffect(() => {
+    if (!known || known.length === 0) return
+    const timer = setInterval(async () => {
+      if (document.hidden) return
+      const reply = await listLinks(id, true)
+      if (reply.ok && JSON.stringify(reply.body) !== JSON.stringify(known)) reload()
+    }, POLL_MILLISECONDS)
+    return () => clearInterval(timer)
+  }, [id, known])
+}
 
 const revokeLink = (id: number, linkId: number) => session.api.delete(`/file/${id}/links/${linkId}`)
 
@@ -28,6 +44,7 @@ const PRESETS = [
 export function LinksCard({ file }: { file: StoredFile }) {
   const links = useLoad<Link[]>(() => listLinks(file.id), [file.id])
   const create = useAction((seconds: number) => createLink(file.id, seconds), links.reload)
+  usePolling(file.id, links.body, links.reload)
   // Opening a link in another tab changes its count.
   useEffect(() => {
     addEventListener('focus', links.reload)
@@ -130,7 +147,9 @@ function LinkTable(props: { fileId: number; links: Link[]; onChange(): Promise<v
               <ConfirmButton
                 small
                 kind="danger"
-                question="For good?"
+                question="Stop this link from working?"
+                yes="Stop it"
+                no="Keep it"
                 onClick={() => revoke.run(id)}
               >
                 Revoke

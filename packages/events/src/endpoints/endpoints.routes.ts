@@ -43,7 +43,7 @@ const url = Type.String({
   maxLength: 2048,
   pattern: '^[^\\p{Cc}\\p{Cs}]*$',
   message: 'must not contain control characters',
-  examples: ['https://shop.example/webhooks'],
+  examples: ['http://localhost:3000/webhooks'],
 })
 const description = Type.String({ maxLength: 200, pattern: '^[^\\p{Cc}\\p{Cs}]*$' })
 const types = Type.Array(Type.String({ maxLength: 64, examples: ['ping'] }), {

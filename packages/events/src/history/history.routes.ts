@@ -67,11 +67,14 @@ const ReplayBody = Type.Object({
   ),
 })
 
-const RecoverBody = Type.Object({
-  since: moment,
-  until: Type.Optional(moment),
-  failedOnly: Type.Optional(Type.Boolean()),
-})
+const RecoverBody = Type.Object(
+  {
+    since: moment,
+    until: Type.Optional(moment),
+    failedOnly: Type.Optional(Type.Boolean()),
+  },
+  { examples: [{ since: '2026-01-01T00:00:00Z', failedOnly: true }] },
+)
 
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream',

@@ -67,7 +67,10 @@ const outcome = {
   ),
 }
 
-export const ForwardBody = Type.Object(outcome, { title: 'EventForwardReport' })
+export const ForwardBody = Type.Object(outcome, {
+  title: 'EventForwardReport',
+  examples: [{ url: 'http://localhost:3000/hooks', durationMs: 12, status: 200, error: null }],
+})
 
 const ForwardReply = Type.Object(
   { n: Type.Integer(), at: timestamp(), ...outcome },

@@ -28,6 +28,7 @@ import { parseJsonBodies } from './hooks/bodies/json.ts'
 import { guardLateBodies } from './hooks/bodies/late-guards.ts'
 import { takeBodiesInTurns } from './hooks/bodies/turns.ts'
 import { measureRequests } from './hooks/measure.ts'
+import { keepRecent } from './hooks/recent.ts'
 import {
   answerAsDeclared,
   answerUnknownRoutes,
@@ -92,7 +93,11 @@ export function createServer(options: ServerOptions): Server {
     server.operations.push(...operationsOf(route))
     if (route.schema) route.schema = schemaForFramework(route.schema)
   })
-  measureRequests(server, logsRequests(server) ? logRequest : undefined)
+  const [remember, isLogged] = [keepRecent(server), logsRequests(server)]
+  measureRequests(server, (request, reply) => {
+    remember(request, reply)
+    if (isLogged) logRequest(request, reply)
+  })
   server.decorate('tracer', tracerFor(server, options))
   traceRequests(server, options.trustedProxies)
   parseJsonBodies(server)

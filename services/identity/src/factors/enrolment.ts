@@ -68,7 +68,10 @@ export async function confirmTotp(
     if (!factor || factor.createdAt <= secondsAfter(now, -ENROLMENT_SECONDS).toISOString())
       throw factorAbsent()
     const step = stepOfCode(secretOf(accounts, factor), code, now)
-    if (step === undefined) throw validationFailed(['code: is not the current one'])
+    if (step === undefined)
+      throw validationFailed([
+        'code: is wrong or has expired; enter the one that your app shows now',
+      ])
     if (!(await activateFactor(db, factor, { step, now }))) throw factorAbsent()
     await updateSecondFactor(db, user.id, true)
     await addToSession(db, caller)

@@ -39,7 +39,10 @@ const recoveryCode = requiredText({ maxLength: 40, examples: ['7KQ2-M9XD-4HTZ8']
 /** Either one is enough; the route checks that one is present. */
 const proof = { code: Type.Optional(code), recoveryCode: Type.Optional(recoveryCode) }
 
-const ProofBody = Type.Object(proof, { title: 'SecondFactorProof' })
+const ProofBody = Type.Object(proof, {
+  title: 'SecondFactorProof',
+  examples: [{ code: '123456' }],
+})
 
 const CodeBody = Type.Object({ code }, { title: 'TotpCode' })
 
@@ -50,7 +53,7 @@ const SecondStepBody = Type.Object(
     mfaToken: requiredText({ maxLength: 200, description: 'From the 401 MFA_REQUIRED' }),
     ...proof,
   },
-  { title: 'SecondStep' },
+  { title: 'SecondStep', examples: [{ mfaToken: 'text', code: '123456' }] },
 )
 
 const ReauthenticationBody = Type.Object(
@@ -64,7 +67,11 @@ const ReauthenticationBody = Type.Object(
     ),
     ...proof,
   },
-  { title: 'Reauthentication', description: 'The password or a passkey, and the second factor' },
+  {
+    title: 'Reauthentication',
+    description: 'The password or a passkey, and the second factor',
+    examples: [{ password: 'a long passphrase' }],
+  },
 )
 
 const closed = { additionalProperties: false }

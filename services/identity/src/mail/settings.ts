@@ -48,7 +48,7 @@ export function mailSettings(
     smtp,
     keepInOutbox: smtp === undefined && keepsMails(settings, onThisMachine),
     from: sender(settings, smtp !== undefined, host.publicUrl),
-    appName: settings.text('IDENTITY_APP_NAME', new URL(host.publicUrl).hostname),
+    appName: settings.text('IDENTITY_APP_NAME', nameOf(new URL(host.publicUrl).hostname)),
     colour: colour(settings),
     logo: logo(settings),
     language,
@@ -64,6 +64,11 @@ function keepsMails(settings: Settings, fallback: boolean): boolean {
   if (keeps && settings.production)
     settings.fault(name, 'Expected false in production: everyone could read every mail.', 'false')
   return keeps
+}
+
+/** A machine of one's own has no name that would say whose account it is. */
+function nameOf(hostname: string): string {
+  return isLoopback(hostname) ? 'Plinth' : hostname
 }
 
 function sender(settings: Settings, needed: boolean, publicUrl: string): string {

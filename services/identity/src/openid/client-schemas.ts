@@ -62,12 +62,16 @@ const closed = { additionalProperties: false }
 
 export const NewClientBody = Type.Object(
   { name: chosen.name, ...optional },
-  { ...closed, title: 'NewClient' },
+  {
+    ...closed,
+    title: 'NewClient',
+    examples: [{ name: 'Wiki', redirectUris: ['https://wiki.example/callback'] }],
+  },
 )
 
 export const ClientChangeBody = Type.Object(
   { name: Type.Optional(chosen.name), ...optional, enabled: Type.Optional(Type.Boolean()) },
-  { ...closed, title: 'ClientChange' },
+  { ...closed, title: 'ClientChange', examples: [{ name: 'Wiki', enabled: true }] },
 )
 
 const shown = {

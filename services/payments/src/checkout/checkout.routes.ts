@@ -40,7 +40,19 @@ const CheckoutBody = Type.Object(
     successUrl: optionalPlainText(2048),
     cancelUrl: optionalPlainText(2048),
   },
-  { title: 'CheckoutRequest' },
+  {
+    title: 'CheckoutRequest',
+    examples: [
+      {
+        amount: 4900,
+        currency: 'eur',
+        description: 'A chair',
+        businessReference: 'order-17',
+        attemptReference: 'attempt-1',
+        customerEmail: 'ada@example.com',
+      },
+    ],
+  },
 )
 
 const CheckoutReply = Type.Object(

@@ -44,7 +44,10 @@ const RefundBody = Type.Object(
     }),
     metadata: metadata(48),
   },
-  { title: 'RefundRequest' },
+  {
+    title: 'RefundRequest',
+    examples: [{ amount: 900, reason: 'REQUESTED_BY_CUSTOMER', reference: 'refund-1' }],
+  },
 )
 
 const RefundReply = Type.Object(

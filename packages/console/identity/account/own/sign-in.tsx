@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { problemIn } from '../../../shared/api/api.ts'
 import { useAction } from '../../../shared/api/use-reply.ts'
@@ -9,6 +10,7 @@ import { Ask, Failure, Heading } from '../parts.tsx'
 import { filled, texts } from '../texts/texts.ts'
 import { askPasskey, PasskeyButton, signInByPasskey } from '../ways-in/passkey.tsx'
 import { PASSWORD, PasswordForm } from '../ways-in/password.tsx'
+import { isOpen, Register } from '../ways-in/register.tsx'
 import { FACTOR, followToken, SecondStep } from '../ways-in/second-step.tsx'
 import { session } from '../ways-in/session.ts'
 
@@ -17,7 +19,20 @@ export function SignIn() {
     () => signInByPasskey(),
     (reply) => followToken(problemIn(reply)),
   )
+  const registers = useSignal(false)
+  const show = (value: boolean) => () => {
+    registers.value = value
+  }
   if (session.secondStep.value) return <SecondStep />
+  if (registers.value)
+    return (
+      <>
+        <Register signedIn={() => {}} />
+        <div class="row">
+          <Button onClick={show(false)}>{texts.backToSignIn}</Button>
+        </div>
+      </>
+    )
   return (
     <>
       <Heading>{texts.signInTitle}</Heading>
@@ -25,6 +40,7 @@ export function SignIn() {
       <PasswordForm />
       <div class="row">
         <PasskeyButton action={byPasskey}>{texts.passkeySignIn}</PasskeyButton>
+        {isOpen() && <Button onClick={show(true)}>{texts.registerTitle}</Button>}
         <a href="#forgot">{texts.forgotTitle}</a>
       </div>
       <Failure reply={byPasskey.refusal ?? session.stepRefusal.value} />

@@ -136,6 +136,8 @@ export const de: Texts = {
   codesFew: 'Erzeuge bald neue.',
   codesRenew: 'Neue Wiederherstellungscodes erzeugen',
   passkeysTitle: 'Passkeys',
+  passkeysAbout: 'Melde dich ohne Passwort an, mit der Sperre deines Geräts.',
+  passkeyAdd: 'Passkey hinzufügen',
   added: 'Hinzugefügt am {date}',
   remove: 'Entfernen',
   passkeyRemoveAsk: 'Dann kannst du dich damit nicht mehr anmelden.',

@@ -128,6 +128,8 @@ export const en = {
   codesFew: 'Make new ones soon.',
   codesRenew: 'Make new recovery codes',
   passkeysTitle: 'Passkeys',
+  passkeysAbout: 'Sign in without a password, with the lock of your device.',
+  passkeyAdd: 'Add a passkey',
   added: 'Added {date}',
   remove: 'Remove',
   passkeyRemoveAsk: 'You will no longer be able to sign in with it.',

@@ -135,6 +135,8 @@ export const es: Texts = {
   codesFew: 'Crea pronto códigos nuevos.',
   codesRenew: 'Crear códigos de recuperación nuevos',
   passkeysTitle: 'Llaves de acceso',
+  passkeysAbout: 'Inicia sesión sin contraseña, con el bloqueo de tu dispositivo.',
+  passkeyAdd: 'Añadir una llave de acceso',
   added: 'Añadida el {date}',
   remove: 'Quitar',
   passkeyRemoveAsk: 'Ya no podrás iniciar sesión con ella.',

@@ -22,7 +22,10 @@ export function SessionPage({ session }: { session: Session }) {
       </Page>
     )
   return (
-    <Page title="Session" about="The token pair of this session, and what can be done with it.">
+    <Page
+      title={session.claims.value ? 'Session' : 'Sign in'}
+      about="The token pair of this session, and what can be done with it."
+    >
       <Success>
         Signed in as <strong>{session.claims.value.username}</strong>.
       </Success>

@@ -3,6 +3,7 @@ import { computed, signal } from '@preact/signals'
 import { type Api, createApi, problemIn, type Reply } from '../../api/api.ts'
 import { publicValues } from '../../api/concealment.ts'
 import { copyText } from '../../components/code.tsx'
+import { isAdmin } from '../../shell/administrator.ts'
 import { ADMIN_ROLE } from '../../wording.ts'
 import { type Claims, claimsOf, type DecodedToken, decodeToken } from './tokens/decoded-token.ts'
 import { createTokenVault } from './tokens/token-vault.ts'
@@ -43,6 +44,7 @@ export function createSession({ renewsItself, prove }: Options) {
 
   function show(pair: TokenPair | undefined): void {
     decoded.value = pair && decodeToken(pair.accessToken)
+    isAdmin.value = claims.value?.roles.includes(ADMIN_ROLE) ?? false
     hasSpentToken.value = vault.spentRefreshToken() !== undefined
     expiry.value = expiryOf(pair)
   }

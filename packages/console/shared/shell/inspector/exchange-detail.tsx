@@ -6,7 +6,7 @@ import { Button } from '../../components/button.tsx'
 import { Code, CopyButton } from '../../components/code.tsx'
 import { sizeText, visible } from '../../wording.ts'
 import { facts } from '../facts.ts'
-import { curlOf, fetchOf, runnable } from './snippets.ts'
+import { curlOf, fetchOf, program, runnable } from './snippets.ts'
 import { StatusBadge } from './status-badge.tsx'
 
 export function ExchangeDetail({ exchange }: { exchange: Exchange }) {
@@ -85,10 +85,13 @@ function SnippetView({ exchange }: { exchange: Exchange }) {
   const text = isCurl ? curlOf(exchange, baseUrl) : fetchOf(exchange, baseUrl)
   const hasAccounts = facts.value.registration !== undefined
   const credential = credentialOf(exchange)
+  const complete = (shown: Exchange) =>
+    isCurl
+      ? runnable(curlOf(shown, baseUrl), baseUrl, hasAccounts)
+      : program(fetchOf(shown, baseUrl), { baseUrl, signsIn: hasAccounts })
   const withToken = () => {
     const requestHeaders = { ...exchange.requestHeaders, ...exchange.credentials?.() }
-    const live = { ...exchange, requestHeaders }
-    return isCurl ? runnable(curlOf(live, baseUrl), baseUrl, hasAccounts) : fetchOf(live, baseUrl)
+    return complete({ ...exchange, requestHeaders })
   }
   return (
     <section class="stack tight" aria-label="Request as code">
@@ -108,13 +111,15 @@ function SnippetView({ exchange }: { exchange: Exchange }) {
           ))}
         </div>
         <div class="row">
-          <CopyButton text={() => (isCurl ? runnable(text, baseUrl, hasAccounts) : text)} />
+          <CopyButton text={() => complete(exchange)} />
           {credential && <CopyButton text={withToken} label={`Copy with my ${credential}`} />}
         </div>
       </div>
       <Code text={visible(text)} label={`The request as ${language.value}`} />
-      {isCurl && text.search(PLACEHOLDER) >= 0 && (
-        <p class="small soft">The copied command first sets these variables.</p>
+      {JSON.stringify(exchange).search(PLACEHOLDER) >= 0 && (
+        <p class="small soft">
+          The copied {isCurl ? 'command' : 'program'} first sets these variables.
+        </p>
       )}
       {exchange.requestFile && (
         <p class="small soft">

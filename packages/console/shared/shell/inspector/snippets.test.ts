@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { concealBody, concealHeaders, publicValues } from '../../api/concealment.ts'
 import type { Exchange } from '../../api/exchange-log.ts'
-import { curlOf, fetchOf, runnable } from './snippets.ts'
+import { curlOf, fetchOf, program, runnable } from './snippets.ts'
 
 const ORIGIN = 'http://localhost:8081'
 
@@ -53,7 +53,7 @@ test('the secret of a webhook endpoint is hidden like a password', () => {
   assert.deepEqual(body, [{ url: 'http://x', secret: hidden, secondSecret: hidden }])
 })
 
-test('fetch uses variables that a program has to set', () => {
+test('fetch uses variables', () => {
   const requestHeaders = concealHeaders({ 'X-API-KEY': 'k', 'Content-Type': 'application/json' })
   const requestBody = concealBody({ refreshToken: 'r' })
 
@@ -63,12 +63,14 @@ test('fetch uses variables that a program has to set', () => {
   assert.match(code, /"refreshToken": REFRESH_TOKEN/)
 })
 
-test('fetch declares the token and the code of a second factor', () => {
+test('a program asks for what only a person knows', () => {
   const requestBody = concealBody({ mfaToken: 'm', recoveryCode: 'r' })
 
-  const code = fetchOf(exchange({ method: 'POST', requestBody }), ORIGIN)
+  const code = complete(exchange({ method: 'POST', requestBody }), ORIGIN)
 
-  assert.match(code, /^const MFA_TOKEN = '…'\nconst RECOVERY_CODE = '…'\n/)
+  assert.match(code, /^import \{ createInterface \} from 'node:readline\/promises'\n/)
+  assert.match(code, /^const MFA_TOKEN = await terminal\.question\('MFA_TOKEN: '\)$/m)
+  assert.match(code, /^const RECOVERY_CODE = await terminal\.question\('RECOVERY_CODE: '\)$/m)
 })
 
 test('an upload is a form field with its declared type', () => {
@@ -111,7 +113,7 @@ test('a program that uploads reads the file itself and runs unchanged', async (t
   const { port } = server.address() as AddressInfo
   const requestFile = { name: 'lake.png', type: 'image/png' }
 
-  const code = fetchOf(exchange({ method: 'POST', requestFile }), `http://localhost:${port}`)
+  const code = complete(exchange({ method: 'POST', requestFile }), `http://localhost:${port}`)
   await writeFile(join(folder, 'upload.mjs'), code)
   await promisify(execFile)(process.execPath, ['upload.mjs'], { cwd: folder })
 
@@ -144,10 +146,42 @@ test('a copied command without variables is unchanged', () => {
   assert.equal(runnable(command, ORIGIN, true), command)
 })
 
-test('a program declares each variable before it uses it', () => {
-  const requestHeaders = concealHeaders({ 'X-API-KEY': 'k' })
+test('a program signs in, sends the request and prints its status and reply', async (t) => {
+  publicValues.USERNAME = 'user'
+  publicValues.PASSWORD = 'public'
+  t.after(() => {
+    delete publicValues.USERNAME
+    delete publicValues.PASSWORD
+  })
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString()
+    if (request.url === '/api/auth/login')
+      response.end(JSON.stringify({ accessToken: `token for ${body}` }))
+    else response.end(request.headers.authorization)
+  }).listen(0)
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const requestHeaders = concealHeaders({ Authorization: 'Bearer eyJsecret' })
 
-  const code = fetchOf(exchange({ requestHeaders }), ORIGIN)
+  const code = complete(exchange({ requestHeaders }), `http://localhost:${port}`)
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--input-type=module',
+    '--eval',
+    code,
+  ])
 
-  assert.match(code, /^const API_KEY = '…'\nawait fetch/)
+  assert.equal(stdout, '200 Bearer token for {"username":"user","password":"public"}\n')
 })
+
+test('a header that contains the word TOKEN is not taken for a variable', () => {
+  const requestHeaders = { 'X-XSRF-TOKEN': '$CSRF_TOKEN' }
+
+  const code = complete(exchange({ requestHeaders }), ORIGIN)
+
+  assert.doesNotMatch(code, /const TOKEN/)
+  assert.match(code, /"Cookie": `XSRF-TOKEN=\$\{CSRF_TOKEN\}`/)
+})
+
+function complete(given: Exchange, baseUrl: string): string {
+  return program(fetchOf(given, baseUrl), { baseUrl, signsIn: true })
+}

@@ -15,7 +15,7 @@ type Timings = Map<number, (seconds: number) => void>
  */
 export function measureRequests(
   server: Server,
-  onEnd: ((request: Request, reply: Reply) => void) | undefined,
+  onEnd: (request: Request, reply: Reply) => void,
 ): void {
   const { metrics } = server
   const observe = metrics.histogram({
@@ -58,7 +58,7 @@ export function measureRequests(
       const status = statusOf(reply)
       const series = request.timings?.get(status) ?? seriesOf(request, status)
       series(reply.elapsedTime / 1000)
-      onEnd?.(request, reply)
+      onEnd(request, reply)
     })
     done()
   })

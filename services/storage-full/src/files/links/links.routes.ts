@@ -31,7 +31,7 @@ import {
 
 const LinkBody = Type.Object(
   { id: positiveInteger(), expiresInSeconds: positiveInteger(MAX_LINK_SECONDS) },
-  { title: 'LinkRequest' },
+  { title: 'LinkRequest', examples: [{ id: 1, expiresInSeconds: 3600 }] },
 )
 
 const NewLinkReply = Type.Object(

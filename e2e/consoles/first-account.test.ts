@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { browserSkip, openBrowser } from '../browser.ts'
+import { startSuite } from '../stack.ts'
+import { suiteCleanup } from '../suite-cleanup.ts'
+import { accessibilityFaults } from './accessibility.ts'
+import { addVirtualAuthenticator } from './virtual-authenticator.ts'
+import { openConsole } from './watched-page.ts'
+
+const skip = await browserSkip()
+
+describe('the account page', { skip }, () => {
+  const shared = suiteCleanup()
+  let browser: Browser
+  let identity: string
+
+  before(async () => {
+    browser = await openBrowser(shared)
+    identity = (await startSuite(shared)).urlOf('identity')
+  })
+
+  test('registers an account and adds its first passkey, which then signs in', async (t) => {
+    const page = await openConsole(t, browser, `${identity}/account/`)
+    await addVirtualAuthenticator(page)
+    await page.getByRole('button', { name: 'Create an account' }).click()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await page.getByLabel('Username').fill('ada')
+    await page.getByLabel('E-mail address').fill('ada@localhost')
+    await page.getByLabel('Password', { exact: true }).fill('a long passphrase')
+    await page.getByRole('button', { name: 'Create account' }).click()
+    await page.getByText('ada', { exact: false }).first().waitFor()
+
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page
+      .getByRole('button', { name: /^Remove/ })
+      .first()
+      .waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await page.getByRole('button', { name: 'Sign out' }).first().click()
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+
+    await page.getByRole('button', { name: 'Add a passkey' }).waitFor()
+  })
+
+  test('the console leads to the API reference', async (t) => {
+    const viewport = { width: 1440, height: 900 }
+    const page = await openConsole(t, browser, `${identity}/api-test/index.html`, { viewport })
+
+    await page.getByRole('link', { name: 'API reference' }).click()
+
+    await page.getByRole('heading', { name: 'Plinth identity', level: 1 }).waitFor()
+  })
+})

@@ -1,0 +1,96 @@
+/** What happened in this process in the last day, for the home page: a ring of intervals in memory. */
+import type { Family } from '@plinth/kit/metrics'
+import type { Clock } from '@plinth/kit/runtime'
+import type { ReadMetrics } from '../health/history.ts'
+
+const EVERY_SECONDS = 300
+/** One day. */
+const MAX_INTERVALS = 288
+
+type Counts = {
+  signIns: number
+  newUsers: number
+  payments: number
+  refunds: number
+  failedWebhooks: number
+}
+
+export type Interval = Counts & {
+  /** Its end, in Unix milliseconds. */
+  at: number
+  /** At its end; null if the full edition of storage does not run here. */
+  storedBytes: number | null
+}
+
+export type Activity = {
+  startedAt: number
+  everySeconds: number
+  /** Oldest first; the last has not ended yet. */
+  intervals(): Promise<Interval[]>
+  /** Ends one interval and begins the next. */
+  record(): Promise<void>
+  stop(): void
+}
+
+type Reading = { at: number; counts: Counts; storedBytes: number | null }
+
+const NOTHING: Counts = { signIns: 0, newUsers: 0, payments: 0, refunds: 0, failedWebhooks: 0 }
+
+/** Counters start at 0 with the process, so the first interval needs no earlier reading. */
+export function keepActivity(read: ReadMetrics, clock: Clock): Activity {
+  const startedAt = clock().getTime()
+  const ring: Interval[] = []
+  let last = NOTHING
+  const now = async (): Promise<Reading> => readingOf(await read(), clock().getTime())
+  const record = async () => {
+    const reading = await now()
+    ring.push(since(last, reading))
+    if (ring.length > MAX_INTERVALS) ring.shift()
+    last = reading.counts
+  }
+  // A reading that fails is made up for by the next one.
+  const timer = setInterval(() => void record().catch(() => {}), EVERY_SECONDS * 1000).unref()
+  return {
+    startedAt,
+    everySeconds: EVERY_SECONDS,
+    record,
+    intervals: async () => [...ring, since(last, await now())],
+    stop: () => clearInterval(timer),
+  }
+}
+
+function since(before: Counts, { at, counts, storedBytes }: Reading): Interval {
+  const names = Object.keys(NOTHING) as (keyof Counts)[]
+  const increase = names.map((name) => [name, Math.max(0, counts[name] - before[name])])
+  return { at, storedBytes, ...(Object.fromEntries(increase) as Counts) }
+}
+
+type Labels = Record<string, string | undefined>
+
+function readingOf(families: Family[], at: number): Reading {
+  const sum = (name: string, counts: (labels: Labels) => boolean) =>
+    valuesOf(families, name)
+      .filter(({ labels }) => counts(labels))
+      .reduce((total, { value }) => total + value, 0)
+  const accepted = ({ result }: Labels) => result === 'accepted'
+  const stored = valuesOf(families, 'plinth_stored_bytes')
+  return {
+    at,
+    storedBytes: stored.length === 0 ? null : Math.max(...stored.map(({ value }) => value)),
+    counts: {
+      signIns: sum('plinth_logins_total', accepted),
+      newUsers: sum('plinth_registrations_total', accepted),
+      payments: sum('plinth_payments_total', ({ status }) => status === 'PAID'),
+      refunds: sum('plinth_refunds_total', accepted),
+      failedWebhooks:
+        sum('plinth_webhooks_total', ({ result }) => result === 'failed') +
+        sum('plinth_event_attempts_total', ({ result }) => result !== 'success'),
+    },
+  }
+}
+
+function valuesOf(families: Family[], name: string) {
+  return families.flatMap((family) =>
+    family.name === name && family.type !== 'histogram' ? family.samples : [],
+  )
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { identityClient } from '@plinth/client'
+import { apiFor } from '@plinth/kit/testing'
+import { startStack } from '../stack/stack.ts'
+import { checkedServices } from './checked-services.ts'
+import { testEnv } from './test-env.ts'
+
+const PASSWORD = 'password123123'
+
+type Figures = {
+  intervals: { signIns: number; newUsers: number }[]
+  health: { service: string; status: string }[]
+}
+type Request = { service: string; method: string; route: string; status: number; who?: string }
+
+describe('the home of administrators on the landing page', () => {
+  let landing: ReturnType<typeof apiFor>
+  let identityUrl: string
+  let admin: string
+  let user: string
+
+  const cleanups: (() => unknown)[] = []
+  const scope = { after: (work: () => unknown) => void cleanups.unshift(work) }
+
+  before(async () => {
+    const { env } = await testEnv(scope)
+    const stack = await startStack({ env, only: checkedServices(scope) })
+    scope.after(() => stack.close())
+    landing = apiFor(stack.landingUrl)
+    identityUrl = stack.services.find(({ entry }) => entry.name === 'identity')?.url ?? ''
+    admin = (await identityClient(identityUrl).logIn('admin', PASSWORD)).accessToken
+    user = (await identityClient(identityUrl).logIn('user', PASSWORD)).accessToken
+  })
+
+  after(async () => {
+    for (const work of cleanups) await work()
+  })
+
+  for (const path of ['/api/home', '/api/requests'])
+    test(`${path} is for administrators only, and never cached`, async () => {
+      assert.equal((await landing.get(path)).status, 401)
+      assert.equal((await landing.get(path, { token: 'nonsense' })).status, 401)
+      assert.equal((await landing.get(path, { token: user })).status, 403)
+
+      const shown = await landing.get(path, { token: admin })
+
+      assert.equal(shown.status, 200)
+      assert.equal(shown.headers.get('cache-control'), 'no-store')
+    })
+
+  test('counts sign-ins and new users, and shows the health of every service', async () => {
+    const before = await latest()
+    const client = identityClient(identityUrl)
+    await client.register({ username: 'ada', email: 'ada@localhost', password: PASSWORD })
+    await client.logIn('ada', PASSWORD)
+
+    const { body } = await landing.get('/api/home', { token: admin })
+
+    const { intervals, health } = body as Figures
+    assert.equal(intervals.at(-1)?.signIns, before.signIns + 1)
+    assert.equal(intervals.at(-1)?.newUsers, before.newUsers + 1)
+    assert.deepEqual(
+      health.map(({ status }) => status),
+      ['UP', 'UP', 'UP', 'UP', 'UP'],
+    )
+  })
+
+  test('lists requests by their route and caller, without paths, queries or secrets', async () => {
+    const secret = 'not-to-be-seen'
+    await apiFor(identityUrl).get(`/api/users/1?reset=${secret}`, { token: admin })
+    await apiFor(identityUrl).get(`/${secret}`)
+
+    const { body } = await landing.get('/api/requests', { token: admin })
+
+    const asked = (body as Request[]).find(({ route }) => route === '/api/users/{id}')
+    assert.deepEqual(
+      [asked?.service, asked?.method, asked?.status, asked?.who],
+      ['identity', 'GET', 200, 'admin'],
+    )
+    assert.ok((body as Request[]).some(({ status }) => status === 404))
+    assert.doesNotMatch(JSON.stringify(body), new RegExp(`${secret}|${PASSWORD}|eyJ`))
+    assert.ok((body as Request[]).length <= 200)
+  })
+
+  test('the services name their reference, the account page and the inbox for development', async () => {
+    const { body } = await landing.get('/api/services')
+
+    const pages = (body as { name: string; pages: { title: string; href: string }[] }[]).flatMap(
+      ({ name, pages }) => pages.map(({ title, href }) => ({ name, title, href })),
+    )
+    const titles = pages.filter(({ name }) => name === 'identity').map(({ title }) => title)
+    assert.deepEqual(titles, ['API reference', 'Your account', 'Inbox for development'])
+    for (const { title, href } of pages) assert.equal((await fetch(href)).status, 200, title)
+  })
+
+  async function latest() {
+    const { body } = await landing.get('/api/home', { token: admin })
+    return (body as Figures).intervals.at(-1) ?? { signIns: 0, newUsers: 0 }
+  }
+})

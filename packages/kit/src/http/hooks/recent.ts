@@ -1,0 +1,51 @@
+import type { Reply, Request, Server } from '../framework.ts'
+import { routeTemplate, statusOf } from './measure.ts'
+
+/** A request as an operator sees it afterwards: its route and never its path, query, headers or body. */
+export type RecentRequest = {
+  /** When it ended, in Unix milliseconds. */
+  at: number
+  method: string
+  /** Undefined if no route matched. */
+  route: string | undefined
+  status: number
+  milliseconds: number
+  /** The name of the caller; undefined if the route identifies none. */
+  who: string | undefined
+  requestId: string
+}
+
+const MAX_RECENT = 200
+const PROBES = /^\/actuator(\/|$)/
+
+/** Keeps the last requests in memory, oldest first. */
+export function keepRecent(server: Server): (request: Request, reply: Reply) => void {
+  const ring: RecentRequest[] = []
+  server.decorate('recentRequests', () => [...ring])
+  return (request, reply) => {
+    const route = routeTemplate(request.routeOptions.url)
+    if (route !== undefined && PROBES.test(route)) return
+    ring.push({
+      at: server.clock().getTime(),
+      method: request.method,
+      route,
+      status: statusOf(reply),
+      milliseconds: Math.round(reply.elapsedTime),
+      who: nameOf(request),
+      requestId: request.id,
+    })
+    if (ring.length > MAX_RECENT) ring.shift()
+  }
+}
+
+/** A guard sets the caller; without one there is none. */
+function nameOf(request: Request): string | undefined {
+  return Object.hasOwn(request, 'caller') ? request.caller.username : undefined
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The last requests that this process answered, oldest first, without probes. */
+    recentRequests(): RecentRequest[]
+  }
+}
