@@ -37,6 +37,7 @@ for (const engine of engines)
       const session = await before.storage.logIn('grace', PASSWORD)
       const { id: deleted } = await before.storage.files.upload(PDF, 'deleted.pdf')
       await before.storage.files.deleteRestorably(deleted)
+      await before.storage.files.change(file.id, { folder: '/kept/deep', tags: ['Tax'] })
       const unfinished = before.storage.files.uploadResumable(PDF, 'unfinished.pdf', {
         onProgress: () => unfinished.pause(),
       })
@@ -77,6 +78,13 @@ for (const engine of engines)
       assert.deepEqual(
         await (await after.storage.files.download(file.id)).bytes(),
         await PDF.bytes(),
+      )
+      const { content: found } = await after.storage.files.search({
+        ...{ folder: '/kept', recursive: true, tag: ['tax'], q: file.originalFilename },
+      })
+      assert.deepEqual(
+        found.map(({ id, folder }) => [id, folder]),
+        [[file.id, '/kept/deep']],
       )
       assert.deepEqual(await after.storage.uploads.list(), [])
       const { files, uploadingFiles, uploadingBytes } = await after.storage.usage.get()

@@ -254,7 +254,7 @@ for (const engine of engines)
       // The name appears in the audit, and on what the administrator created.
       assert.equal((await api.delete(`/file/${removed.body.id}`, { token: boss })).status, 204)
       assert.equal((await api.delete(`/file/${ids.pop()}`, { token: admin })).status, 204)
-      const restorable = await upload(api, token)
+      const restorable = await upload(api, token, { folder: '/private/diary' })
       await api.delete(`/file/${restorable.body.id}?restorable=true`, { token })
       const deletedFiles = async () =>
         (await api.get('/file/deleted', { token: await logIn(api, 'admin') })).body.totalElements
@@ -285,6 +285,10 @@ for (const engine of engines)
         )
       assert.equal(await statusOf(ours.body.id), 200)
       await until(deletedFiles, (count) => count === 0)
+      await until(
+        async () => (await api.get('/file/folders', { token })).body.folders,
+        ({ length }) => length === 0,
+      )
 
       // A token of the user may stay valid for a quarter of an hour; what is uploaded with it is erased too.
       const late = await upload(api, token)
