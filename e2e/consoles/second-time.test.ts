@@ -87,7 +87,9 @@ describe('what works the first time works the second time', { skip }, () => {
   })
 
   test('pages say what a person would say', async (t) => {
-    const page = await openConsole(t, browser, `${urlOf('identity')}/api-test/index.html`)
+    const viewport = { width: 1440, height: 900 }
+    const address = `${urlOf('identity')}/api-test/index.html#/session`
+    const page = await openConsole(t, browser, address, { viewport })
     const pages = page.getByRole('navigation', { name: 'Pages' })
     await pages.getByRole('link', { name: 'Sign in', exact: true }).waitFor()
     await pages.getByRole('link', { name: /^Users.*for administrators$/ }).waitFor()
