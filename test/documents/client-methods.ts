@@ -20,11 +20,13 @@ const CLIENTS: Record<string, object> = {
   payments: paymentsClient(ADDRESS),
 }
 
-/** Methods that leave the call to the session, which knows the tokens. */
-const BY_SESSION = {
+/** Methods that leave the call to the session, which knows the tokens, or to a function beside the class. */
+const ELSEWHERE = {
   'POST /api/auth/refresh': 'session.refresh',
   'POST /api/auth/logout': 'logOut',
   'DELETE /api/users/me/sessions/{id}': 'sessions.end',
+  'GET /file/search': 'files.search',
+  'POST /file/bulk': 'files.bulk',
 }
 
 type Described = { paths: Record<string, Record<string, { operationId: string }>> }
@@ -69,7 +71,7 @@ function methodsOf(client: object): Map<string, string> {
     ['', client] as const,
     ...groups.map(([name, group]) => [`${name}.`, group] as const),
   ]
-  const methods = new Map<string, string>(Object.entries(BY_SESSION))
+  const methods = new Map<string, string>(Object.entries(ELSEWHERE))
   for (const [prefix, group] of named)
     for (const [name, text] of sourcesOf(group)) {
       const operation = NAMED.exec(text)?.[1]
