@@ -12,6 +12,7 @@ import { growth } from './identity/growth.ts'
 import { logins } from './identity/logins.ts'
 import { observed } from './identity/observed.ts'
 import { openid } from './identity/openid.ts'
+import { openidGrowth } from './identity/openid-growth.ts'
 import { profile } from './identity/profile.ts'
 import { kit } from './kit/kit.ts'
 import { start } from './kit/start.ts'
@@ -52,6 +53,7 @@ const PARTS: Record<string, Part> = {
   'identity/growth': growth,
   'identity/crowd': identityCrowd,
   'identity/openid': openid,
+  'identity/openid-growth': openidGrowth,
   'storage-full/local': local,
   'storage-full/resumable': resumable,
   'storage-full/object': object,
