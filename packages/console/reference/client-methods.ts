@@ -174,6 +174,13 @@ const METHODS: Methods = {
     upload: 'upload',
     list: 'list',
     info: 'get',
+    replace: 'replace',
+  },
+  versions: {
+    versions: 'list',
+    downloadVersion: 'download',
+    restoreVersion: 'restore',
+    deleteVersion: 'delete',
   },
   uploads: {
     uploads: 'list',

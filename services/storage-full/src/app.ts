@@ -58,6 +58,7 @@ import { linkRoutes } from './files/links/links.routes.ts'
 import type { Storage } from './files/storage.ts'
 import { measureStorage } from './files/usage/measure.ts'
 import { usageRoutes } from './files/usage/usage.routes.ts'
+import { versionRoutes } from './files/versions/versions.routes.ts'
 import { locationRoutes } from './locations/locations.routes.ts'
 import {
   findActiveLocation,
@@ -110,6 +111,7 @@ const API: ApiDescription = {
     'Own account': 'What every user may see and change.',
     Files: 'Upload, list, read, delete and restore.',
     Uploads: 'Uploads that can be resumed: tus 1.0.0.',
+    Versions: 'New content for a file, and what it was before.',
     Links: 'Temporary access without an account.',
     Storage: 'For administrators: where uploads go.',
     Moves: 'For administrators: all files from one store to another.',
@@ -160,6 +162,7 @@ export async function createStorageFull(
   mountUploads(server, openUploads(storage, config.uploads), { read, write, countBytes })
   fileRoutes(server, storage, read)
   deletionRoutes(server, storage, { read, write })
+  versionRoutes(server, storage, { read, write, countBytes })
   drawnRoutes(server, storage, { caller: read, offer: config.pictures })
   linkRoutes(server, storage, { read, links: withKey('links:write') })
   usageRoutes(server, storage, { caller: read, admin })

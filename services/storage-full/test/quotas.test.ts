@@ -25,7 +25,10 @@ const FILE = {
   checksumSha256: '',
   createdAt: '2026-01-01T00:00:00.000Z',
 }
-const NONE = { maxFiles: null, maxBytes: null, uploadingFiles: 0, uploadingBytes: 0 }
+const NONE = {
+  ...{ maxFiles: null, maxBytes: null, uploadingFiles: 0, uploadingBytes: 0 },
+  versionBytes: 0,
+}
 
 const textOf = (length: number) => ({
   name: 'a.txt',
@@ -284,7 +287,7 @@ async function storedIn({ root }: TestStorage): Promise<string[]> {
 
 /** Creates a database of version 1.0: two stored files of user 2, and one of user 1 that is being deleted. */
 async function openOld(url: string): Promise<void> {
-  const migrations = storageMigrations.filter(({ name }) => !/storage-000[235]/.test(name))
+  const migrations = storageMigrations.filter(({ name }) => !/storage-000[2358]/.test(name))
   const { db, close } = await openDatabase<StorageTables>(url, migrations)
   await sql`insert into storage_locations (id, provider, place, prefix, sealed_settings, created_at)
     values (1, 'LOCAL', 'files', 'files-1', '', '2030')`.execute(db)

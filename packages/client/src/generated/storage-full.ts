@@ -83,6 +83,35 @@ export type FileEventData = {
     checksumSha256: string;
     provider: "LOCAL" | "OBJECT";
 };
+export type FilePurgedEventData = {
+    fileId: number;
+    ownerId: number | string;
+    contentType: string;
+    /** In bytes */
+    size: number;
+    checksumSha256: string;
+    provider: "LOCAL" | "OBJECT";
+    version: number | null;
+};
+export type FileReplacedEventData = {
+    fileId: number;
+    ownerId: number | string;
+    contentType: string;
+    /** In bytes */
+    size: number;
+    checksumSha256: string;
+    provider: "LOCAL" | "OBJECT";
+    version: number;
+};
+export type FileVersion = {
+    version: number;
+    /** Bytes */
+    size: number;
+    /** Lower-case hex */
+    checksumSha256: string;
+    createdAt: string;
+    current: boolean;
+};
 export type IssuedServiceKey = {
     id: number;
     name: string;
@@ -370,6 +399,8 @@ export type RestorableFile = {
     ownerId: number | string;
     provider: "LOCAL" | "OBJECT";
     createdAt: string;
+    /** Replacing the content adds 1 */
+    version: number;
     deletedAt: string;
     restorableUntil: string;
 };
@@ -512,6 +543,8 @@ export type StoredFile = {
     ownerId: number | string;
     provider: "LOCAL" | "OBJECT";
     createdAt: string;
+    /** Replacing the content adds 1 */
+    version: number;
 };
 export type TemporaryLink = {
     /** The file */
@@ -561,6 +594,8 @@ export type Usage = {
     uploadingFiles: number;
     /** What they reserve in the quota */
     uploadingBytes: number;
+    /** Earlier versions of files; they count in the quota, but not in `bytes` */
+    versionBytes: number;
 };
 export type UsageOfOwner = {
     ownerId: number | string;
@@ -673,8 +708,13 @@ export type Replies = {
     "GET /file/list": StoredFile[];
     "GET /file/info/{id}": StoredFile;
     "DELETE /file/{id}": RestorableFile;
+    "PUT /file/{id}": StoredFile;
     "GET /file/deleted": PageOfRestorableFiles;
     "POST /file/{id}/restore": StoredFile;
+    "GET /file/{id}/versions": FileVersion[];
+    "GET /file/{id}/versions/{version}": unknown;
+    "DELETE /file/{id}/versions/{version}": unknown;
+    "POST /file/{id}/versions/{version}/restore": StoredFile;
     "GET /file/thumbnail/{id}": unknown;
     "GET /file/picture/{id}": unknown;
     "GET /file/presigned/{token}/picture": unknown;
@@ -933,6 +973,8 @@ export type EventData = {
     "file.deleted": FileEventData;
     "file.restored": FileEventData;
     "file.moved": FileEventData;
+    "file.replaced": FileReplacedEventData;
+    "file.purged": FilePurgedEventData;
     "link.created": LinkEventData;
     "link.used": LinkEventData;
     "user.registered": UserEventData;
@@ -973,4 +1015,4 @@ export type ProblemDetails = {
     steps?: TestStep[] | undefined;
     maxUploads?: number | undefined;
 };
-export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "BODY_TOO_LARGE" | "CHECKSUM_MISMATCH" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "EMAIL_ALREADY_EXISTS" | "EMPTY_FILE" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "FILE_NOT_FOUND" | "FILE_TOO_LARGE" | "FILE_TYPE_MISMATCH" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "ISSUER_UNAVAILABLE" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LINK_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MALFORMED_UPLOAD" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "MOVE_NOT_FOUND" | "MOVE_UNDER_WAY" | "NO_PICTURE" | "OFFSET_MISMATCH" | "PICTURES_BUSY" | "PICTURE_NOT_OFFERED" | "PRECONDITION_FAILED" | "QUOTA_EXCEEDED" | "RANGE_NOT_SATISFIABLE" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "STORAGE_FULL" | "STORAGE_NOT_CONFIGURED" | "STORAGE_READ_ONLY" | "STORAGE_TEST_FAILED" | "STORAGE_UNAVAILABLE" | "STORED_BYTES_MISSING" | "THUMBNAILS_BUSY" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "TOO_MANY_UPLOADS" | "TUS_VERSION_UNSUPPORTED" | "UNSUPPORTED_FILE_TYPE" | "UNSUPPORTED_MEDIA_TYPE" | "UPLOAD_ABORTED" | "UPLOAD_LOCKED" | "UPLOAD_NOT_FOUND" | "UPLOAD_TOO_SLOW" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED";
+export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "BODY_TOO_LARGE" | "CHECKSUM_MISMATCH" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "EMAIL_ALREADY_EXISTS" | "EMPTY_FILE" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "FILE_NOT_FOUND" | "FILE_REPLACED" | "FILE_TOO_LARGE" | "FILE_TYPE_MISMATCH" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "ISSUER_UNAVAILABLE" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LINK_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MALFORMED_UPLOAD" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "MOVE_NOT_FOUND" | "MOVE_UNDER_WAY" | "NO_PICTURE" | "OFFSET_MISMATCH" | "PICTURES_BUSY" | "PICTURE_NOT_OFFERED" | "PRECONDITION_FAILED" | "QUOTA_EXCEEDED" | "RANGE_NOT_SATISFIABLE" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "STORAGE_FULL" | "STORAGE_NOT_CONFIGURED" | "STORAGE_READ_ONLY" | "STORAGE_TEST_FAILED" | "STORAGE_UNAVAILABLE" | "STORED_BYTES_MISSING" | "THUMBNAILS_BUSY" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "TOO_MANY_UPLOADS" | "TUS_VERSION_UNSUPPORTED" | "UNSUPPORTED_FILE_TYPE" | "UNSUPPORTED_MEDIA_TYPE" | "UPLOAD_ABORTED" | "UPLOAD_LOCKED" | "UPLOAD_NOT_FOUND" | "UPLOAD_TOO_SLOW" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "VERSION_IS_CURRENT" | "VERSION_NOT_FOUND" | "WEBHOOKS_NOT_CONFIGURED";

@@ -24,6 +24,10 @@ export type FileReplies = Omit<Replies, 'DELETE /file/{id}'> & {
 export type FileQuery = Queries['GET /file/list']
 export type DeletedFileQuery = Queries['GET /file/deleted']
 export type PictureQuery = Queries['GET /file/picture/{id}']
+export type ReplaceOptions = UploadOptions & {
+  /** The content to replace, by its `checksumSha256`: if the file has another one by now, the reply is 412. */
+  ifChecksum?: string | undefined
+}
 export type UsageQuery = Queries['GET /api/storage/usage']
 
 const UPLOAD_LASTS_MS = 300_000
@@ -55,6 +59,23 @@ export class Files {
    */
   uploadResumable(file: Blob, filename: string, options?: ResumableOptions): ResumableUpload {
     return new ResumableUpload(this.#calls, { file, filename }, options)
+  }
+
+  /**
+   * Replaces the content of a file; its id, name and links stay.
+   * @example
+   * const { version } = await storage.files.replace(7, file, 'hello.txt', { ifChecksum: stored.checksumSha256 })
+   */
+  replace(
+    id: number,
+    file: Blob,
+    filename: string,
+    { ifChecksum, ...options }: ReplaceOptions = {},
+  ): Promise<StoredFile> {
+    const { headers, ...form } = uploadOf(file, filename, options)
+    const condition = ifChecksum !== undefined && { 'if-match': `"${ifChecksum}"` }
+    const call = { ...form, headers: { ...headers, ...condition }, lastsMs: UPLOAD_LASTS_MS }
+    return this.#calls.json('PUT /file/{id}', { ...call, path: { id } })
   }
 
   /**

@@ -6,7 +6,7 @@ import {
   insertEvent,
   KEY_EVENTS,
 } from '@plinth/events'
-import { oneOf, Type, timestamp } from '@plinth/kit/http'
+import { oneOf, orNull, Type, timestamp } from '@plinth/kit/http'
 import { PROVIDER_NAMES, type StorageDb } from '../database/tables.ts'
 import { type NewFile, type StoredFile, shownOwnerId } from './storage.ts'
 
@@ -26,6 +26,21 @@ const FileData = Type.Object(
   { title: 'FileEventData' },
 )
 
+const version = Type.Integer({ minimum: 1, examples: [2] })
+
+const ReplacedData = Type.Object(
+  { ...FileData.properties, version },
+  { title: 'FileReplacedEventData' },
+)
+
+const PurgedData = Type.Object(
+  {
+    ...FileData.properties,
+    version: orNull({ ...version, description: 'null: the file, with all its versions' }),
+  },
+  { title: 'FilePurgedEventData' },
+)
+
 const LinkData = Type.Object(
   { linkId: Type.Integer(), fileId: Type.Integer(), expiresAt: timestamp() },
   { title: 'LinkEventData' },
@@ -40,6 +55,15 @@ export const STORAGE_EVENTS: EventCatalogue = {
     description: 'A file was moved to another provider or location.',
     data: FileData,
   },
+  'file.replaced': {
+    description:
+      'The content of a file was replaced; size and checksum are those of the new content.',
+    data: ReplacedData,
+  },
+  'file.purged': {
+    description: 'A file in the trash, or an earlier version of a file, was removed for good.',
+    data: PurgedData,
+  },
   'link.created': { description: 'A temporary link to a file was created.', data: LinkData },
   'link.used': { description: 'A temporary link was opened.', data: LinkData },
   ...ACCOUNT_EVENTS,
@@ -48,8 +72,13 @@ export const STORAGE_EVENTS: EventCatalogue = {
 
 const PREFIX = 'file:'
 
+type Described = Pick<
+  NewFile,
+  'ownerId' | 'contentType' | 'sizeBytes' | 'checksumSha256' | 'location'
+>
+
 /** Leaves out the file name, which may contain personal data. */
-function dataOf({ ownerId, contentType, sizeBytes, checksumSha256, location }: NewFile) {
+function dataOf({ ownerId, contentType, sizeBytes, checksumSha256, location }: Described) {
   const { provider } = location
   return { ownerId: shownOwnerId(ownerId), contentType, size: sizeBytes, checksumSha256, provider }
 }
@@ -69,6 +98,26 @@ export async function insertFileEvent(
   const data = { fileId: file.id, ...dataOf(file) }
   const subject = `${PREFIX}${file.id}`
   await insertEvent(db, { type, subject, data, at })
+}
+
+/** Call it in the transaction of the change. */
+export async function insertReplacedEvent(
+  db: StorageDb,
+  file: StoredFile,
+  at: Date,
+): Promise<void> {
+  const data = { fileId: file.id, ...dataOf(file), version: file.version }
+  await insertEvent(db, { type: 'file.replaced', subject: `${PREFIX}${file.id}`, data, at })
+}
+
+/** `version`: only this one was removed. Call it in the transaction of the change. */
+export async function insertPurgedEvent(
+  db: StorageDb,
+  { id, version, ...removed }: Described & { id: number; version: number | null },
+  at: Date,
+): Promise<void> {
+  const data = { fileId: id, ...dataOf(removed), version }
+  await insertEvent(db, { type: 'file.purged', subject: `${PREFIX}${id}`, data, at })
 }
 
 type LinkEventData = { linkId: number; fileId: number; expiresAt: string }

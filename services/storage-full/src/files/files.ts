@@ -184,6 +184,7 @@ export const FileReply = Type.Object(
     }),
     provider: ProviderField,
     createdAt: timestamp(),
+    version: Type.Integer({ minimum: 1, description: 'Replacing the content adds 1' }),
   },
   { title: 'StoredFile' },
 )
@@ -202,5 +203,6 @@ export function describeFile(file: StoredFile) {
     ownerId: shownOwnerId(file.ownerId),
     provider: file.location.provider,
     createdAt: file.createdAt,
+    version: file.version,
   }
 }

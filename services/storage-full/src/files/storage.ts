@@ -27,6 +27,10 @@ export type Storage = LocationContext & {
     orphanAgeSeconds: number
     /** How long a deletion requested with `restorable` can be undone. */
     restorableSeconds: number
+    /** The most bytes that one owner may have in the trash, if no quota says it. */
+    trashBytes: number | undefined
+    /** How many earlier versions of each file are kept. */
+    versions: number
   }
 }
 
@@ -44,11 +48,17 @@ export type StoredFile = {
   state: FileState
   thumbnail: ThumbnailState
   createdAt: string
+  version: number
+  /** When its content was last replaced; null for the first version. */
+  replacedAt: string | null
   location: Location
   objectName: string
 }
 
-export type NewFile = Omit<StoredFile, 'id' | 'state' | 'thumbnail'>
+export type NewFile = Omit<StoredFile, 'id' | 'state' | 'thumbnail' | 'version' | 'replacedAt'>
+
+/** What a version of a file consists of; everything else belongs to the file. */
+export type Content = Pick<StoredFile, 'location' | 'objectName' | 'sizeBytes' | 'checksumSha256'>
 
 /** Where the bytes of a file are. */
 export type ObjectAddress = Pick<StoredFile, 'location' | 'objectName'>

@@ -12,6 +12,8 @@ import {
   type Storage,
   type StoredFile,
 } from '../files/storage.ts'
+import { listKeptAfter, type Version } from '../files/versions/versions.repository.ts'
+import { dropExcessVersions, finishVersions } from '../files/versions/versions.ts'
 import { listLocations } from '../locations/locations.ts'
 import { isStoreRefusal } from '../locations/problems.ts'
 import type { Location } from '../locations/providers/provider.ts'
@@ -41,6 +43,19 @@ export async function finishDeletions(storage: Storage, signal?: AbortSignal): P
       storage.log.warn({ err: error, file: file.id }, 'a deletion could not be finished yet')
     }
   }
+  await finishVersions(storage, signal)
+}
+
+/** The earlier versions that must be kept. */
+export async function* everyVersion({ db }: Storage): AsyncGenerator<Version> {
+  let afterId = 0
+  while (true) {
+    const versions = await listKeptAfter(db, { afterId, limit: FILES_AT_ONCE })
+    yield* versions
+    const last = versions.at(-1)
+    if (!last) return
+    afterId = last.id
+  }
 }
 
 /** Reads page by page, each starting after the last file of the previous one, even if that file is gone. */
@@ -58,12 +73,13 @@ export async function* everyFile({ db }: Storage, filter: FileFilter): AsyncGene
 /** `left`: orphaned objects that the store refused to remove. The next sweep tries again. */
 export type Swept = { removed: number; left: number }
 
-/** Removes expired links, old spools, leftovers of uploads and orphaned objects. */
+/** Removes expired links, old spools, leftovers of uploads, versions beyond the setting, and orphaned objects. */
 export async function sweep(storage: Storage, signal?: AbortSignal): Promise<Swept> {
   await deleteExpiredLinks(storage.db, storage.clock())
   // Every machine that shares the root has a spool folder beside ours.
   await sweepOldSpools(dirname(storage.spoolFolder))
   await sweepUploads(storage, signal)
+  await dropExcessVersions(storage, signal)
   const swept = { removed: 0, left: 0 }
   for (const location of await listLocations(storage.db)) {
     if (signal?.aborted) break

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { pathId } from '@plinth/kit/http'
 import { mediaTypeUnsupported, validationFailed } from '@plinth/kit/problems'
 import type { Incoming } from './append.ts'
 import { tusVersionUnknown } from './problems.ts'
@@ -69,6 +70,8 @@ export function announcedFile(headers: IncomingHttpHeaders): AnnouncedFile {
     length,
     sha256: checksumIn(values),
     metadata,
+    replaces: replacedIn(values),
+    ifMatch: headers['if-match'] ?? null,
   }
 }
 
@@ -147,8 +150,13 @@ function refuseUnknownPlaces(values: Map<string, string>): void {
   const relativePath = (values.get('relativePath') ?? '').replace(/^null$/, '')
   if (/[/\\]/.test(relativePath.replace(/^\/+/, '')))
     throw validationFailed(['Upload-Metadata: relativePath cannot have folders: there are none'])
-  if (values.get('replaces'))
-    throw validationFailed(['Upload-Metadata: replaces is not supported: a file has one version'])
+}
+
+function replacedIn(values: Map<string, string>): number | null {
+  const text = values.get('replaces') ?? ''
+  if (text === '') return null
+  const unknown = () => validationFailed(['Upload-Metadata: replaces must be the id of a file'])
+  return pathId(text, { unknown })
 }
 
 export function requireChunkType(headers: IncomingHttpHeaders): void {

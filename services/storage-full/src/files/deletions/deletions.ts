@@ -2,11 +2,11 @@ import { ADMIN_ROLE, type Origin } from '@plinth/accounts'
 import { inTransaction, isLeaseHeld, type PageRequest } from '@plinth/kit/database'
 import { type Caller, pageOf } from '@plinth/kit/http'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
-import { recordStorageEvent, type StorageAuditEvent } from '../../audit.ts'
 import type { StorageDb } from '../../database/tables.ts'
 import { insertFileEvent } from '../events.ts'
 import { markHidden } from '../files.repository.ts'
 import { describeFile, ownerSeenBy, requireFile } from '../files.ts'
+import { recordForOtherOwner } from '../other-owners.ts'
 import { fileNotFound, fileOfAnotherUser, nothingToRestore } from '../problems.ts'
 import {
   HELD_FOR_BACKUP,
@@ -17,6 +17,7 @@ import {
   thumbnailKey,
 } from '../storage.ts'
 import { requireRoomFor } from '../usage/usage.ts'
+import { removeVersionBytes } from '../versions/removal.ts'
 import {
   claimForRemoval,
   claimRestorable,
@@ -101,17 +102,6 @@ async function claimFor(
   )
 }
 
-/** Records what an administrator does to another user's file, with that user as the subject of the entry. */
-async function recordForOtherOwner(
-  storage: Storage,
-  { event, caller, origin }: { event: StorageAuditEvent; caller: Caller; origin: Origin },
-  { id, ownerId, ownerName }: StoredFile,
-): Promise<void> {
-  if (ownerId === caller.userId) return
-  const entry = { event, actor: caller.username, subject: ownerName, reason: `file ${id}` }
-  await recordStorageEvent(storage, entry, origin)
-}
-
 type Hiding = {
   restorable?: RestorableTime | undefined
   record?: (db: StorageDb, file: StoredFile) => Promise<void>
@@ -154,6 +144,7 @@ export async function hideInAnyState(
 export async function finishDeletion(storage: Storage, file: StoredFile): Promise<void> {
   const { db, providers, beside, withReserve } = storage
   if (await isLeaseHeld(db, HELD_FOR_BACKUP, HOLD_SECONDS)) return
+  if (file.version > 1) await removeVersionBytes(storage, file.id)
   const provider = providers.at(file.location)
   await provider.remove(objectKey(file))
   failPoint('delete:object')

@@ -2,7 +2,8 @@ import { FIRST_EVENT_COLUMNS, firstEventsOf } from '@plinth/events'
 import type { Selectable } from 'kysely'
 import type { StorageTables } from '../../database/tables.ts'
 
-export type NewRow = Omit<Selectable<StorageTables['files']>, 'id'>
+/** A file begins with its first version. */
+export type NewRow = Omit<Selectable<StorageTables['files']>, 'id' | 'version' | 'replaced_at'>
 
 /** The type of each column on PostgreSQL. */
 export const TYPES: { [C in keyof NewRow]: NewRow[C] extends number ? 'bigint' : 'text' } = {
