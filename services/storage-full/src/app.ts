@@ -51,9 +51,11 @@ import manifest from '../package.json' with { type: 'json' }
 import { loadConfig, type StorageFullConfig } from './config.ts'
 import { storageMigrations } from './database/migrations/index.ts'
 import type { StorageDb, StorageTables } from './database/tables.ts'
+import { changeRoute } from './files/changes/changes.routes.ts'
 import { deletionRoutes } from './files/deletions/deletions.routes.ts'
 import { SOURCE, STORAGE_EVENTS } from './files/events.ts'
 import { fileRoutes, uploadRoute } from './files/files.routes.ts'
+import { folderRoutes } from './files/folders/folders.routes.ts'
 import { linkRoutes } from './files/links/links.routes.ts'
 import type { Storage } from './files/storage.ts'
 import { measureStorage } from './files/usage/measure.ts'
@@ -110,6 +112,7 @@ const API: ApiDescription = {
     'Signing in': 'Signing in, refreshing and signing out.',
     'Own account': 'What every user may see and change.',
     Files: 'Upload, list, read, delete and restore.',
+    Folders: 'Where files are, and finding them.',
     Uploads: 'Uploads that can be resumed: tus 1.0.0.',
     Versions: 'New content for a file, and what it was before.',
     Links: 'Temporary access without an account.',
@@ -163,6 +166,8 @@ export async function createStorageFull(
   fileRoutes(server, storage, read)
   deletionRoutes(server, storage, { read, write })
   versionRoutes(server, storage, { read, write, countBytes })
+  folderRoutes(server, storage, { read, write })
+  changeRoute(server, storage, write)
   drawnRoutes(server, storage, { caller: read, offer: config.pictures })
   linkRoutes(server, storage, { read, links: withKey('links:write') })
   usageRoutes(server, storage, { caller: read, admin })

@@ -7,6 +7,7 @@ export type StorageAuditEvent =
   | 'FILE_REPLACED'
   | 'FILE_VERSION_DELETED'
   | 'TRASH_EMPTIED'
+  | 'FILE_CHANGED'
   | 'OWNER_ERASED'
   | 'MOVE_STARTED'
   | 'MOVE_CANCELLED'

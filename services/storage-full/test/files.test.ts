@@ -29,6 +29,10 @@ for (const engine of bothEngines)
         ownerId: 2,
         provider: 'LOCAL',
         createdAt: '2030-01-01T00:00:00.000Z',
+        updatedAt: '2030-01-01T00:00:00.000Z',
+        folder: '/',
+        tags: [],
+        metadata: {},
         version: 1,
       })
     })
@@ -160,6 +164,6 @@ for (const engine of bothEngines)
       const reply = await api.get('/file/1', { token: user })
 
       assert.equal(reply.status, 405)
-      assert.equal(reply.headers.get('allow'), 'DELETE, PUT')
+      assert.equal(reply.headers.get('allow'), 'DELETE, PATCH, PUT')
     })
   })

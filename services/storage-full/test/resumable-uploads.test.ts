@@ -151,6 +151,38 @@ for (const engine of engines)
       assert.deepEqual([info.body.originalFilename, info.body.contentType], ['b.png', 'image/png'])
     })
 
+    test('metadata: folder, and the folders of relativePath below it, are made with the file', async () => {
+      const { api, user, tus } = await start()
+      const bytes = textOf(100)
+      const places: Record<string, string>[] = [
+        { filename: 'a.txt', folder: '/in' },
+        { filename: 'a.txt', folder: '/in', relativePath: 'of/2026/a.txt' },
+        { filename: 'a.txt', relativePath: '/top/a.txt' },
+        { filename: 'a.txt', relativePath: 'a.txt' },
+      ]
+
+      const begun = await tus.create({ headers: { 'upload-metadata': metadata(places[0] ?? {}) } })
+      const pending = await api.get(locationOf(begun), { token: user })
+      const before = await api.get('/file/folders', { token: user })
+      await tus.patch(locationOf(begun), 0, bytes)
+      const replies = []
+      for (const place of places.slice(1))
+        replies.push(
+          await tus.create({ headers: { 'upload-metadata': metadata(place) }, body: bytes }),
+        )
+
+      assert.deepEqual([pending.body.folder, before.body.folders], ['/in', []])
+      const found = await Promise.all(
+        replies.map((reply) => api.get(`/file/info/${fileIdOf(reply)}`, { token: user })),
+      )
+      assert.deepEqual(
+        found.map(({ body }) => body.folder),
+        ['/in/of/2026', '/top', '/'],
+      )
+      const listed = await api.get('/file/list', { token: user })
+      assert.equal(listed.body.at(-1).folder, '/in')
+    })
+
     for (const [what, headers] of [
       ['without a length', { 'upload-length': '' }],
       ['with a bad length', { 'upload-length': '1e3' }],
@@ -159,10 +191,10 @@ for (const engine of engines)
       ['with malformed metadata', { 'upload-metadata': 'filename a.txt!' }],
       ['with a repeated key', { 'upload-metadata': `filename ${base64('a.txt')},filename` }],
       ['with a name that is not UTF-8', { 'upload-metadata': 'filename /////w==' }],
-      ['with a folder', { 'upload-metadata': metadata({ filename: 'a.txt', folder: '/x' }) }],
+      ['with a bad folder', { 'upload-metadata': metadata({ filename: 'a.txt', folder: 'x' }) }],
       [
-        'with folders in relativePath',
-        { 'upload-metadata': metadata({ filename: 'a.txt', relativePath: 'x/a.txt' }) },
+        'with a bad folder in relativePath',
+        { 'upload-metadata': metadata({ filename: 'a.txt', relativePath: 'x/../a.txt' }) },
       ],
       [
         'that replaces something without an id',

@@ -106,13 +106,14 @@ export async function register(api: Api, username: string): Promise<string> {
   return logIn(api, username, password)
 }
 
-type UploadedFile = { name?: string; type?: string; bytes?: Buffer }
+type UploadedFile = { name?: string; type?: string; bytes?: Buffer; folder?: string }
 
 export function upload(api: Api, token: string, file: UploadedFile = {}): Promise<ApiReply> {
   const { name = 'picture.png', type = 'image/png', bytes = sampleFiles.png } = file
   const body = new FormData()
   body.append('file', new Blob([new Uint8Array(bytes)], { type }), name)
-  return api.request('POST', '/file', { token, body })
+  const query = file.folder === undefined ? '' : `?folder=${encodeURIComponent(file.folder)}`
+  return api.request('POST', `/file${query}`, { token, body })
 }
 
 /** Saves a bucket as the OBJECT configuration and activates it. */

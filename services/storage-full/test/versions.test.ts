@@ -42,7 +42,10 @@ for (const engine of engines) {
       const replaced = await replace(api, user, file.id, { bytes: textOf('b', 20), name: 'x.txt' })
 
       assert.equal(file.version, 1)
-      const changed = { size: 20, checksumSha256: sha256(textOf('b', 20)), version: 2 }
+      const updatedAt = clock().toISOString()
+      const changed = {
+        ...{ size: 20, checksumSha256: sha256(textOf('b', 20)), version: 2, updatedAt },
+      }
       assert.equal(replaced.status, 200)
       assert.deepEqual(replaced.body, { ...file, ...changed })
       const after = await api.get(`/file/stream/${file.id}`, { token: user })

@@ -17,6 +17,10 @@ export type Credentials = {
     /** must not be blank */
     password: string;
 };
+export type DeletedFolder = {
+    /** How many files went to the trash */
+    files: number;
+};
 export type Delivery = {
     endpointId: string;
     url: string;
@@ -74,6 +78,14 @@ export type EventPage = {
     items: Event[];
     next: string | null;
 };
+export type FileChange = {
+    /** Its extension must be one of the same type */
+    originalFilename?: string | undefined;
+    /** Where to put the file; missing folders are created */
+    folder?: string | undefined;
+    tags?: string[] | undefined;
+    metadata?: Record<string, string> | undefined;
+};
 export type FileEventData = {
     fileId: number;
     ownerId: number | string;
@@ -111,6 +123,28 @@ export type FileVersion = {
     checksumSha256: string;
     createdAt: string;
     current: boolean;
+};
+export type Folder = {
+    path: string;
+    /** The last part of the path */
+    name: string;
+    createdAt: string;
+};
+export type FolderEventData = {
+    ownerId: number | string;
+    /** In the folder and below it */
+    files: number;
+};
+export type FolderMove = {
+    from: string;
+    to: string;
+};
+export type FolderRequest = {
+    path: string;
+};
+export type Folders = {
+    path: string;
+    folders: Folder[];
 };
 export type IssuedServiceKey = {
     id: number;
@@ -168,6 +202,11 @@ export type Move = {
 };
 export type MoveRequest = {
     to: "LOCAL" | "OBJECT";
+};
+export type MovedFolder = {
+    path: string;
+    /** How many files are in it and below it */
+    files: number;
 };
 export type NewWebhookEndpoint = {
     id: string;
@@ -399,6 +438,10 @@ export type RestorableFile = {
     ownerId: number | string;
     provider: "LOCAL" | "OBJECT";
     createdAt: string;
+    updatedAt: string;
+    folder: string;
+    tags: string[];
+    metadata: Record<string, string>;
     /** Replacing the content adds 1 */
     version: number;
     deletedAt: string;
@@ -543,6 +586,10 @@ export type StoredFile = {
     ownerId: number | string;
     provider: "LOCAL" | "OBJECT";
     createdAt: string;
+    updatedAt: string;
+    folder: string;
+    tags: string[];
+    metadata: Record<string, string>;
     /** Replacing the content adds 1 */
     version: number;
 };
@@ -708,6 +755,7 @@ export type Replies = {
     "GET /file/list": StoredFile[];
     "GET /file/info/{id}": StoredFile;
     "DELETE /file/{id}": RestorableFile;
+    "PATCH /file/{id}": StoredFile;
     "PUT /file/{id}": StoredFile;
     "GET /file/deleted": PageOfRestorableFiles;
     "POST /file/{id}/restore": StoredFile;
@@ -715,6 +763,10 @@ export type Replies = {
     "GET /file/{id}/versions/{version}": unknown;
     "DELETE /file/{id}/versions/{version}": unknown;
     "POST /file/{id}/versions/{version}/restore": StoredFile;
+    "POST /file/folders": Folder | Folder;
+    "GET /file/folders": Folders;
+    "DELETE /file/folders": DeletedFolder;
+    "POST /file/folders/move": MovedFolder;
     "GET /file/thumbnail/{id}": unknown;
     "GET /file/picture/{id}": unknown;
     "GET /file/presigned/{token}/picture": unknown;
@@ -802,6 +854,9 @@ export type Bodies = {
     };
     "DELETE /api/users/{id}/sessions": Why;
     "DELETE /api/users/{id}/sessions/{sessionId}": Why;
+    "PATCH /file/{id}": FileChange;
+    "POST /file/folders": FolderRequest;
+    "POST /file/folders/move": FolderMove;
     "POST /file/generate-pre-signed-url": LinkRequest;
     "PUT /api/storage/config/local": LocalSettings;
     "PUT /api/storage/config/object": ObjectSettings;
@@ -887,6 +942,13 @@ export type Queries = {
         /** For administrators: the files of one owner */
         ownerId?: string | undefined;
     };
+    "GET /file/folders": {
+        path?: string | undefined;
+    };
+    "DELETE /file/folders": {
+        path?: string | undefined;
+        recursive?: boolean | undefined;
+    };
     "GET /file/picture/{id}": {
         /** One of the sizes that the service offers */
         width?: number | undefined;
@@ -967,14 +1029,20 @@ export type Queries = {
         /** must be a time such as 2030-01-01T12:00:00Z */
         since?: string | undefined;
     };
+    "POST /file": {
+        /** Where to put the file; missing folders are created with it */
+        folder?: string | undefined;
+    };
 };
 export type EventData = {
     "file.uploaded": FileEventData;
     "file.deleted": FileEventData;
     "file.restored": FileEventData;
+    "file.updated": FileEventData;
     "file.moved": FileEventData;
     "file.replaced": FileReplacedEventData;
     "file.purged": FilePurgedEventData;
+    "folder.moved": FolderEventData;
     "link.created": LinkEventData;
     "link.used": LinkEventData;
     "user.registered": UserEventData;
@@ -1015,4 +1083,4 @@ export type ProblemDetails = {
     steps?: TestStep[] | undefined;
     maxUploads?: number | undefined;
 };
-export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "BODY_TOO_LARGE" | "CHECKSUM_MISMATCH" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "EMAIL_ALREADY_EXISTS" | "EMPTY_FILE" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "FILE_NOT_FOUND" | "FILE_REPLACED" | "FILE_TOO_LARGE" | "FILE_TYPE_MISMATCH" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "ISSUER_UNAVAILABLE" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LINK_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MALFORMED_UPLOAD" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "MOVE_NOT_FOUND" | "MOVE_UNDER_WAY" | "NO_PICTURE" | "OFFSET_MISMATCH" | "PICTURES_BUSY" | "PICTURE_NOT_OFFERED" | "PRECONDITION_FAILED" | "QUOTA_EXCEEDED" | "RANGE_NOT_SATISFIABLE" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "STORAGE_FULL" | "STORAGE_NOT_CONFIGURED" | "STORAGE_READ_ONLY" | "STORAGE_TEST_FAILED" | "STORAGE_UNAVAILABLE" | "STORED_BYTES_MISSING" | "THUMBNAILS_BUSY" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "TOO_MANY_UPLOADS" | "TUS_VERSION_UNSUPPORTED" | "UNSUPPORTED_FILE_TYPE" | "UNSUPPORTED_MEDIA_TYPE" | "UPLOAD_ABORTED" | "UPLOAD_LOCKED" | "UPLOAD_NOT_FOUND" | "UPLOAD_TOO_SLOW" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "VERSION_IS_CURRENT" | "VERSION_NOT_FOUND" | "WEBHOOKS_NOT_CONFIGURED";
+export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "BODY_TOO_LARGE" | "CHECKSUM_MISMATCH" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "EMAIL_ALREADY_EXISTS" | "EMPTY_FILE" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "FILE_NOT_FOUND" | "FILE_REPLACED" | "FILE_TOO_LARGE" | "FILE_TYPE_MISMATCH" | "FOLDER_EXISTS" | "FOLDER_NOT_EMPTY" | "FOLDER_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "ISSUER_UNAVAILABLE" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LINK_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MALFORMED_UPLOAD" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "MOVE_NOT_FOUND" | "MOVE_UNDER_WAY" | "NO_PICTURE" | "OFFSET_MISMATCH" | "PICTURES_BUSY" | "PICTURE_NOT_OFFERED" | "PRECONDITION_FAILED" | "QUOTA_EXCEEDED" | "RANGE_NOT_SATISFIABLE" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "STORAGE_FULL" | "STORAGE_NOT_CONFIGURED" | "STORAGE_READ_ONLY" | "STORAGE_TEST_FAILED" | "STORAGE_UNAVAILABLE" | "STORED_BYTES_MISSING" | "THUMBNAILS_BUSY" | "TOO_BUSY" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "TOO_MANY_UPLOADS" | "TUS_VERSION_UNSUPPORTED" | "UNSUPPORTED_FILE_TYPE" | "UNSUPPORTED_MEDIA_TYPE" | "UPLOAD_ABORTED" | "UPLOAD_LOCKED" | "UPLOAD_NOT_FOUND" | "UPLOAD_TOO_SLOW" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "VERSION_IS_CURRENT" | "VERSION_NOT_FOUND" | "WEBHOOKS_NOT_CONFIGURED";

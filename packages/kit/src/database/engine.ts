@@ -96,6 +96,12 @@ export function isUniqueViolation(error: unknown, name?: string): boolean {
   return unique && (name === undefined || `${constraint} ${message}`.includes(name))
 }
 
+/** Whether a row refers to one that does not exist, or still does to one that was to be deleted. */
+export function isForeignKeyViolation(error: unknown): boolean {
+  const { code } = (error ?? {}) as DriverError
+  return code === '23503' || code === 'SQLITE_CONSTRAINT_FOREIGNKEY'
+}
+
 // Without room for its shared-memory file, SQLite reports an I/O error and not a full disk.
 const FULL = /^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|53100)/
 // A standby; a disk that cannot be written to, which the kernel may have made read-only while files were open.

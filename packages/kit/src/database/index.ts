@@ -1,4 +1,11 @@
-export { databaseFault, engineOf, forUpdate, idColumn, isUniqueViolation } from './engine.ts'
+export {
+  databaseFault,
+  engineOf,
+  forUpdate,
+  idColumn,
+  isForeignKeyViolation,
+  isUniqueViolation,
+} from './engine.ts'
 export {
   databaseTime,
   isLeaseHeld,

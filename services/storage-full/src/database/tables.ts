@@ -51,6 +51,20 @@ type OwnTables = {
     version: Generated<number>
     /** When the content was last replaced; null for the first version. */
     replaced_at: string | null
+    /** Null: in `/`. */
+    folder_id: number | null
+    /** The path from which a deleted file came, once that folder is gone. */
+    former_folder: string | null
+    /** The name as names are sorted: without case and marks. */
+    folded_name: Generated<string>
+    /** What the file is found by, each between two spaces; null until a job has filled them in. */
+    words: string | null
+    /** JSON; null: none. */
+    tags: string | null
+    /** JSON; null: none. */
+    metadata: string | null
+    /** Null: not changed since it was stored. */
+    updated_at: string | null
   }
   /** Earlier content of files: kept, or about to be removed. */
   file_versions: {
@@ -67,6 +81,17 @@ type OwnTables = {
     /** When this content was stored. */
     created_at: string
   }
+  folders: {
+    id: Generated<number>
+    owner_id: string
+    /** Null: directly below `/`, which has no row. */
+    parent_id: number | null
+    /** Of an owner, unique; without a slash at the end. */
+    path: string
+    created_at: string
+  }
+  /** The `words` of each file, also of a deleted one. */
+  file_words: { owner_id: string; word: string; file_id: number }
   /** Who deleted a `restorable` file, and until when it can be restored. Deleted on restore, or with the file. */
   restorable_files: {
     file_id: number
@@ -120,6 +145,8 @@ type OwnTables = {
     metadata: string
     /** The checksum that the whole file must have, if the client gave one. */
     sha256: string | null
+    /** The path of the folder that the file goes into, which may not exist yet. */
+    folder: string
     length: number
     /** How many bytes are durable. */
     received: number

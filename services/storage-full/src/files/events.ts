@@ -41,6 +41,14 @@ const PurgedData = Type.Object(
   { title: 'FilePurgedEventData' },
 )
 
+const FolderData = Type.Object(
+  {
+    ownerId: Type.Union([Type.Integer(), Type.String()]),
+    files: Type.Integer({ minimum: 0, description: 'In the folder and below it', examples: [12] }),
+  },
+  { title: 'FolderEventData' },
+)
+
 const LinkData = Type.Object(
   { linkId: Type.Integer(), fileId: Type.Integer(), expiresAt: timestamp() },
   { title: 'LinkEventData' },
@@ -51,6 +59,10 @@ export const STORAGE_EVENTS: EventCatalogue = {
   'file.uploaded': { description: 'A file was stored.', data: FileData },
   'file.deleted': { description: 'A file was deleted.', data: FileData },
   'file.restored': { description: 'A deletion was undone.', data: FileData },
+  'file.updated': {
+    description: 'The name, folder, tags or metadata of a file were changed.',
+    data: FileData,
+  },
   'file.moved': {
     description: 'A file was moved to another provider or location.',
     data: FileData,
@@ -64,6 +76,7 @@ export const STORAGE_EVENTS: EventCatalogue = {
     description: 'A file in the trash, or an earlier version of a file, was removed for good.',
     data: PurgedData,
   },
+  'folder.moved': { description: 'A folder was moved or renamed.', data: FolderData },
   'link.created': { description: 'A temporary link to a file was created.', data: LinkData },
   'link.used': { description: 'A temporary link was opened.', data: LinkData },
   ...ACCOUNT_EVENTS,
@@ -72,13 +85,13 @@ export const STORAGE_EVENTS: EventCatalogue = {
 
 const PREFIX = 'file:'
 
-type Described = Pick<
-  NewFile,
+type Published = Pick<
+  StoredFile,
   'ownerId' | 'contentType' | 'sizeBytes' | 'checksumSha256' | 'location'
 >
 
 /** Leaves out the file name, which may contain personal data. */
-function dataOf({ ownerId, contentType, sizeBytes, checksumSha256, location }: Described) {
+function dataOf({ ownerId, contentType, sizeBytes, checksumSha256, location }: Published) {
   const { provider } = location
   return { ownerId: shownOwnerId(ownerId), contentType, size: sizeBytes, checksumSha256, provider }
 }
@@ -91,7 +104,7 @@ export function uploadEvent(file: NewFile): FirstEvent {
 /** Call it in the transaction of the change. */
 export async function insertFileEvent(
   db: StorageDb,
-  type: 'file.deleted' | 'file.restored' | 'file.moved',
+  type: 'file.deleted' | 'file.restored' | 'file.moved' | 'file.updated',
   file: StoredFile,
   at: Date,
 ): Promise<void> {
@@ -113,11 +126,24 @@ export async function insertReplacedEvent(
 /** `version`: only this one was removed. Call it in the transaction of the change. */
 export async function insertPurgedEvent(
   db: StorageDb,
-  { id, version, ...removed }: Described & { id: number; version: number | null },
+  { id, version, ...removed }: Published & { id: number; version: number | null },
   at: Date,
 ): Promise<void> {
   const data = { fileId: id, ...dataOf(removed), version }
   await insertEvent(db, { type: 'file.purged', subject: `${PREFIX}${id}`, data, at })
+}
+
+type MovedFolder = { id: number; ownerId: string; files: number }
+
+/** Leaves out the paths, which may contain personal data. */
+export async function insertFolderEvent(
+  db: StorageDb,
+  type: 'folder.moved',
+  { id, ownerId, files }: MovedFolder,
+  at: Date,
+): Promise<void> {
+  const data = { ownerId: shownOwnerId(ownerId), files }
+  await insertEvent(db, { type, subject: `folder:${id}`, data, at })
 }
 
 type LinkEventData = { linkId: number; fileId: number; expiresAt: string }

@@ -13,6 +13,20 @@ export async function findFile(db: StorageDb, id: number): Promise<StoredFile | 
   return row && fileOf(row)
 }
 
+/** One of these files at each location that has any. */
+export async function findOnePerLocation(db: StorageDb, ids: number[]): Promise<StoredFile[]> {
+  const rows = await selectFiles(db)
+    .where('files.id', 'in', (file) =>
+      file
+        .selectFrom('files')
+        .select(({ fn }) => fn.min('files.id').as('id'))
+        .where('files.id', 'in', ids)
+        .groupBy('files.location_id'),
+    )
+    .execute()
+  return rows.map(fileOf)
+}
+
 const enabledById = prepared((db: StorageDb, { id }: { id: number }) =>
   db.selectFrom('users').select('enabled').where('id', '=', id),
 )
@@ -116,11 +130,31 @@ export async function markHidden(
       .executeTakeFirst()
     if (!marked) return undefined
     const file = await findFile(transaction, id)
-    const versionBytes = marked.version > 1 ? await sumVersionsOf(transaction, id) : 0
+    const versionBytes = await sumVersionsOf(transaction, marked.version > 1 ? [id] : [])
     const bytes = marked.size_bytes + versionBytes
     await subtractUsage(transaction, marked.owner_id, { files: 1, bytes })
     return file
   })
+}
+
+/** Hides those of these files that are stored. Returns them as they are now, with what they occupied. */
+export async function markHiddenTogether(
+  db: StorageDb,
+  ownerId: string,
+  ids: number[],
+): Promise<StoredFile[]> {
+  const marked = await db
+    .updateTable('files')
+    .set({ state: 'restorable' })
+    .where('id', 'in', ids)
+    .where('owner_id', '=', ownerId)
+    .where('state', '=', 'stored')
+    .returning('id')
+    .execute()
+  if (marked.length === 0) return []
+  const hidden = marked.map(({ id }) => id)
+  const rows = await selectFiles(db).where('files.id', 'in', hidden).execute()
+  return rows.map(fileOf)
 }
 
 /** Returns false, and changes nothing, when the file was deleted or moved in the meantime. */
@@ -170,13 +204,22 @@ export function selectFiles(db: StorageDb) {
       .selectFrom('files')
       // A left join, though every file has a location: the query then starts from files, in index order.
       .leftJoin('storage_locations', 'storage_locations.id', 'files.location_id')
+      .leftJoin('folders', 'folders.id', 'files.folder_id')
       .selectAll('files')
-      .select(['provider', 'prefix', 'sealed_settings'])
+      .select(['provider', 'prefix', 'sealed_settings', 'folders.path as folder'])
       .$narrowType<{ provider: NotNull; prefix: NotNull; sealed_settings: NotNull }>()
   )
 }
 
 export function fileOf(row: FileRow): StoredFile {
-  const { locationId, provider, prefix, sealedSettings, ...file } = fromRow(row)
-  return { ...file, location: { id: locationId, provider, prefix, sealedSettings } }
+  const { locationId, provider, prefix, sealedSettings, ...known } = fromRow(row)
+  const { foldedName: _name, words: _words, folder, tags, metadata, updatedAt, ...file } = known
+  return {
+    ...file,
+    folder: folder ?? '/',
+    tags: tags === null ? [] : JSON.parse(tags),
+    metadata: metadata === null ? {} : JSON.parse(metadata),
+    updatedAt: updatedAt ?? file.createdAt,
+    location: { id: locationId, provider, prefix, sealedSettings },
+  }
 }

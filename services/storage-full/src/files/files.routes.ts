@@ -34,6 +34,7 @@ import {
   requireFile,
   storeFile,
 } from './files.ts'
+import { folderIn, ROOT } from './folders/paths.ts'
 import { fileNotFound, fileOfAnotherUser, quotaExceeded, READ_PROBLEMS } from './problems.ts'
 import { receiveFile } from './receive.ts'
 import type { Storage, StoredFile } from './storage.ts'
@@ -47,6 +48,15 @@ const FilesReply = Type.Unsafe<unknown>(Type.Array(FileReply))
 const FilesQuery = pageQuery([], {
   ownerId: Type.Optional(
     lookUpText({ description: 'For administrators: the files of one owner', examples: ['2'] }),
+  ),
+})
+
+const UploadQuery = Type.Object({
+  folder: Type.Optional(
+    Type.String({
+      description: 'Where to put the file; missing folders are created with it',
+      examples: ['/holidays/2026'],
+    }),
   ),
 })
 
@@ -67,18 +77,20 @@ export function uploadRoute(
         operationId: 'upload',
         summary: 'Store a file at the active provider',
         tags,
+        readsQuery: UploadQuery,
         readsBody: FileForm,
         response: { 201: replyWith({ headers: ['Location'] }, FileReply) },
         problems: [...UPLOAD_PROBLEMS, storageUnavailable, quotaExceeded],
       },
       handler: async (request, reply) => {
         const startedAt = storage.clock()
+        const folder = folderIn(request.query) ?? ROOT
         await using upload = await receiveFile(storage, {
           length: request.headers['content-length'],
           requireRoom: (bodyBytes) => requireRoom(storage, request.caller, bodyBytes),
           receive: (limits) => receiveUpload(request.raw, reply.raw, limits),
         })
-        const file = await storeFile(storage, request.caller, upload, startedAt)
+        const file = await storeFile(storage, request.caller, upload, { startedAt, folder })
         countBytes(file.sizeBytes)
         reply.header('location', `${basePathOf(request)}/file/info/${file.id}`)
         return describeFile(file)

@@ -7,6 +7,9 @@ import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { ProviderField } from '../locations/locations.ts'
 import { uploadEvent } from './events.ts'
 import { findFile, findIdAfter, isEnabledUser, listFiles } from './files.repository.ts'
+import { ROOT } from './folders/paths.ts'
+import { intoFolder } from './folders/placing.ts'
+import { foldedName, foundBy } from './names.ts'
 import { fileNotFound, fileOfAnotherUser, quotaExceeded } from './problems.ts'
 import {
   isForeign,
@@ -43,9 +46,9 @@ export async function storeFile(
   storage: Storage,
   caller: Caller,
   upload: Upload,
-  startedAt: Date,
+  { startedAt, folder }: { startedAt: Date; folder: string },
 ): Promise<StoredFile> {
-  const file = await describeUpload(storage, caller, upload)
+  const file = { ...(await describeUpload(storage, caller, upload)), folder }
   failPoint('store:checked')
   const provider = storage.providers.at(file.location)
   await provider.put(objectKey(file), { ...file, content: upload })
@@ -55,7 +58,7 @@ export async function storeFile(
     await removeObject()
     throw error
   })
-  const stored = await insertWithinQuota(storage, file).catch(async (error) => {
+  const stored = await insertIntoFolder(storage, file).catch(async (error) => {
     if (databaseFault(error) === 'full' || quotaExceeded.is(error)) await removeObject()
     throw error
   })
@@ -80,6 +83,12 @@ export function isOwnerEnabled(
   return isForeign(ownerId)
     ? storage.isEnabledElsewhere(ownerId)
     : isEnabledUser(storage.db, Number(ownerId))
+}
+
+function insertIntoFolder(storage: Storage, file: NewFile): Promise<StoredFile> {
+  return intoFolder(storage, file, (db, folderId) =>
+    insertWithinQuota({ ...storage, db }, { ...file, folderId }),
+  )
 }
 
 /** If concurrent uploads exceed the quota together, the last ones are refused. */
@@ -111,14 +120,19 @@ type Received = Pick<NewFile, 'ownerId' | 'ownerName' | 'location' | 'objectName
 /** The row of a file whose content is there and has passed the rules. */
 export function newFile({ clock }: Storage, received: Received): NewFile {
   const { ownerId, ownerName, location, objectName, sizeBytes } = received
+  const name = nameOf(received.filename)
   return {
     ...{ ownerId, ownerName, location, objectName, sizeBytes },
-    originalFilename: nameOf(received.filename),
+    originalFilename: name,
+    foldedName: foldedName(name),
+    words: foundBy(name, []),
     storedFilename: objectName,
     extension: received.extension.slice(1),
     contentType: received.type.mediaType,
     checksumSha256: received.sha256 ?? '',
     createdAt: clock().toISOString(),
+    folderId: null,
+    folder: ROOT,
   }
 }
 
@@ -184,6 +198,10 @@ export const FileReply = Type.Object(
     }),
     provider: ProviderField,
     createdAt: timestamp(),
+    updatedAt: timestamp(),
+    folder: Type.String({ examples: ['/holidays/2026'] }),
+    tags: Type.Array(Type.String({ examples: ['beach'] })),
+    metadata: Type.Record(Type.String(), Type.String(), { examples: [{ camera: 'X100' }] }),
     version: Type.Integer({ minimum: 1, description: 'Replacing the content adds 1' }),
   },
   { title: 'StoredFile' },
@@ -203,6 +221,10 @@ export function describeFile(file: StoredFile) {
     ownerId: shownOwnerId(file.ownerId),
     provider: file.location.provider,
     createdAt: file.createdAt,
+    updatedAt: file.updatedAt,
+    folder: file.folder,
+    tags: file.tags,
+    metadata: file.metadata,
     version: file.version,
   }
 }

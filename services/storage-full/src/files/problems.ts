@@ -78,6 +78,27 @@ export const nothingToRestore = defineProblem(
   fileNotFound.kind,
 )
 
+export const folderNotFound = defineProblem(
+  'FOLDER_NOT_FOUND',
+  404,
+  'You have no folder with this path.',
+  { title: 'Folder not found' },
+)
+
+export const folderExists = defineProblem(
+  'FOLDER_EXISTS',
+  409,
+  'There is a folder with this path already.',
+  { title: 'Folder exists' },
+)
+
+export const folderNotEmpty = defineProblem(
+  'FOLDER_NOT_EMPTY',
+  409,
+  'The folder has files or folders in it. With recursive=true they are deleted as well.',
+  { title: 'Folder not empty' },
+)
+
 export const fileOfAnotherUser = defineProblem(
   'ACCESS_DENIED',
   403,

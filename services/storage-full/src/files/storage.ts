@@ -53,9 +53,26 @@ export type StoredFile = {
   replacedAt: string | null
   location: Location
   objectName: string
+  /** Null: in `/`. */
+  folderId: number | null
+  /** The path of the folder. */
+  folder: string
+  /** The path from which a deleted file came, once that folder is gone. */
+  formerFolder: string | null
+  tags: string[]
+  metadata: Record<string, string>
+  updatedAt: string
 }
 
-export type NewFile = Omit<StoredFile, 'id' | 'state' | 'thumbnail' | 'version' | 'replacedAt'>
+export type NewFile = Omit<
+  StoredFile,
+  | ('id' | 'state' | 'thumbnail' | 'version' | 'replacedAt')
+  | ('formerFolder' | 'tags' | 'metadata' | 'updatedAt')
+> & {
+  /** What it is sorted and found by. */
+  foldedName: string
+  words: string
+}
 
 /** What a version of a file consists of; everything else belongs to the file. */
 export type Content = Pick<StoredFile, 'location' | 'objectName' | 'sizeBytes' | 'checksumSha256'>

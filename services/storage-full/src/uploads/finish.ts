@@ -11,6 +11,7 @@ import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { checksumOf } from '../files/bytes.ts'
 import { uploadEvent } from '../files/events.ts'
 import { newFile, requireOwner } from '../files/files.ts'
+import { withAncestors } from '../files/folders/paths.ts'
 import { fileNotFound, fileOfAnotherUser } from '../files/problems.ts'
 import { type NewFile, objectKey } from '../files/storage.ts'
 import {
@@ -52,7 +53,8 @@ export async function finishUpload(
   if (upload.replaces !== null) await replace(uploads, upload, { ...by, file, expiresAt })
   else {
     const event = uploadEvent(file)
-    const fileId = await insertFinished(db, upload, { file, event, expiresAt })
+    const paths = withAncestors(upload.folder)
+    const fileId = await insertFinished(db, upload, { file, paths, event, expiresAt })
     if (fileId === undefined) throw uploadLocked()
   }
   hashes.forget(upload.id)
@@ -94,7 +96,8 @@ async function describe({ storage, hashes }: Uploads, upload: Upload, provider: 
     throw fileChecksumMismatch({ extra: { expected: upload.sha256, actual: sha256 } })
   const bytes = bytesAt(provider, key, upload.length)
   const typed = await requireFileType({ ...upload, bytes }, storage.limits.acceptedTypes)
-  return newFile(storage, { ...upload, ...typed, sizeBytes: upload.length, sha256 })
+  const file = newFile(storage, { ...upload, ...typed, sizeBytes: upload.length, sha256 })
+  return { ...file, folder: upload.folder }
 }
 
 async function checksumAt(provider: StorageProvider, key: string): Promise<string> {

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { pathId } from '@plinth/kit/http'
 import { mediaTypeUnsupported, validationFailed } from '@plinth/kit/problems'
+import { folderPath, ROOT } from '../files/folders/paths.ts'
 import type { Incoming } from './append.ts'
 import { tusVersionUnknown } from './problems.ts'
 import type { AnnouncedFile, Upload } from './uploads.ts'
@@ -63,9 +64,9 @@ export function announcedFile(headers: IncomingHttpHeaders): AnnouncedFile {
   if (length === 0) throw validationFailed(['Upload-Length: an empty file is not accepted'])
   const metadata = textOf(headers, 'upload-metadata')
   const values = metadataOf(metadata)
-  refuseUnknownPlaces(values)
   return {
     filename: filenameIn(values),
+    folder: placeIn(values),
     declaredType: values.get('filetype') || values.get('type') || '',
     length,
     sha256: checksumIn(values),
@@ -142,14 +143,14 @@ function checksumIn(values: Map<string, string>): string | null {
   throw validationFailed(['Upload-Metadata: sha256 must have 64 hexadecimal digits'])
 }
 
-/** Storing a file somewhere else than the client asked for would be worse than refusing it. */
-function refuseUnknownPlaces(values: Map<string, string>): void {
-  if (!['', '/'].includes(values.get('folder') ?? ''))
-    throw validationFailed(['Upload-Metadata: folder can only be /, because there are no folders'])
+/** The folders of `relativePath`, whose last part is the name of the file, go below `folder`. */
+function placeIn(values: Map<string, string>): string {
+  const folder = folderPath(values.get('folder') || ROOT, 'Upload-Metadata: folder')
   // Uppy sends the text `null` for a file that was not dropped with its folder.
-  const relativePath = (values.get('relativePath') ?? '').replace(/^null$/, '')
-  if (/[/\\]/.test(relativePath.replace(/^\/+/, '')))
-    throw validationFailed(['Upload-Metadata: relativePath cannot have folders: there are none'])
+  const relativePath = (values.get('relativePath') ?? '').replace(/^null$/, '').replace(/^\/+/, '')
+  const below = relativePath.slice(0, Math.max(0, relativePath.lastIndexOf('/')))
+  if (below === '') return folder
+  return folderPath(`${folder === ROOT ? '' : folder}/${below}`, 'Upload-Metadata: relativePath')
 }
 
 function replacedIn(values: Map<string, string>): number | null {

@@ -2,6 +2,7 @@ import type { FirstEvent } from '@plinth/events'
 import { databaseTime, fromRow, inTransaction, prepared } from '@plinth/kit/database'
 import { type NotNull, type Selectable, sql } from 'kysely'
 import type { StorageDb, StorageTables, UploadState } from '../database/tables.ts'
+import { createdFolder } from '../files/folders/folders.repository.ts'
 import type { NewFile } from '../files/storage.ts'
 import { insertReserved, reserveRoom } from '../files/usage/counted-files.repository.ts'
 import { type Quota, subtractUsage } from '../files/usage/usage.repository.ts'
@@ -19,6 +20,7 @@ export type Upload = {
   declaredType: string
   metadata: string
   sha256: string | null
+  folder: string
   length: number
   offset: number
   location: Location
@@ -42,7 +44,7 @@ export type Upload = {
 export type NewUpload = Pick<
   Upload,
   | ('id' | 'ownerId' | 'ownerName' | 'filename' | 'declaredType' | 'metadata' | 'sha256')
-  | ('length' | 'location' | 'objectName' | 'createdAt' | 'expiresAt')
+  | ('folder' | 'length' | 'location' | 'objectName' | 'createdAt' | 'expiresAt')
   | ('replaces' | 'ifMatch' | 'quotaOwnerId')
 >
 
@@ -100,6 +102,7 @@ function rowOf(upload: NewUpload): UploadRow {
     declared_type: upload.declaredType,
     metadata: upload.metadata,
     sha256: upload.sha256,
+    folder: upload.folder,
     length: upload.length,
     received: 0,
     location_id: upload.location.id,
@@ -304,16 +307,19 @@ export async function listParts(db: StorageDb, uploadId: string): Promise<Stored
 
 class LostHoldError extends Error {}
 
-type FinishedFile = { file: NewFile; event: FirstEvent; expiresAt: string }
+/** `paths`: of the folder of the file, and of all above it. */
+type FinishedFile = { file: NewFile; paths: string[]; event: FirstEvent; expiresAt: string }
 
 /** What the upload has reserved becomes the file. Undefined, and nothing changed, when the hold is lost. */
 export async function insertFinished(
   db: StorageDb,
   held: Held,
-  { file, event, expiresAt }: FinishedFile,
+  { file, paths, event, expiresAt }: FinishedFile,
 ): Promise<number | undefined> {
   const finishing = inTransaction(db, async (inside) => {
-    const fileId = await insertReserved(inside, file, event)
+    const now = new Date(file.createdAt)
+    const folderId = await createdFolder(inside, { ownerId: file.ownerId, paths, now })
+    const fileId = await insertReserved(inside, { ...file, folderId }, event)
     if (!(await markFinished(inside, held, { fileId, expiresAt }))) throw new LostHoldError()
     return fileId
   })

@@ -51,7 +51,7 @@ export function uploadListRoutes(server: Server, { storage }: Uploads, read: Gua
   })
 }
 
-function describeUpload({ id, filename, offset, length, createdAt, expiresAt, fileId }: Upload) {
-  const folder = '/'
+function describeUpload(upload: Upload) {
+  const { id, filename, folder, offset, length, createdAt, expiresAt, fileId } = upload
   return { uploadId: id, ...{ filename, folder, offset, length, createdAt, expiresAt, fileId } }
 }

@@ -47,6 +47,8 @@ export type AnnouncedFile = {
   declaredType: string
   length: number
   sha256: string | null
+  /** The path of the folder it goes into. */
+  folder: string
   /** As sent, to be shown again. */
   metadata: string
   /** The file whose content it replaces. */

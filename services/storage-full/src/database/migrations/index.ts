@@ -8,6 +8,7 @@ import { totalsInParts } from './0003-totals-in-parts.ts'
 import { restorableFiles } from './0004-restorable-files.ts'
 import { uploads } from './0005-uploads.ts'
 import { pictureRenditions } from './0006-picture-renditions.ts'
+import { folders } from './0007-folders.ts'
 import { versions } from './0008-versions.ts'
 
 export const storageMigrations: Migration[] = [
@@ -20,5 +21,6 @@ export const storageMigrations: Migration[] = [
   restorableFiles,
   uploads,
   pictureRenditions,
+  folders,
   versions,
 ]

@@ -1,11 +1,20 @@
-import { fromRow, type PageRequest, toRow } from '@plinth/kit/database'
+import { fromRow, inTransaction, type PageRequest, toRow } from '@plinth/kit/database'
 import { type Selectable, sql } from 'kysely'
 import type { StorageDb, StorageTables } from '../../database/tables.ts'
 import { fileOf, findFile, selectFiles } from '../files.repository.ts'
 import type { Storage, StoredFile } from '../storage.ts'
+import { deleteWords } from '../words.repository.ts'
 
 export async function deleteFileRow(db: StorageDb, id: number): Promise<void> {
-  await db.deleteFrom('files').where('id', '=', id).where('state', '=', 'deleting').execute()
+  await inTransaction(db, async (inside) => {
+    const deleted = await inside
+      .deleteFrom('files')
+      .where('id', '=', id)
+      .where('state', '=', 'deleting')
+      .returning(['owner_id as ownerId', 'words'])
+      .executeTakeFirst()
+    if (deleted) await deleteWords(inside, { id, ...deleted })
+  })
 }
 
 export type RestorableTime = { deletedBy: string; deletedAt: string; restorableUntil: string }
@@ -21,6 +30,15 @@ export async function insertRestorable(
 ): Promise<void> {
   const row = toRow<RestorableRow>({ fileId, ...time })
   await db.insertInto('restorable_files').values(row).execute()
+}
+
+export async function insertRestorableTogether(
+  db: StorageDb,
+  fileIds: number[],
+  time: RestorableTime,
+): Promise<void> {
+  const rows = fileIds.map((fileId) => toRow<RestorableRow>({ fileId, ...time }))
+  await db.insertInto('restorable_files').values(rows).execute()
 }
 
 function selectRestorable(db: StorageDb, now: Date) {
@@ -57,7 +75,7 @@ export async function listRestorable(
 ): Promise<{ files: RestorableFile[]; total: number }> {
   const { ownerId, deletedBy } = filter
   const found = selectRestorable(db, now)
-    .$if(ownerId !== undefined, (files) => files.where('owner_id', '=', ownerId ?? ''))
+    .$if(ownerId !== undefined, (files) => files.where('files.owner_id', '=', ownerId ?? ''))
     .$if(deletedBy !== undefined, (files) => files.where('deleted_by', '=', deletedBy ?? ''))
   const rows = await found
     .orderBy('deleted_at', 'desc')

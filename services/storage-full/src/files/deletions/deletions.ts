@@ -4,7 +4,7 @@ import { type Caller, pageOf } from '@plinth/kit/http'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import type { StorageDb } from '../../database/tables.ts'
 import { insertFileEvent } from '../events.ts'
-import { markHidden } from '../files.repository.ts'
+import { findOnePerLocation, markHidden, markHiddenTogether } from '../files.repository.ts'
 import { describeFile, ownerSeenBy, requireFile } from '../files.ts'
 import { recordForOtherOwner } from '../other-owners.ts'
 import { fileNotFound, fileOfAnotherUser, nothingToRestore } from '../problems.ts'
@@ -16,6 +16,7 @@ import {
   type StoredFile,
   thumbnailKey,
 } from '../storage.ts'
+import { subtractUsage, sumVersionsOf } from '../usage/usage.repository.ts'
 import { requireRoomFor } from '../usage/usage.ts'
 import { removeVersionBytes } from '../versions/removal.ts'
 import {
@@ -24,6 +25,7 @@ import {
   deleteFileRow,
   findRestorable,
   insertRestorable,
+  insertRestorableTogether,
   listRestorable,
   type RestorableFile,
   type RestorableTime,
@@ -58,13 +60,56 @@ async function markFor(storage: Storage, caller: Caller, asked: FileRequest): Pr
 
 /** Only the first of these steps; the others follow when the file can no longer be restored. */
 export async function deleteRestorably(storage: Storage, caller: Caller, asked: FileRequest) {
-  const now = storage.clock()
-  const time = {
-    deletedBy: caller.userId,
-    deletedAt: now.toISOString(),
-    restorableUntil: secondsAfter(now, storage.limits.restorableSeconds).toISOString(),
-  }
+  const time = restorableTime(storage, caller)
   return describeRestorable({ ...(await hideFor(storage, caller, asked, time)), ...time })
+}
+
+function restorableTime({ clock, limits }: Storage, { userId }: Caller): RestorableTime {
+  const now = clock()
+  return {
+    deletedBy: userId,
+    deletedAt: now.toISOString(),
+    restorableUntil: secondsAfter(now, limits.restorableSeconds).toISOString(),
+  }
+}
+
+/** The same for several files of the caller, in one transaction. Returns how many were still stored. */
+export async function trashTogether(
+  storage: Storage,
+  caller: Caller,
+  ids: number[],
+): Promise<number> {
+  const { db, clock, withReserve } = storage
+  await requireAllRemovable(storage, ids)
+  const time = restorableTime(storage, caller)
+  return withReserve(() =>
+    inTransaction(db, async (inside) => {
+      const files = await markHiddenTogether(inside, caller.userId, ids)
+      if (files.length === 0) return 0
+      await insertRestorableTogether(
+        inside,
+        files.map(({ id }) => id),
+        time,
+      )
+      for (const file of files) await insertFileEvent(inside, 'file.deleted', file, clock())
+      const bytes = await bytesOf(inside, files)
+      await subtractUsage(inside, caller.userId, { files: files.length, bytes })
+      return files.length
+    }),
+  )
+}
+
+/** With their earlier versions. */
+async function bytesOf(db: StorageDb, files: StoredFile[]): Promise<number> {
+  const replaced = files.filter(({ version }) => version > 1).map(({ id }) => id)
+  const own = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+  return own + (await sumVersionsOf(db, replaced))
+}
+
+/** Asks each location once. */
+async function requireAllRemovable({ db, providers }: Storage, ids: number[]): Promise<void> {
+  for (const file of await findOnePerLocation(db, ids))
+    await providers.at(file.location).requireRemovable(objectKey(file))
 }
 
 async function hideFor(

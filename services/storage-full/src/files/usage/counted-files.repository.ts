@@ -3,6 +3,7 @@ import { engineOf, inTransaction, lastly, prepared, toRow } from '@plinth/kit/da
 import { type RawBuilder, sql } from 'kysely'
 import type { StorageDb } from '../../database/tables.ts'
 import type { NewFile, StoredFile } from '../storage.ts'
+import { insertWords, wordsOfInserted } from '../words.repository.ts'
 import { FILES_TOGETHER, type NewRow, TYPES } from './files-together.repository.ts'
 import {
   addUsage,
@@ -32,13 +33,16 @@ export async function insertFile(
       ? ((await insertInPart(db, { ...row, ...event }, quota)) ??
         (await insertLocked(db, { ...row, ...event }, quota)))
       : await insertInOneTotal(db, row, { quota, event })
-  return inserted && { ...file, ...NEW, ...FIRST_VERSION, id: inserted.id }
+  if (!inserted) return undefined
+  const unchanged = { formerFolder: null, tags: [], metadata: {}, updatedAt: file.createdAt }
+  const { foldedName: _name, words: _words, ...known } = file
+  return { ...known, ...NEW, ...FIRST_VERSION, ...unchanged, id: inserted.id }
 }
 
 const NEW = { state: 'stored', thumbnail: 'none' } as const
 const FIRST_VERSION = { version: 1, replacedAt: null }
 
-function rowOf({ location, ...known }: NewFile): NewRow {
+function rowOf({ location, folder: _path, ...known }: NewFile): NewRow {
   return toRow<NewRow>({ ...known, ...NEW, locationId: location.id })
 }
 
@@ -51,8 +55,7 @@ async function insertInOneTotal(
   { quota, event }: { quota: Quota; event: FirstEvent },
 ) {
   const inserting = inTransaction(db, async (transaction) => {
-    const [inserted] = await insert(transaction, row)
-    if (inserted) await insertFirstEvent(transaction, event, inserted.id)
+    const inserted = await insertRow(transaction, row, event)
     const usage = { files: 1, bytes: row.size_bytes }
     if (!(await addUsage(transaction, row.owner_id, usage, quota))) throw new OverQuotaError()
     return inserted
@@ -61,6 +64,15 @@ async function insertInOneTotal(
     if (error instanceof OverQuotaError) return undefined
     throw error
   })
+}
+
+/** SQLite only. */
+async function insertRow(transaction: StorageDb, row: NewRow, event: FirstEvent) {
+  const [inserted] = await insert(transaction, row)
+  if (!inserted) return undefined
+  await insertWords(transaction, { id: inserted.id, ownerId: row.owner_id, words: row.words })
+  await insertFirstEvent(transaction, event, inserted.id)
+  return inserted
 }
 
 /** The most each part may hold, so that the parts together never exceed the quota. */
@@ -87,7 +99,9 @@ function insertWithEvent(
     ([column, value]) => sql`cast(${value} as ${sql.raw(TYPES[column as keyof NewRow])})`,
   )
   return sql`stored as (
-      insert into files (${sql.join(columns)}) select ${sql.join(values)} ${from} returning id),
+      insert into files (${sql.join(columns)}) select ${sql.join(values)} ${from}
+      returning id, owner_id, words),
+    found as (${sql.raw(wordsOfInserted('stored'))}),
     published as (${firstEventOf(rowWithEvent, 'stored')})
     select id from stored`
 }
@@ -223,12 +237,11 @@ export async function insertReserved(
   event: FirstEvent,
 ): Promise<number> {
   const row = rowOf(file)
-  const [inserted] =
+  const inserted =
     engineOf(transaction) === 'postgres'
-      ? await insertUncounted(transaction, { ...row, ...event })
-      : await insert(transaction, row)
+      ? (await insertUncounted(transaction, { ...row, ...event }))[0]
+      : await insertRow(transaction, row, event)
   if (!inserted) throw new Error('The file was not inserted')
-  if (engineOf(transaction) !== 'postgres') await insertFirstEvent(transaction, event, inserted.id)
   return inserted.id
 }
 

@@ -1,12 +1,18 @@
 import { FIRST_EVENT_COLUMNS, firstEventsOf } from '@plinth/events'
 import type { Selectable } from 'kysely'
 import type { StorageTables } from '../../database/tables.ts'
+import { wordsOfInserted } from '../words.repository.ts'
 
-/** A file begins with its first version. */
-export type NewRow = Omit<Selectable<StorageTables['files']>, 'id' | 'version' | 'replaced_at'>
+/** The columns of a file that nobody has changed yet. */
+export type NewRow = Omit<
+  Selectable<StorageTables['files']>,
+  ('id' | 'former_folder' | 'tags' | 'metadata' | 'updated_at') | ('version' | 'replaced_at')
+>
 
 /** The type of each column on PostgreSQL. */
-export const TYPES: { [C in keyof NewRow]: NewRow[C] extends number ? 'bigint' : 'text' } = {
+export const TYPES: {
+  [C in keyof NewRow]: NonNullable<NewRow[C]> extends number ? 'bigint' : 'text'
+} = {
   owner_id: 'text',
   owner_name: 'text',
   original_filename: 'text',
@@ -20,6 +26,9 @@ export const TYPES: { [C in keyof NewRow]: NewRow[C] extends number ? 'bigint' :
   state: 'text',
   thumbnail: 'text',
   created_at: 'text',
+  folder_id: 'bigint',
+  folded_name: 'text',
+  words: 'text',
 }
 
 const COLUMNS = Object.keys(TYPES).join(', ')
@@ -42,7 +51,9 @@ export const FILES_TOGETHER = {
       on conflict (owner_id, part) do update
       set total = own.total + excluded.total, bytes = own.bytes + excluded.bytes),
     stored as (
-      insert into files (${COLUMNS}) select ${COLUMNS} from member returning id, stored_filename),
+      insert into files (${COLUMNS}) select ${COLUMNS} from member
+      returning id, stored_filename, owner_id, words),
+    found as (${wordsOfInserted('stored')}),
     published as (${firstEventsOf('stored', 'member', 'stored_filename')})
     select id, stored_filename from stored`,
   keys: ['stored_filename'],

@@ -143,12 +143,13 @@ export async function sumVersions(db: StorageDb, ownerId?: string): Promise<numb
   return Number(row.bytes ?? 0)
 }
 
-/** Of the earlier versions of one file. */
-export async function sumVersionsOf(db: StorageDb, fileId: number): Promise<number> {
+/** Of the earlier versions of these files. */
+export async function sumVersionsOf(db: StorageDb, fileIds: number[]): Promise<number> {
+  if (fileIds.length === 0) return 0
   const row = await db
     .selectFrom('file_versions')
     .select(({ fn }) => fn.sum<number | null>('size_bytes').as('bytes'))
-    .where('file_id', '=', fileId)
+    .where('file_id', 'in', fileIds)
     .where('state', '=', 'kept')
     .executeTakeFirstOrThrow()
   return Number(row.bytes ?? 0)

@@ -87,7 +87,7 @@ export async function requireRoomToReplace(
 /** Call it in the transaction that makes a deleted file visible again: it counts like an upload. */
 export async function requireRoomFor({ db, limits }: Storage, file: StoredFile): Promise<void> {
   const { id, ownerId, version } = file
-  const versionBytes = version > 1 ? await sumVersionsOf(db, id) : 0
+  const versionBytes = await sumVersionsOf(db, version > 1 ? [id] : [])
   const added = { files: 1, bytes: file.sizeBytes + versionBytes }
   if (!(await reserveRoom(db, ownerId, added, limits.quota)))
     throw overQuota(limits.quota, noRoomToRestore)

@@ -38,6 +38,7 @@ export async function updateContent(
     checksumSha256,
     version: file.version + 1,
     replacedAt: now.toISOString(),
+    updatedAt: now.toISOString(),
     thumbnail: 'none' as const,
   }
   await db
@@ -50,6 +51,7 @@ export async function updateContent(
       version: change.version,
       replaced_at: change.replacedAt,
       thumbnail: change.thumbnail,
+      updated_at: change.updatedAt,
     })
     .where('id', '=', file.id)
     .execute()

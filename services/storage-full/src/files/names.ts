@@ -1,0 +1,53 @@
+/** Cut, so that they fit into an index of PostgreSQL whatever they contain. */
+const MAX_FOLDED_CHARACTERS = 255
+const MAX_WORD_CHARACTERS = 200
+
+/** Text as it is compared: without case, marks and compatibility forms, so that `Über` equals `uber`. */
+function fold(text: string): string {
+  return (
+    withoutCase(text.normalize('NFKD'))
+      .normalize('NFKD')
+      .replace(/\p{M}/gu, '')
+      // Puts the syllables of Hangul together again.
+      .normalize('NFC')
+  )
+}
+
+/** Upper case first: `ß` becomes `ss`. A sigma at the end of a word has a lower case of its own. */
+function withoutCase(text: string): string {
+  return text.toUpperCase().toLowerCase().replaceAll('ς', 'σ')
+}
+
+/** What names are sorted by. */
+export function foldedName(name: string): string {
+  return cut(fold(name), MAX_FOLDED_CHARACTERS)
+}
+
+/** Letters and digits; these scripts do not separate words, so there each character is one. */
+const WORD =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]|[[\p{L}\p{N}]--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]]+/gv
+
+/** The different words of a text, folded. */
+export function wordsOf(text: string): string[] {
+  const words = fold(text).match(WORD) ?? []
+  return [...new Set(words.map((word) => cut(word, MAX_WORD_CHARACTERS)))]
+}
+
+/** Finds a tag whatever its case. No word of a name begins like it, and it has no spaces. */
+export function tagWord(tag: string): string {
+  return `#${encodeURIComponent(tagKey(tag))}`
+}
+
+/** Two tags with the same key are the same tag. */
+export function tagKey(tag: string): string {
+  return withoutCase(tag.normalize('NFC'))
+}
+
+/** The words by which a file is found, as its row has them: each between two spaces. */
+export function foundBy(name: string, tags: readonly string[]): string {
+  return ` ${[...wordsOf(name), ...tags.map(tagWord)].join(' ')} `
+}
+
+function cut(text: string, characters: number): string {
+  return text.length <= characters ? text : [...text].slice(0, characters).join('')
+}
