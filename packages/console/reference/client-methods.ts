@@ -175,6 +175,7 @@ const METHODS: Methods = {
     list: 'list',
     info: 'get',
     replace: 'replace',
+    emptyTrash: 'emptyTrash',
   },
   versions: {
     versions: 'list',

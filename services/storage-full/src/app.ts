@@ -90,6 +90,7 @@ import { openUploads, type Uploads } from './uploads/uploads.ts'
 
 export { loadConfig, type StorageFullConfig } from './config.ts'
 export { PROVIDER_NAMES, type ProviderName } from './database/tables.ts'
+export { emptyTrashOf } from './files/deletions/trash.ts'
 export { describeFile, pageOfFiles } from './files/files.ts'
 export type { Storage } from './files/storage.ts'
 export { createObjectProvider } from './locations/providers/object.ts'

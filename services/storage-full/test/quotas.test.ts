@@ -27,7 +27,7 @@ const FILE = {
 }
 const NONE = {
   ...{ maxFiles: null, maxBytes: null, uploadingFiles: 0, uploadingBytes: 0 },
-  versionBytes: 0,
+  ...{ trashFiles: 0, trashBytes: 0, versionBytes: 0 },
 }
 
 const textOf = (length: number) => ({

@@ -41,6 +41,11 @@ export type Down = {
     status: "DOWN";
     reason?: string | undefined;
 };
+export type EmptiedTrash = {
+    files: number;
+    /** With those of earlier versions */
+    bytes: number;
+};
 export type Event = {
     /** The id of an event */
     id: string;
@@ -641,6 +646,10 @@ export type Usage = {
     uploadingFiles: number;
     /** What they reserve in the quota */
     uploadingBytes: number;
+    /** Deleted files that you can restore */
+    trashFiles: number;
+    /** They do not count in the quota */
+    trashBytes: number;
     /** Earlier versions of files; they count in the quota, but not in `bytes` */
     versionBytes: number;
 };
@@ -754,10 +763,11 @@ export type Replies = {
     "GET /file/download/{id}": unknown;
     "GET /file/list": StoredFile[];
     "GET /file/info/{id}": StoredFile;
+    "GET /file/deleted": PageOfRestorableFiles;
+    "DELETE /file/deleted": EmptiedTrash;
     "DELETE /file/{id}": RestorableFile;
     "PATCH /file/{id}": StoredFile;
     "PUT /file/{id}": StoredFile;
-    "GET /file/deleted": PageOfRestorableFiles;
     "POST /file/{id}/restore": StoredFile;
     "GET /file/{id}/versions": FileVersion[];
     "GET /file/{id}/versions/{version}": unknown;
@@ -931,16 +941,24 @@ export type Queries = {
         /** For administrators: the files of one owner */
         ownerId?: string | undefined;
     };
-    "DELETE /file/{id}": {
-        restorable?: boolean | undefined;
-    };
     "GET /file/deleted": {
         /** From 0; anything else counts as 0 */
         page?: number | undefined;
         /** From 1 to 2000; a larger number counts as 2000, anything else as 20 */
         size?: number | undefined;
+        /** Words with which words of the name begin */
+        q?: string | undefined;
+        /** Only files from this folder */
+        folder?: string | undefined;
         /** For administrators: the files of one owner */
         ownerId?: string | undefined;
+    };
+    "DELETE /file/deleted": {
+        /** For administrators: the files of one owner */
+        ownerId?: string | undefined;
+    };
+    "DELETE /file/{id}": {
+        restorable?: boolean | undefined;
     };
     "GET /file/folders": {
         path?: string | undefined;

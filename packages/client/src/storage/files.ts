@@ -1,4 +1,5 @@
 import type {
+  EmptiedTrash,
   Link,
   PageOfRestorableFiles,
   PageOfUsage,
@@ -23,6 +24,7 @@ export type FileReplies = Omit<Replies, 'DELETE /file/{id}'> & {
 }
 export type FileQuery = Queries['GET /file/list']
 export type DeletedFileQuery = Queries['GET /file/deleted']
+export type EmptyTrashQuery = Queries['DELETE /file/deleted']
 export type PictureQuery = Queries['GET /file/picture/{id}']
 export type ReplaceOptions = UploadOptions & {
   /** The content to replace, by its `checksumSha256`: if the file has another one by now, the reply is 412. */
@@ -180,6 +182,15 @@ export class Files {
    */
   restore(id: number, options?: CallOptions): Promise<StoredFile> {
     return this.#calls.json('POST /file/{id}/restore', { path: { id } }, options)
+  }
+
+  /**
+   * Removes for good what `deleted` lists of your own files. `ownerId` is for administrators: the trash of one owner.
+   * @example
+   * const { files, bytes } = await storage.files.emptyTrash()
+   */
+  emptyTrash(query?: EmptyTrashQuery, options?: CallOptions): Promise<EmptiedTrash> {
+    return this.#calls.json('DELETE /file/deleted', { query }, options)
   }
 
   #resuming(

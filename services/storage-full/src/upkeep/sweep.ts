@@ -2,7 +2,8 @@ import { dirname } from 'node:path'
 import { isLeaseHeld } from '@plinth/kit/database'
 import { sweepOldSpools } from '@plinth/kit/files'
 import { secondsAfter } from '@plinth/kit/runtime'
-import { expireRestorable, finishDeletion } from '../files/deletions/deletions.ts'
+import { finishDeletion } from '../files/deletions/deletions.ts'
+import { trashKeeper } from '../files/deletions/trash.ts'
 import { type FileFilter, findObjectNames, listFilesAfter } from '../files/files.repository.ts'
 import {
   besideNameOf,
@@ -31,8 +32,12 @@ const FILES_AT_ONCE = 200
 const KEYS_AT_ONCE = 500
 
 /** Finishes the deletions that can no longer be undone, or that a crash or an unreachable provider interrupted. */
-export async function finishDeletions(storage: Storage, signal?: AbortSignal): Promise<void> {
-  await expireRestorable(storage).catch((error) =>
+export async function finishDeletions(
+  storage: Storage,
+  signal?: AbortSignal,
+  keepTrash = trashKeeper(),
+): Promise<void> {
+  await keepTrash(storage).catch((error) =>
     storage.log.warn({ err: error }, 'expired restorable files could not be marked for deletion'),
   )
   for await (const file of everyFile(storage, { state: 'deleting' })) {

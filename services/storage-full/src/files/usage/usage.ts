@@ -1,5 +1,7 @@
+import { ADMIN_ROLE } from '@plinth/accounts'
 import type { PageRequest } from '@plinth/kit/database'
 import { type Caller, pageOf } from '@plinth/kit/http'
+import { sumTrash } from '../deletions/deletions.repository.ts'
 import { noRoomToReplace, noRoomToRestore, quotaExceeded } from '../problems.ts'
 import { type Storage, type StoredFile, shownOwnerId } from '../storage.ts'
 import { reserveRoom } from './counted-files.repository.ts'
@@ -14,13 +16,24 @@ import {
   type Usage,
 } from './usage.repository.ts'
 
+/** What the caller could restore of the own files. */
+function trashOf({ db, clock }: Storage, { userId, roles }: Caller): Promise<Usage> {
+  const deletedBy = roles.includes(ADMIN_ROLE) ? undefined : userId
+  return sumTrash(db, { ownerId: userId, deletedBy }, clock())
+}
+
 /** What the caller has stored, and the quota; null where there is no limit. */
-export async function usageOf({ db, limits }: Storage, { userId }: Caller) {
+export async function usageOf(storage: Storage, caller: Caller) {
+  const { db, limits } = storage
+  const { userId } = caller
   const reserved = await findReserved(db, userId)
+  const trash = await trashOf(storage, caller)
   return {
     ...describeUsage(await findUsage(db, userId), limits.quota),
     uploadingFiles: reserved.files,
     uploadingBytes: reserved.bytes,
+    trashFiles: trash.files,
+    trashBytes: trash.bytes,
     versionBytes: await sumVersions(db, userId),
   }
 }
