@@ -174,6 +174,14 @@ const METHODS: Methods = {
     upload: 'upload',
     list: 'list',
     info: 'get',
+    replace: 'replace',
+    emptyTrash: 'emptyTrash',
+  },
+  versions: {
+    versions: 'list',
+    downloadVersion: 'download',
+    restoreVersion: 'restore',
+    deleteVersion: 'delete',
   },
   uploads: {
     uploads: 'list',

@@ -159,11 +159,12 @@ function methodOf({ operationId }: Operation, { values }: Draft): string {
 
 function argumentsOf(operation: Operation, draft: Draft): string[] {
   const { operationId, parameters = [] } = operation
-  if (draft.file) return ['file', `'${draft.file.name}'`]
   const at = (place: string) =>
     parameters.filter((parameter) => parameter.in === place).map(({ name }) => name)
+  const fromPath = at('path').map((name) => typed(draft.values[name] ?? ''))
+  if (draft.file) return [...fromPath.map(literal), 'file', `'${draft.file.name}'`]
   const given = [
-    ...at('path').map((name) => typed(draft.values[name] ?? '')),
+    ...fromPath,
     ...fromBody(operation, draft.body),
     ...fromQuery(at('query'), draft.values),
     ...(operationId === 'createCustomer' ? [draft.values['idempotency-key'] || undefined] : []),

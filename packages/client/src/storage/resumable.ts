@@ -25,6 +25,8 @@ export type ResumableOptions = CallOptions & {
   onProgress?: ((progress: { loaded: number; total: number }) => void) | undefined
   /** How much is sent in one request. Default 8 MiB. */
   chunkBytes?: number | undefined
+  /** The id of the file whose content it becomes. */
+  replaces?: number | undefined
   /** Default: the page's `localStorage`, if there is one. */
   memory?: UploadMemory | undefined
   /** How often a request is tried again before any byte gets through. Default 8. */
@@ -65,7 +67,7 @@ export class ResumableUpload {
     this.#chosen = chosen
     this.#options = options
     this.#memory = options.memory ?? webMemory()
-    this.#fingerprint = fingerprintOf(chosen)
+    this.#fingerprint = fingerprintOf(chosen, options.replaces)
     this.#uploadId = this.#memory?.get(this.#fingerprint)
     this.done = this.#sendAll()
     // A caller that only pauses and cancels need not look at it.
@@ -176,10 +178,12 @@ export class ResumableUpload {
 
   async #create(): Promise<Response> {
     const { file, filename } = this.#chosen
+    const { replaces } = this.#options
+    const replaced = replaces === undefined ? '' : `,replaces ${base64(String(replaces))}`
     const headers = {
       ...TUS,
       'upload-length': String(file.size),
-      'upload-metadata': `filename ${base64(filename)},filetype ${base64(file.type)}`,
+      'upload-metadata': `filename ${base64(filename)},filetype ${base64(file.type)}${replaced}`,
     }
     const created = await this.#calls.response(
       'POST /file/uploads',
@@ -224,9 +228,10 @@ function delay(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** The same file chosen again has the same one. */
-function fingerprintOf({ file, filename }: ChosenFile): string {
+function fingerprintOf({ file, filename }: ChosenFile, replaces: number | undefined): string {
   const { lastModified = 0 } = file as { lastModified?: number }
-  return [filename, file.type, file.size, lastModified].join('|')
+  const replaced = replaces === undefined ? [] : [replaces]
+  return [filename, file.type, file.size, lastModified, ...replaced].join('|')
 }
 
 function base64(text: string): string {

@@ -16,6 +16,7 @@ import { ServiceKeys } from '../service-keys.ts'
 import { type FileReplies, Files, Links, UsageOfStorage } from './files.ts'
 import { Moves, StorageSettings } from './settings.ts'
 import { Uploads } from './uploads.ts'
+import { Versions } from './versions.ts'
 import { Zips } from './zips.ts'
 
 export type StorageProblem = Answered<ProblemCode, ProblemDetails>
@@ -25,6 +26,7 @@ export class StorageClient extends SignIn {
   readonly sessions: Sessions
   readonly files: Files
   readonly uploads: Uploads
+  readonly versions: Versions
   readonly links: Links
   readonly zips: Zips
   readonly usage: UsageOfStorage
@@ -46,6 +48,7 @@ export class StorageClient extends SignIn {
     this.sessions = new Sessions(opened)
     this.files = new Files(calls, baseUrl)
     this.uploads = new Uploads(calls)
+    this.versions = new Versions(calls)
     this.links = new Links(opened)
     this.zips = new Zips(opened)
     this.usage = new UsageOfStorage(calls)

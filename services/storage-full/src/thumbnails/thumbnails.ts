@@ -31,7 +31,7 @@ export function createThumbnails(
   { pages, slowPages, pictures }: Lanes,
 ): Thumbnails {
   const laneOf = ({ contentType }: StoredFile) => (contentType === PDF ? pages : pictures)
-  const inFlight = new Map<number, Promise<Buffer | undefined>>()
+  const inFlight = new Map<string, Promise<Buffer | undefined>>()
 
   const draw = async (path: string, { contentType }: StoredFile, user: string): Promise<Drawn> => {
     if (contentType !== PDF) return pictures.drawing(user, () => jpegFromImage(path))
@@ -55,13 +55,14 @@ export function createThumbnails(
   }
 
   const makeOnce = (file: StoredFile, user: string): Promise<Buffer | undefined> => {
-    const known = inFlight.get(file.id)
+    // By content: a file whose content was replaced meanwhile has another thumbnail.
+    const known = inFlight.get(file.objectName)
     if (known) return known
     const making = laneOf(file)
       .fetching(user, () => make(file, user))
       .catch((error) => unlessUnwritable(storage, file, error))
-      .finally(() => inFlight.delete(file.id))
-    inFlight.set(file.id, making)
+      .finally(() => inFlight.delete(file.objectName))
+    inFlight.set(file.objectName, making)
     return making
   }
 
