@@ -59,6 +59,14 @@ export const fileCommands: Command[] = [
     uploads,
   ),
   fileCommand(
+    'trash empty',
+    'removes for good the deleted files that could still be restored',
+    {
+      owner: { type: 'string', value: 'ID', help: 'only those of the user with this ownerId' },
+    },
+    emptyTrash,
+  ),
+  fileCommand(
     'pictures clear',
     'removes all kept renditions of pictures; they are drawn again when asked for',
     {},
@@ -168,6 +176,15 @@ async function uploads(storage: Storage, code: Code, given: Given): Promise<Outc
   const count = `${counted(unfinished.length, 'unfinished upload')}.`
   const table = unfinished.length === 0 ? '' : `${tableOf(unfinished)}\n\n`
   return { text: `${table}${count}`, json: { uploads: unfinished } }
+}
+
+async function emptyTrash(storage: Storage, code: Code, given: Given): Promise<Outcome> {
+  const { files, bytes } = await code.emptyTrashOf(storage, given.text('owner'))
+  await code.finishDeletions(storage)
+  return {
+    text: `Removed ${counted(files, 'file')} for good, ${bytes} bytes.`,
+    json: { files, bytes },
+  }
 }
 
 async function clearPictures(storage: Storage, code: Code): Promise<Outcome> {

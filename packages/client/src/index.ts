@@ -143,12 +143,13 @@ export {
   type TokenStore,
   webStore,
 } from './session/stores.ts'
-export type { PictureQuery } from './storage/files.ts'
+export type { PictureQuery, ReplaceOptions } from './storage/files.ts'
 export type { Folders, SearchQuery } from './storage/folders.ts'
 export type { ResumableOptions, ResumableUpload, UploadMemory } from './storage/resumable.ts'
 export type { ProviderName } from './storage/settings.ts'
 export { type StorageClient, type StorageProblem, storageClient } from './storage/storage.ts'
 export type { Uploads } from './storage/uploads.ts'
+export type { Versions } from './storage/versions.ts'
 export type { ZipRequest, Zips } from './storage/zips.ts'
 export { type StorageKeyClient, type StorageKeyProblem, storageKeyClient } from './storage-key.ts'
 export {

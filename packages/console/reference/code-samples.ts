@@ -197,14 +197,16 @@ function fileOf(draft: Draft): string[] {
 
 function argumentsOf(operation: Operation, draft: Draft): string {
   const { operationId, parameters = [] } = operation
-  if (draft.file) {
-    const { folder } = draft.values
-    return `file, '${draft.file.name}'${folder ? `, ${literal({ folder })}` : ''}`
-  }
   const at = (place: string) =>
     parameters.filter((parameter) => parameter.in === place).map(({ name }) => name)
+  const fromPath = at('path').map((name) => typed(draft.values[name] ?? ''))
+  if (draft.file) {
+    const { folder } = draft.values
+    const options = folder ? [literal({ folder })] : []
+    return [...fromPath.map(plain), 'file', `'${draft.file.name}'`, ...options].join(', ')
+  }
   const given = [
-    ...at('path').map((name) => typed(draft.values[name] ?? '')),
+    ...fromPath,
     ...fromBody(operation, draft.body),
     ...fromQuery(
       at('query').filter((name) => name !== CHOOSES[operationId]?.name),

@@ -63,6 +63,7 @@ import { linkRoutes } from './files/links/links.routes.ts'
 import type { Storage } from './files/storage.ts'
 import { measureStorage } from './files/usage/measure.ts'
 import { usageRoutes } from './files/usage/usage.routes.ts'
+import { versionRoutes } from './files/versions/versions.routes.ts'
 import { locationRoutes } from './locations/locations.routes.ts'
 import {
   findActiveLocation,
@@ -97,6 +98,7 @@ import { zipRoutes } from './zip/zip.routes.ts'
 
 export { loadConfig, type StorageFullConfig } from './config.ts'
 export { PROVIDER_NAMES, type ProviderName } from './database/tables.ts'
+export { emptyTrashOf } from './files/deletions/trash.ts'
 export { describeFile, pageInFolder, pageOfFiles } from './files/files.ts'
 export { folderPath } from './files/folders/paths.ts'
 export type { Storage } from './files/storage.ts'
@@ -122,6 +124,7 @@ const API: ApiDescription = {
     Files: 'Upload, list, read, delete and restore.',
     Folders: 'Where files are, and finding them.',
     Uploads: 'Uploads that can be resumed: tus 1.0.0.',
+    Versions: 'New content for a file, and what it was before.',
     Links: 'Temporary access without an account.',
     Storage: 'For administrators: where uploads go.',
     Moves: 'For administrators: all files from one store to another.',
@@ -173,6 +176,7 @@ export async function createStorageFull(
   mountUploads(server, openUploads(storage, config.uploads), { read, write, countBytes })
   fileRoutes(server, storage, read)
   deletionRoutes(server, storage, { read, write })
+  versionRoutes(server, storage, { read, write, countBytes })
   mountFolders(server, storage, { read, write })
   drawnRoutes(server, storage, { caller: read, offer: config.pictures })
   linkRoutes(server, storage, { read, links })

@@ -22,7 +22,8 @@ const MAX_FILE_BYTES = 104_857_600
 const MAX_ZIP_FILES = 100_000
 const HOUR_SECONDS = 3_600
 const DAY_SECONDS = 86_400
-const WEEK_SECONDS = 604_800
+/** Every replacement looks at all kept versions of its file. */
+const MAX_VERSIONS = 1_000
 
 export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
@@ -53,10 +54,12 @@ export function loadConfig(env: Env = process.env) {
         quota: quota(settings),
         acceptedTypes: acceptedTypes(settings),
         orphanAgeSeconds: orphanAgeSeconds(settings),
-        restorableSeconds: settings.integer('STORAGE_FULL_RESTORABLE_SECONDS', 600, {
+        restorableSeconds: settings.integer('STORAGE_FULL_RESTORABLE_SECONDS', 30 * DAY_SECONDS, {
           min: 1,
-          max: WEEK_SECONDS,
+          max: 365 * DAY_SECONDS,
         }),
+        trashBytes: settings.size('STORAGE_FULL_TRASH_BYTES', 0, { min: 0 }) || undefined,
+        versions: settings.integer('STORAGE_FULL_VERSIONS', 0, { max: MAX_VERSIONS }),
         objectEndpoints: objectEndpoints(settings),
       },
       uploads: {

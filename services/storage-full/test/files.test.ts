@@ -33,6 +33,7 @@ for (const engine of bothEngines)
         folder: '/',
         tags: [],
         metadata: {},
+        version: 1,
       })
     })
 
@@ -163,6 +164,6 @@ for (const engine of bothEngines)
       const reply = await api.get('/file/1', { token: user })
 
       assert.equal(reply.status, 405)
-      assert.equal(reply.headers.get('allow'), 'DELETE, PATCH')
+      assert.equal(reply.headers.get('allow'), 'DELETE, PATCH, PUT')
     })
   })

@@ -26,7 +26,10 @@ const FILE = {
   checksumSha256: '',
   createdAt: '2026-01-01T00:00:00.000Z',
 }
-const NONE = { maxFiles: null, maxBytes: null, uploadingFiles: 0, uploadingBytes: 0 }
+const NONE = {
+  ...{ maxFiles: null, maxBytes: null, uploadingFiles: 0, uploadingBytes: 0 },
+  ...{ trashFiles: 0, trashBytes: 0, versionBytes: 0 },
+}
 
 const textOf = (length: number) => ({
   name: 'a.txt',

@@ -48,6 +48,7 @@ for (const engine of engines)
       STORAGE_FULL_USER_FILES: '2',
       STORAGE_FULL_USER_BYTES: String(MAX_BYTES),
       STORAGE_FULL_ORPHAN_AGE_SECONDS: '0',
+      STORAGE_FULL_RESTORABLE_SECONDS: '600',
     })
 
     test('the file is gone for everyone, and comes back as it was, with its links', async () => {

@@ -197,8 +197,8 @@ for (const engine of engines)
         { 'upload-metadata': metadata({ filename: 'a.txt', relativePath: 'x/../a.txt' }) },
       ],
       [
-        'that replaces a file',
-        { 'upload-metadata': metadata({ filename: 'a.txt', replaces: '1' }) },
+        'that replaces something without an id',
+        { 'upload-metadata': metadata({ filename: 'a.txt', replaces: '-1' }) },
       ],
       ['with a bad sha256', { 'upload-metadata': metadata({ filename: 'a.txt', sha256: 'abc' }) }],
       ['with a deferred length', { 'upload-defer-length': '1' }],

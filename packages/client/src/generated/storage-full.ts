@@ -54,6 +54,11 @@ export type Down = {
     status: "DOWN";
     reason?: string | undefined;
 };
+export type EmptiedTrash = {
+    files: number;
+    /** With those of earlier versions */
+    bytes: number;
+};
 export type Event = {
     /** The id of an event */
     id: string;
@@ -107,6 +112,35 @@ export type FileEventData = {
     size: number;
     checksumSha256: string;
     provider: "LOCAL" | "OBJECT";
+};
+export type FilePurgedEventData = {
+    fileId: number;
+    ownerId: number | string;
+    contentType: string;
+    /** In bytes */
+    size: number;
+    checksumSha256: string;
+    provider: "LOCAL" | "OBJECT";
+    version: number | null;
+};
+export type FileReplacedEventData = {
+    fileId: number;
+    ownerId: number | string;
+    contentType: string;
+    /** In bytes */
+    size: number;
+    checksumSha256: string;
+    provider: "LOCAL" | "OBJECT";
+    version: number;
+};
+export type FileVersion = {
+    version: number;
+    /** Bytes */
+    size: number;
+    /** Lower-case hex */
+    checksumSha256: string;
+    createdAt: string;
+    current: boolean;
 };
 export type Folder = {
     path: string;
@@ -432,6 +466,8 @@ export type RestorableFile = {
     folder: string;
     tags: string[];
     metadata: Record<string, string>;
+    /** Replacing the content adds 1 */
+    version: number;
     deletedAt: string;
     restorableUntil: string;
 };
@@ -578,6 +614,8 @@ export type StoredFile = {
     folder: string;
     tags: string[];
     metadata: Record<string, string>;
+    /** Replacing the content adds 1 */
+    version: number;
 };
 export type TemporaryLink = {
     /** The file */
@@ -627,6 +665,12 @@ export type Usage = {
     uploadingFiles: number;
     /** What they reserve in the quota */
     uploadingBytes: number;
+    /** Deleted files that you can restore */
+    trashFiles: number;
+    /** They do not count in the quota */
+    trashBytes: number;
+    /** Earlier versions of files; they count in the quota, but not in `bytes` */
+    versionBytes: number;
 };
 export type UsageOfOwner = {
     ownerId: number | string;
@@ -758,10 +802,16 @@ export type Replies = {
     "GET /file/download/{id}": unknown;
     "GET /file/list": StoredFile[];
     "GET /file/info/{id}": StoredFile;
+    "GET /file/deleted": PageOfRestorableFiles;
+    "DELETE /file/deleted": EmptiedTrash;
     "DELETE /file/{id}": RestorableFile;
     "PATCH /file/{id}": StoredFile;
-    "GET /file/deleted": PageOfRestorableFiles;
+    "PUT /file/{id}": StoredFile;
     "POST /file/{id}/restore": StoredFile;
+    "GET /file/{id}/versions": FileVersion[];
+    "GET /file/{id}/versions/{version}": unknown;
+    "DELETE /file/{id}/versions/{version}": unknown;
+    "POST /file/{id}/versions/{version}/restore": StoredFile;
     "POST /file/folders": Folder | Folder;
     "GET /file/folders": Folders;
     "DELETE /file/folders": DeletedFolder;
@@ -939,16 +989,24 @@ export type Queries = {
         /** For administrators: the files of one owner */
         ownerId?: string | undefined;
     };
-    "DELETE /file/{id}": {
-        restorable?: boolean | undefined;
-    };
     "GET /file/deleted": {
         /** From 0; anything else counts as 0 */
         page?: number | undefined;
         /** From 1 to 2000; a larger number counts as 2000, anything else as 20 */
         size?: number | undefined;
+        /** Words with which words of the name begin */
+        q?: string | undefined;
+        /** Only files from this folder */
+        folder?: string | undefined;
         /** For administrators: the files of one owner */
         ownerId?: string | undefined;
+    };
+    "DELETE /file/deleted": {
+        /** For administrators: the files of one owner */
+        ownerId?: string | undefined;
+    };
+    "DELETE /file/{id}": {
+        restorable?: boolean | undefined;
     };
     "GET /file/folders": {
         path?: string | undefined;
@@ -1076,6 +1134,8 @@ export type EventData = {
     "file.restored": FileEventData;
     "file.updated": FileEventData;
     "file.moved": FileEventData;
+    "file.replaced": FileReplacedEventData;
+    "file.purged": FilePurgedEventData;
     "folder.moved": FolderEventData;
     "link.created": LinkEventData;
     "link.used": LinkEventData;
@@ -1118,4 +1178,4 @@ export type ProblemDetails = {
     steps?: TestStep[] | undefined;
     maxUploads?: number | undefined;
 };
-export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "BODY_TOO_LARGE" | "CHECKSUM_MISMATCH" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "EMAIL_ALREADY_EXISTS" | "EMPTY_FILE" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "FILE_INFECTED" | "FILE_NOT_FOUND" | "FILE_TOO_LARGE" | "FILE_TYPE_MISMATCH" | "FOLDER_EXISTS" | "FOLDER_NOT_EMPTY" | "FOLDER_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "ISSUER_UNAVAILABLE" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LINK_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MALFORMED_UPLOAD" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "MOVE_NOT_FOUND" | "MOVE_UNDER_WAY" | "NO_PICTURE" | "OFFSET_MISMATCH" | "PICTURES_BUSY" | "PICTURE_NOT_OFFERED" | "PRECONDITION_FAILED" | "QUOTA_EXCEEDED" | "RANGE_NOT_SATISFIABLE" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SCANNER_UNAVAILABLE" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "STORAGE_FULL" | "STORAGE_NOT_CONFIGURED" | "STORAGE_READ_ONLY" | "STORAGE_TEST_FAILED" | "STORAGE_UNAVAILABLE" | "STORED_BYTES_MISSING" | "THUMBNAILS_BUSY" | "TOO_BUSY" | "TOO_LARGE_TO_SCAN" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "TOO_MANY_UPLOADS" | "TOO_MANY_ZIPS" | "TUS_VERSION_UNSUPPORTED" | "UNSUPPORTED_FILE_TYPE" | "UNSUPPORTED_MEDIA_TYPE" | "UPLOAD_ABORTED" | "UPLOAD_LOCKED" | "UPLOAD_NOT_FOUND" | "UPLOAD_TOO_SLOW" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "WEBHOOKS_NOT_CONFIGURED" | "ZIP_NOT_FOUND" | "ZIP_TOO_LARGE";
+export type ProblemCode = "ACCESS_DENIED" | "ACCOUNT_DELETION_PENDING" | "AMBIGUOUS_HOST" | "AUTHENTICATION_REQUIRED" | "BODY_TOO_LARGE" | "CHECKSUM_MISMATCH" | "CURSOR_GONE" | "DATABASE_UNAVAILABLE" | "EMAIL_ALREADY_EXISTS" | "EMPTY_FILE" | "ENDPOINT_NOT_ACTIVE" | "ENDPOINT_NOT_FOUND" | "EVENT_NOT_FOUND" | "FILE_INFECTED" | "FILE_NOT_FOUND" | "FILE_REPLACED" | "FILE_TOO_LARGE" | "FILE_TYPE_MISMATCH" | "FOLDER_EXISTS" | "FOLDER_NOT_EMPTY" | "FOLDER_NOT_FOUND" | "INSUFFICIENT_SCOPE" | "INTERNAL_ERROR" | "INVALID_ACCESS_TOKEN" | "INVALID_CREDENTIALS" | "INVALID_REFRESH_TOKEN" | "INVALID_SERVICE_KEY" | "ISSUER_UNAVAILABLE" | "KEY_IN_BROWSER" | "LAST_ADMINISTRATOR" | "LINK_NOT_FOUND" | "MALFORMED_BODY" | "MALFORMED_REQUEST" | "MALFORMED_UPLOAD" | "MISDIRECTED_REQUEST" | "MISSING_HOST" | "MOVE_NOT_FOUND" | "MOVE_UNDER_WAY" | "NO_PICTURE" | "OFFSET_MISMATCH" | "PICTURES_BUSY" | "PICTURE_NOT_OFFERED" | "PRECONDITION_FAILED" | "QUOTA_EXCEEDED" | "RANGE_NOT_SATISFIABLE" | "REGISTRATION_CLOSED" | "REQUEST_TIMEOUT" | "SCANNER_UNAVAILABLE" | "SERVICE_KEY_ENDED" | "SERVICE_KEY_NOT_FOUND" | "SESSION_NOT_FOUND" | "STORAGE_FULL" | "STORAGE_NOT_CONFIGURED" | "STORAGE_READ_ONLY" | "STORAGE_TEST_FAILED" | "STORAGE_UNAVAILABLE" | "STORED_BYTES_MISSING" | "THUMBNAILS_BUSY" | "TOO_BUSY" | "TOO_LARGE_TO_SCAN" | "TOO_MANY_ATTEMPTS" | "TOO_MANY_ENDPOINTS" | "TOO_MANY_REQUESTS" | "TOO_MANY_STREAMS" | "TOO_MANY_UNFINISHED_REQUESTS" | "TOO_MANY_UPLOADS" | "TOO_MANY_ZIPS" | "TUS_VERSION_UNSUPPORTED" | "UNSUPPORTED_FILE_TYPE" | "UNSUPPORTED_MEDIA_TYPE" | "UPLOAD_ABORTED" | "UPLOAD_LOCKED" | "UPLOAD_NOT_FOUND" | "UPLOAD_TOO_SLOW" | "URL_NOT_ALLOWED" | "USERNAME_ALREADY_EXISTS" | "USER_NOT_FOUND" | "VALIDATION_ERROR" | "VERSION_IS_CURRENT" | "VERSION_NOT_FOUND" | "WEBHOOKS_NOT_CONFIGURED" | "ZIP_NOT_FOUND" | "ZIP_TOO_LARGE";

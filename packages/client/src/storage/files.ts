@@ -1,6 +1,7 @@
 import type {
   BulkOutcome,
   BulkRequest,
+  EmptiedTrash,
   FileChange,
   FoundFiles,
   Link,
@@ -28,7 +29,12 @@ export type FileReplies = Omit<Replies, 'DELETE /file/{id}'> & {
 }
 export type FileQuery = Queries['GET /file/list']
 export type DeletedFileQuery = Queries['GET /file/deleted']
+export type EmptyTrashQuery = Queries['DELETE /file/deleted']
 export type PictureQuery = Queries['GET /file/picture/{id}']
+export type ReplaceOptions = UploadOptions & {
+  /** The content to replace, by its `checksumSha256`: if the file has another one by now, the reply is 412. */
+  ifChecksum?: string | undefined
+}
 export type UsageQuery = Queries['GET /api/storage/usage']
 
 export type FileUploadOptions = UploadOptions & {
@@ -70,6 +76,23 @@ export class Files {
    */
   uploadResumable(file: Blob, filename: string, options?: ResumableOptions): ResumableUpload {
     return new ResumableUpload(this.#calls, { file, filename }, options)
+  }
+
+  /**
+   * Replaces the content of a file; its id, name and links stay.
+   * @example
+   * const { version } = await storage.files.replace(7, file, 'hello.txt', { ifChecksum: stored.checksumSha256 })
+   */
+  replace(
+    id: number,
+    file: Blob,
+    filename: string,
+    { ifChecksum, ...options }: ReplaceOptions = {},
+  ): Promise<StoredFile> {
+    const { headers, ...form } = uploadOf(file, filename, options)
+    const condition = ifChecksum !== undefined && { 'if-match': `"${ifChecksum}"` }
+    const call = { ...form, headers: { ...headers, ...condition }, lastsMs: UPLOAD_LASTS_MS }
+    return this.#calls.json('PUT /file/{id}', { ...call, path: { id } })
   }
 
   /**
@@ -201,6 +224,15 @@ export class Files {
    */
   restore(id: number, options?: CallOptions): Promise<StoredFile> {
     return this.#calls.json('POST /file/{id}/restore', { path: { id } }, options)
+  }
+
+  /**
+   * Removes for good what `deleted` lists of your own files. `ownerId` is for administrators: the trash of one owner.
+   * @example
+   * const { files, bytes } = await storage.files.emptyTrash()
+   */
+  emptyTrash(query?: EmptyTrashQuery, options?: CallOptions): Promise<EmptiedTrash> {
+    return this.#calls.json('DELETE /file/deleted', { query }, options)
   }
 
   #resuming(

@@ -27,6 +27,8 @@ export type ResumableOptions = CallOptions & {
   onProgress?: ((progress: { loaded: number; total: number }) => void) | undefined
   /** How much is sent in one request. Default 8 MiB. */
   chunkBytes?: number | undefined
+  /** The id of the file whose content it becomes. */
+  replaces?: number | undefined
   /** Default: the page's `localStorage`, if there is one. */
   memory?: UploadMemory | undefined
   /** How often a request is tried again before any byte gets through. Default 8. */
@@ -67,7 +69,7 @@ export class ResumableUpload {
     this.#chosen = chosen
     this.#options = options
     this.#memory = options.memory ?? webMemory()
-    this.#fingerprint = fingerprintOf(chosen, options.folder)
+    this.#fingerprint = fingerprintOf(chosen, options)
     this.#uploadId = this.#memory?.get(this.#fingerprint)
     this.done = this.#sendAll()
     // A caller that only pauses and cancels need not look at it.
@@ -178,12 +180,14 @@ export class ResumableUpload {
 
   async #create(): Promise<Response> {
     const { file, filename } = this.#chosen
-    const { folder } = this.#options
+    const { folder, replaces } = this.#options
     const place = folder === undefined ? '' : `,folder ${base64(folder)}`
+    const replaced = replaces === undefined ? '' : `,replaces ${base64(String(replaces))}`
+    const described = `filename ${base64(filename)},filetype ${base64(file.type)}`
     const headers = {
       ...TUS,
       'upload-length': String(file.size),
-      'upload-metadata': `filename ${base64(filename)},filetype ${base64(file.type)}${place}`,
+      'upload-metadata': `${described}${place}${replaced}`,
     }
     const created = await this.#calls.response(
       'POST /file/uploads',
@@ -227,11 +231,14 @@ function delay(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** The same file chosen again for the same folder has the same one. */
-function fingerprintOf({ file, filename }: ChosenFile, folder?: string): string {
+/** The same file chosen again for the same folder, or to replace the same file, has the same one. */
+function fingerprintOf(
+  { file, filename }: ChosenFile,
+  { folder, replaces }: ResumableOptions,
+): string {
   const { lastModified = 0 } = file as { lastModified?: number }
-  const known = [filename, file.type, file.size, lastModified]
-  return [...known, ...(folder === undefined ? [] : [folder])].join('|')
+  const target = [folder, replaces].filter((part) => part !== undefined)
+  return [filename, file.type, file.size, lastModified, ...target].join('|')
 }
 
 function base64(text: string): string {

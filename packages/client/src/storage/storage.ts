@@ -17,6 +17,7 @@ import { type FileReplies, Files, Links, UsageOfStorage } from './files.ts'
 import { Folders } from './folders.ts'
 import { Moves, StorageSettings } from './settings.ts'
 import { Uploads } from './uploads.ts'
+import { Versions } from './versions.ts'
 import { Zips } from './zips.ts'
 
 export type StorageProblem = Answered<ProblemCode, ProblemDetails>
@@ -27,6 +28,7 @@ export class StorageClient extends SignIn {
   readonly files: Files
   readonly folders: Folders
   readonly uploads: Uploads
+  readonly versions: Versions
   readonly links: Links
   readonly zips: Zips
   readonly usage: UsageOfStorage
@@ -49,6 +51,7 @@ export class StorageClient extends SignIn {
     this.files = new Files(calls, baseUrl)
     this.folders = new Folders(calls)
     this.uploads = new Uploads(calls)
+    this.versions = new Versions(calls)
     this.links = new Links(opened)
     this.zips = new Zips(opened)
     this.usage = new UsageOfStorage(calls)

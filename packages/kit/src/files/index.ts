@@ -19,6 +19,7 @@ export {
   DOWNLOAD_PROBLEMS,
   fileTypeMismatch,
   fileTypeUnsupported,
+  preconditionFailed,
   UPLOAD_PROBLEMS,
   uploadAborted,
   uploadTooLarge,

@@ -49,6 +49,10 @@ type OwnTables = {
     state: FileState
     thumbnail: ThumbnailState
     created_at: string
+    /** 1 at first; replacing the content adds 1. */
+    version: Generated<number>
+    /** When the content was last replaced; null for the first version. */
+    replaced_at: string | null
     /** Null: in `/`. */
     folder_id: number | null
     /** The path from which a deleted file came, once that folder is gone. */
@@ -63,6 +67,21 @@ type OwnTables = {
     metadata: string | null
     /** Null: not changed since it was stored. */
     updated_at: string | null
+  }
+  /** Earlier content of files: kept, or about to be removed. */
+  file_versions: {
+    id: Generated<number>
+    file_id: number
+    /** That of the file. */
+    owner_id: string
+    version: number
+    size_bytes: number
+    checksum_sha256: string
+    location_id: number
+    object_name: string
+    state: VersionState
+    /** When this content was stored. */
+    created_at: string
   }
   folders: {
     id: Generated<number>
@@ -109,6 +128,8 @@ type OwnTables = {
     moved_bytes: number
     /** Files up to this id are done. */
     cursor_id: number
+    /** The same for earlier versions, which follow the files. */
+    version_cursor_id: Generated<number>
     last_error: string | null
     requested_by: string
     created_at: string
@@ -150,6 +171,12 @@ type OwnTables = {
     seized: number
     created_at: string
     expires_at: string
+    /** The file whose content this upload replaces. */
+    replaces: number | null
+    /** The `If-Match` that the file must satisfy when it is replaced. */
+    if_match: string | null
+    /** Whose quota the upload counts in, if not its creator's. */
+    quota_owner_id: string | null
   }
   /** The parts that a bucket has of an upload. */
   upload_parts: { upload_id: string; number: number; etag: string }
@@ -196,6 +223,9 @@ type OwnTables = {
  * `ended` was refused, cancelled or has expired: its bytes are being removed.
  */
 export type UploadState = 'receiving' | 'finished' | 'ended'
+
+/** The bytes of a `deleting` version are being removed. */
+export type VersionState = 'kept' | 'deleting'
 
 /** A `restorable` file looks deleted to everyone except those who may restore it; `deleting` is final. */
 export type FileState = 'stored' | 'restorable' | 'deleting'

@@ -10,7 +10,7 @@ import {
 import { asStorageFault } from '../locations/problems.ts'
 import type { ByteRange } from '../locations/providers/provider.ts'
 import { findFile } from './files.repository.ts'
-import { fileNotFound, storedBytesMissing } from './problems.ts'
+import { contentReplaced, fileNotFound, storedBytesMissing } from './problems.ts'
 import { objectKey, type Storage, type StoredFile } from './storage.ts'
 import { sumsOf } from './sums.ts'
 
@@ -29,7 +29,7 @@ export function representationOf(
   return {
     sizeBytes: file.sizeBytes,
     etag: `"${file.checksumSha256}"`,
-    lastModified: new Date(file.createdAt),
+    lastModified: new Date(file.replacedAt ?? file.createdAt),
     mediaType: contentType.startsWith('text/') ? `${contentType}; charset=utf-8` : contentType,
     disposition: contentDisposition(shown, originalFilename),
     sha256: file.checksumSha256,
@@ -39,7 +39,8 @@ export function representationOf(
 
 /**
  * Opens the bytes at the location in the row. A move may have taken the object elsewhere since the row
- * was read; then the row is read again for the new location.
+ * was read; then the row is read again for the new location. Bytes of another version are never opened: their
+ * reader expects others.
  */
 export function openBytes(storage: Storage, file: StoredFile): Promise<Readable> {
   return whereStored(storage, file, (found) =>
@@ -65,7 +66,29 @@ async function whereStored<T>(
   if (current?.state !== 'stored') throw fileNotFound()
   if (current.objectName === file.objectName)
     throw storedBytesMissing({ cause: new Error(`No object for file ${file.id}`) })
+  if (current.version !== file.version) throw contentReplaced()
   return whereStored(storage, current, open)
+}
+
+const READ_ATTEMPTS = 5
+
+/** Runs `work` with the file, and again with its new content if that was replaced before its bytes were opened. */
+export async function withContent<T>(
+  { db }: Pick<Storage, 'db'>,
+  file: StoredFile,
+  work: (file: StoredFile) => Promise<T>,
+): Promise<T> {
+  let current = file
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work(current)
+    } catch (error) {
+      if (!contentReplaced.is(error) || attempt === READ_ATTEMPTS) throw error
+    }
+    const found = await findFile(db, file.id)
+    if (found?.state !== 'stored') throw fileNotFound()
+    current = found
+  }
 }
 
 /** Copies bytes into a temporary file, as for an upload. */

@@ -6,7 +6,7 @@ import {
   insertEvent,
   KEY_EVENTS,
 } from '@plinth/events'
-import { oneOf, Type, timestamp } from '@plinth/kit/http'
+import { oneOf, orNull, Type, timestamp } from '@plinth/kit/http'
 import { PROVIDER_NAMES, type StorageDb } from '../database/tables.ts'
 import { type NewFile, type StoredFile, shownOwnerId } from './storage.ts'
 
@@ -24,6 +24,21 @@ const FileData = Type.Object(
     provider: oneOf(...PROVIDER_NAMES),
   },
   { title: 'FileEventData' },
+)
+
+const version = Type.Integer({ minimum: 1, examples: [2] })
+
+const ReplacedData = Type.Object(
+  { ...FileData.properties, version },
+  { title: 'FileReplacedEventData' },
+)
+
+const PurgedData = Type.Object(
+  {
+    ...FileData.properties,
+    version: orNull({ ...version, description: 'null: the file, with all its versions' }),
+  },
+  { title: 'FilePurgedEventData' },
 )
 
 const FolderData = Type.Object(
@@ -51,6 +66,15 @@ export const STORAGE_EVENTS: EventCatalogue = {
   'file.moved': {
     description: 'A file was moved to another provider or location.',
     data: FileData,
+  },
+  'file.replaced': {
+    description:
+      'The content of a file was replaced; size and checksum are those of the new content.',
+    data: ReplacedData,
+  },
+  'file.purged': {
+    description: 'A file in the trash, or an earlier version of a file, was removed for good.',
+    data: PurgedData,
   },
   'folder.moved': { description: 'A folder was moved or renamed.', data: FolderData },
   'link.created': { description: 'A temporary link to a file was created.', data: LinkData },
@@ -87,6 +111,26 @@ export async function insertFileEvent(
   const data = { fileId: file.id, ...dataOf(file) }
   const subject = `${PREFIX}${file.id}`
   await insertEvent(db, { type, subject, data, at })
+}
+
+/** Call it in the transaction of the change. */
+export async function insertReplacedEvent(
+  db: StorageDb,
+  file: StoredFile,
+  at: Date,
+): Promise<void> {
+  const data = { fileId: file.id, ...dataOf(file), version: file.version }
+  await insertEvent(db, { type: 'file.replaced', subject: `${PREFIX}${file.id}`, data, at })
+}
+
+/** `version`: only this one was removed. Call it in the transaction of the change. */
+export async function insertPurgedEvent(
+  db: StorageDb,
+  { id, version, ...removed }: Published & { id: number; version: number | null },
+  at: Date,
+): Promise<void> {
+  const data = { fileId: id, ...dataOf(removed), version }
+  await insertEvent(db, { type: 'file.purged', subject: `${PREFIX}${id}`, data, at })
 }
 
 type MovedFolder = { id: number; ownerId: string; files: number }

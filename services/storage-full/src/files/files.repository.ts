@@ -2,7 +2,7 @@ import { fromRow, inTransaction, type PageRequest, prepared } from '@plinth/kit/
 import type { NotNull, Updateable } from 'kysely'
 import type { FileState, StorageDb, StorageTables, ThumbnailState } from '../database/tables.ts'
 import type { ObjectAddress, StoredFile } from './storage.ts'
-import { subtractUsage } from './usage/usage.repository.ts'
+import { subtractUsage, sumVersionsOf } from './usage/usage.repository.ts'
 
 const fileById = prepared((db: StorageDb, { id }: { id: number }) =>
   selectFiles(db).where('files.id', '=', id),
@@ -109,18 +109,26 @@ export async function listFilesAfter(
   return rows.map(fileOf)
 }
 
-/** Those of `names` that belong to a file at this location. */
+/** Those of `names` that belong to a file at this location, or to an earlier version of one. */
 export async function findObjectNames(
   db: StorageDb,
   locationId: number,
   names: string[],
 ): Promise<Set<string>> {
   if (names.length === 0) return new Set()
+  // One statement, because replacing a file turns its content into an earlier version.
   const rows = await db
     .selectFrom('files')
     .select('object_name')
     .where('location_id', '=', locationId)
     .where('object_name', 'in', names)
+    .unionAll(
+      db
+        .selectFrom('file_versions')
+        .select('object_name')
+        .where('location_id', '=', locationId)
+        .where('object_name', 'in', names),
+    )
     .execute()
   return new Set(rows.map((row) => row.object_name))
 }
@@ -140,11 +148,13 @@ export async function markHidden(
       .set({ state })
       .where('id', '=', id)
       .where('state', '=', 'stored')
-      .returning(['owner_id', 'size_bytes'])
+      .returning(['owner_id', 'size_bytes', 'version'])
       .executeTakeFirst()
     if (!marked) return undefined
     const file = await findFile(transaction, id)
-    await subtractUsage(transaction, marked.owner_id, { files: 1, bytes: marked.size_bytes })
+    const versionBytes = await sumVersionsOf(transaction, marked.version > 1 ? [id] : [])
+    const bytes = marked.size_bytes + versionBytes
+    await subtractUsage(transaction, marked.owner_id, { files: 1, bytes })
     return file
   })
 }

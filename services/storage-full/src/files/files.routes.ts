@@ -7,8 +7,6 @@ import {
   receiveUpload,
   sendFile,
   UPLOAD_PROBLEMS,
-  type Upload,
-  uploadTooLarge,
 } from '@plinth/kit/files'
 import {
   basePathOf,
@@ -25,24 +23,23 @@ import {
   Type,
   textIn,
 } from '@plinth/kit/http'
-import { asStorageFault, storageUnavailable } from '../locations/problems.ts'
+import { storageUnavailable } from '../locations/problems.ts'
 import { SCAN_PROBLEMS } from '../scanning/problems.ts'
-import { representationOf } from './bytes.ts'
+import { representationOf, withContent } from './bytes.ts'
 import {
   allFiles,
   describeFile,
   FileReply,
-  MULTIPART_FRAME_BYTES,
   ownerSeenBy,
   pageOfFiles,
   requireFile,
   storeFile,
-  uploadLimits,
 } from './files.ts'
 import { folderIn, ROOT } from './folders/paths.ts'
 import { fileNotFound, fileOfAnotherUser, quotaExceeded, READ_PROBLEMS } from './problems.ts'
+import { receiveFile } from './receive.ts'
 import type { Storage, StoredFile } from './storage.ts'
-import { overQuota, requireRoom } from './usage/usage.ts'
+import { requireRoom } from './usage/usage.ts'
 
 const tags = ['Files']
 
@@ -89,7 +86,11 @@ export function uploadRoute(
       handler: async (request, reply) => {
         const startedAt = storage.clock()
         const folder = folderIn(request.query) ?? ROOT
-        await using upload = await receive(request, reply, storage)
+        await using upload = await receiveFile(storage, {
+          length: request.headers['content-length'],
+          requireRoom: (bodyBytes) => requireRoom(storage, request.caller, bodyBytes),
+          receive: (limits) => receiveUpload(request.raw, reply.raw, limits),
+        })
         const file = await storeFile(storage, request.caller, upload, { startedAt, folder })
         countBytes(file.sizeBytes)
         reply.header('location', `${basePathOf(request)}/file/info/${file.id}`)
@@ -97,29 +98,6 @@ export function uploadRoute(
       },
     })
   })
-}
-
-/** A full or missing spool folder is a storage fault, not a bug. */
-async function receive(request: Request, reply: Reply, storage: Storage): Promise<Upload> {
-  const room = await roomFor(request, storage)
-  try {
-    return await receiveUpload(request.raw, reply.raw, uploadLimits(storage, room))
-  } catch (error) {
-    if (uploadTooLarge.is(error) && room < storage.limits.maxFileBytes)
-      throw overQuota(storage.limits.quota)
-    throw asStorageFault(error)
-  }
-}
-
-/** Skips the quota for a body over the size limit, which is refused for its size later. */
-async function roomFor({ caller, headers }: Request, storage: Storage): Promise<number> {
-  const length = headers['content-length']
-  if (length === undefined) return requireRoom(storage, caller, Number.POSITIVE_INFINITY)
-  const { maxRequestBytes } = uploadLimits(storage, Number.POSITIVE_INFINITY)
-  if (Number(length) > maxRequestBytes) return Number.POSITIVE_INFINITY
-  const room = await requireRoom(storage, caller, Number(length))
-  storage.scanning.requireScannable(Number(length) - MULTIPART_FRAME_BYTES)
-  return room
 }
 
 export function fileRoutes(server: Server, storage: Storage, read: Guard): void {
@@ -173,7 +151,9 @@ function bytesRoutes(server: Server, storage: Storage, read: Guard): void {
       },
       handler: async (request, reply) => {
         const file = await requireFile(storage, request.caller, pathId(request.params.id))
-        return sendFile(request, reply, representationOf(storage, file, as))
+        return withContent(storage, file, (found) =>
+          sendFile(request, reply, representationOf(storage, found, as)),
+        )
       },
     })
 }

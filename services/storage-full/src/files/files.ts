@@ -220,6 +220,7 @@ export const FileReply = Type.Object(
     folder: Type.String({ examples: ['/holidays/2026'] }),
     tags: Type.Array(Type.String({ examples: ['beach'] })),
     metadata: Type.Record(Type.String(), Type.String(), { examples: [{ camera: 'X100' }] }),
+    version: Type.Integer({ minimum: 1, description: 'Replacing the content adds 1' }),
   },
   { title: 'StoredFile' },
 )
@@ -242,5 +243,6 @@ export function describeFile(file: StoredFile) {
     folder: file.folder,
     tags: file.tags,
     metadata: file.metadata,
+    version: file.version,
   }
 }

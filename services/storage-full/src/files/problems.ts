@@ -30,12 +30,46 @@ export const noRoomToRestore = defineProblem(
   quotaKind,
 )
 
+export const noRoomToReplace = defineProblem(
+  quotaExceeded.code,
+  413,
+  'The quota of the owner has no room for this version. Nothing has changed.',
+  quotaKind,
+)
+
+/** Never bytes of one version with the length or the checksum of another. */
+export const contentReplaced = defineProblem(
+  'FILE_REPLACED',
+  503,
+  'The content of this file is being replaced again and again. Try again.',
+  { title: 'File replaced', headers: { 'retry-after': '1' } },
+)
+
 /** The problems of reading the bytes of a file. */
-export const READ_PROBLEMS = [storageUnavailable, storedBytesMissing, ...DOWNLOAD_PROBLEMS]
+export const READ_PROBLEMS = [
+  storageUnavailable,
+  storedBytesMissing,
+  contentReplaced,
+  ...DOWNLOAD_PROBLEMS,
+]
 
 export const fileNotFound = defineProblem('FILE_NOT_FOUND', 404, 'There is no file with this id.', {
   title: 'File not found',
 })
+
+export const versionNotFound = defineProblem(
+  'VERSION_NOT_FOUND',
+  404,
+  'The file has no such version.',
+  { title: 'Version not found' },
+)
+
+export const versionIsCurrent = defineProblem(
+  'VERSION_IS_CURRENT',
+  409,
+  'This is the current version of the file.',
+  { title: 'Current version' },
+)
 
 export const nothingToRestore = defineProblem(
   fileNotFound.code,

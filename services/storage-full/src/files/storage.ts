@@ -30,6 +30,10 @@ export type Storage = LocationContext & {
     orphanAgeSeconds: number
     /** How long a deletion requested with `restorable` can be undone. */
     restorableSeconds: number
+    /** The most bytes that one owner may have in the trash, if no quota says it. */
+    trashBytes: number | undefined
+    /** How many earlier versions of each file are kept. */
+    versions: number
   }
 }
 
@@ -49,6 +53,9 @@ export type StoredFile = {
   state: FileState
   thumbnail: ThumbnailState
   createdAt: string
+  version: number
+  /** When its content was last replaced; null for the first version. */
+  replacedAt: string | null
   location: Location
   objectName: string
   /** Null: in `/`. */
@@ -64,12 +71,19 @@ export type StoredFile = {
 
 export type NewFile = Omit<
   StoredFile,
-  'id' | 'state' | 'thumbnail' | 'formerFolder' | 'tags' | 'metadata' | 'updatedAt'
+  | ('id' | 'state' | 'thumbnail' | 'version' | 'replacedAt')
+  | ('formerFolder' | 'tags' | 'metadata' | 'updatedAt')
 > & {
   /** What it is sorted and found by. */
   foldedName: string
   words: string
 }
+
+/** What a version of a file consists of; everything else belongs to the file. */
+export type Content = Pick<
+  StoredFile,
+  'location' | 'objectName' | 'sizeBytes' | 'checksumSha256' | 'crc32'
+>
 
 /** Where the bytes of a file are. */
 export type ObjectAddress = Pick<StoredFile, 'location' | 'objectName'>

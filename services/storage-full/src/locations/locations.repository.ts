@@ -63,8 +63,8 @@ export async function findLocationAt(
 }
 
 /**
- * Counts the files whose bytes must be kept, including restorable ones. Stops at `most`, because the
- * table may be large.
+ * Counts the files whose bytes must be kept, including restorable ones and earlier versions. Stops at `most`, because
+ * the tables may be large.
  */
 export async function countFilesAt(db: StorageDb, id: number, most: number): Promise<number> {
   const counted = db
@@ -72,6 +72,13 @@ export async function countFilesAt(db: StorageDb, id: number, most: number): Pro
     .select('id')
     .where('location_id', '=', id)
     .where('state', '!=', 'deleting')
+    .unionAll(
+      db
+        .selectFrom('file_versions')
+        .select('id')
+        .where('location_id', '=', id)
+        .where('state', '=', 'kept'),
+    )
     .limit(most)
   const { count } = await db
     .selectFrom(counted.as('counted'))

@@ -12,6 +12,7 @@ import {
   Type,
 } from '@plinth/kit/http'
 import { issuerUnavailable, storageFull, storageReadOnly } from '@plinth/kit/problems'
+import { withContent } from '../files/bytes.ts'
 import { requireFile } from '../files/files.ts'
 import { fileBehindLink, linkHeaders } from '../files/links/links.ts'
 import {
@@ -110,8 +111,10 @@ export function pictureRoutes(server: Server, storage: Storage, options: Options
       const parameters = requestedPicture(request.query, offer)
       const file = await requireFile(storage, request.caller, id)
       const user = request.caller.userId
-      const headers = { 'cache-control': cachingOf(parameters, file) }
-      return sendPicture(request, reply, { ...options, file, parameters, user, headers })
+      return withContent(storage, file, (found) => {
+        const headers = { 'cache-control': cachingOf(parameters, found) }
+        return sendPicture(request, reply, { ...options, file: found, parameters, user, headers })
+      })
     },
   })
 
@@ -132,7 +135,9 @@ export function pictureRoutes(server: Server, storage: Storage, options: Options
       const file = await fileBehindLink(storage, request.params.token, { counted })
       const user = file.ownerId
       const headers = linkHeaders(storage, file)
-      return sendPicture(request, reply, { ...options, file, parameters, user, headers })
+      return withContent(storage, file, (found) =>
+        sendPicture(request, reply, { ...options, file: found, parameters, user, headers }),
+      )
     },
   })
 }

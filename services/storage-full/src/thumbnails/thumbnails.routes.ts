@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { contentDisposition, fileReplies, type Representation, sendFile } from '@plinth/kit/files'
 import { type Guard, IdPath, pathId, type Server } from '@plinth/kit/http'
+import { withContent } from '../files/bytes.ts'
 import { requireFile } from '../files/files.ts'
 import { fileNotFound, fileOfAnotherUser, READ_PROBLEMS } from '../files/problems.ts'
 import type { Storage, StoredFile } from '../files/storage.ts'
@@ -30,7 +31,10 @@ export function thumbnailRoutes(
     },
     handler: async (request, reply) => {
       const file = await requireFile(storage, request.caller, pathId(request.params.id))
-      const thumbnail = await thumbnails.of(file, request.caller.userId).catch((error) => {
+      const drawn = withContent(storage, file, (found) =>
+        thumbnails.of(found, request.caller.userId),
+      )
+      const thumbnail = await drawn.catch((error) => {
         count({ result: thumbnailsBusy.is(error) ? 'busy' : 'failed' })
         throw error
       })

@@ -27,7 +27,7 @@ export type Thumbnails = {
 
 export function createThumbnails(storage: Storage, { pages, pictures }: Lanes): Thumbnails {
   const lanesOf = ({ contentType }: StoredFile) => (contentType === PDF ? pages : pictures)
-  const inFlight = new Map<number, Promise<Buffer | undefined>>()
+  const inFlight = new Map<string, Promise<Buffer | undefined>>()
 
   /** Reads the file each time, so that what waits for the slow lane keeps no copy of it. */
   const draw = (file: StoredFile, user: string) =>
@@ -50,12 +50,13 @@ export function createThumbnails(storage: Storage, { pages, pictures }: Lanes): 
   }
 
   const makeOnce = (file: StoredFile, user: string): Promise<Buffer | undefined> => {
-    const known = inFlight.get(file.id)
+    // By content: a file whose content was replaced meanwhile has another thumbnail.
+    const known = inFlight.get(file.objectName)
     if (known) return known
     const making = make(file, user)
       .catch((error) => unlessUnwritable(storage, file, error))
-      .finally(() => inFlight.delete(file.id))
-    inFlight.set(file.id, making)
+      .finally(() => inFlight.delete(file.objectName))
+    inFlight.set(file.objectName, making)
     return making
   }
 

@@ -1,5 +1,6 @@
 import { startJob, withLease } from '@plinth/kit/database'
 import type { Metrics } from '@plinth/kit/metrics'
+import { trashKeeper } from '../files/deletions/trash.ts'
 import type { Storage } from '../files/storage.ts'
 import { fillWords } from '../search/fill.ts'
 import { expireUploads } from '../uploads/expire.ts'
@@ -15,7 +16,10 @@ export function startUpkeep(storage: Storage, metrics?: Metrics) {
   const job = (name: string, everySeconds: number, run: (signal: AbortSignal) => Promise<void>) =>
     startJob({ db, name, everySeconds, log, metrics, run })
 
-  const deletions = job('storage-deletions', 60, (signal) => finishDeletions(storage, signal))
+  const keepTrash = trashKeeper()
+  const deletions = job('storage-deletions', 60, (signal) =>
+    finishDeletions(storage, signal, keepTrash),
+  )
   const sweeping = job('storage-sweep', 3600, async (signal) => {
     await sweep(storage, signal)
   })

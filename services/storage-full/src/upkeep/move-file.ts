@@ -1,8 +1,10 @@
+import type { Readable } from 'node:stream'
 import { inTransaction, isLeaseHeld } from '@plinth/kit/database'
 import { failPoint } from '@plinth/kit/runtime'
 import { checksumOf, openBytes, spoolBytes } from '../files/bytes.ts'
 import { insertFileEvent } from '../files/events.ts'
-import { updateLocation } from '../files/files.repository.ts'
+import { findFile, updateLocation } from '../files/files.repository.ts'
+import { contentReplaced } from '../files/problems.ts'
 import {
   HELD_FOR_BACKUP,
   HOLD_SECONDS,
@@ -13,6 +15,8 @@ import {
   type StoredFile,
   thumbnailKey,
 } from '../files/storage.ts'
+import { updateVersionLocation, type Version } from '../files/versions/versions.repository.ts'
+import { openVersion } from '../files/versions/versions.ts'
 import type { Location } from '../locations/providers/provider.ts'
 import { lockRunningMove } from './moves.repository.ts'
 
@@ -26,16 +30,34 @@ export class DamagedBytesError extends Error {
 /**
  * Copies a file, reads the copy back to check it, switches the row, and only then removes the
  * original: at every moment the row names an object that is complete. Restorable files are moved too.
- * Returns false when the file was deleted in the meantime, or the move has ended: from then on the
- * sweeper may remove the copy.
+ * If its content is replaced in the meantime, the new content is moved. Returns false when the file was deleted in the
+ * meantime, is at the target, or the move has ended: from then on the sweeper may remove the copy.
  */
 export async function moveFile(
+  storage: Storage,
+  file: StoredFile,
+  destination: Destination,
+): Promise<boolean> {
+  const moved = await moveContent(storage, file, destination).catch((error) => {
+    if (!contentReplaced.is(error)) throw error
+    return false
+  })
+  if (moved) return true
+  const current = await findFile(storage.db, file.id)
+  const isReplaced = current && current.state !== 'deleting' && current.version !== file.version
+  if (!isReplaced || current.location.id === destination.location.id) return false
+  return moveFile(storage, current, destination)
+}
+
+/** False when the row could not be switched. */
+async function moveContent(
   storage: Storage,
   file: StoredFile,
   { moveId, location }: Destination,
 ): Promise<boolean> {
   const target = { location, objectName: newObjectName(file.extension) }
-  await copyVerified(storage, file, target)
+  const open = () => openBytes(storage, file)
+  await copyVerified(storage, { ...file, name: `file ${file.id}`, open }, target)
   const switched = await inTransaction(storage.db, async (db) => {
     if (!(await lockRunningMove(db, moveId))) return false
     const moved = await updateLocation(db, file, target)
@@ -48,14 +70,41 @@ export async function moveFile(
   return switched
 }
 
-async function copyVerified(storage: Storage, file: StoredFile, target: ObjectAddress) {
-  const original = await openBytes(storage, file)
+/** The same for an earlier version. False when it was removed in the meantime, or the move has ended. */
+export async function moveVersion(
+  storage: Storage,
+  version: Version,
+  { moveId, location }: Destination,
+): Promise<boolean> {
+  const target = { location, objectName: newObjectName(version.extension) }
+  const name = `version ${version.version} of file ${version.fileId}`
+  const open = () => openVersion(storage, version)
+  await copyVerified(storage, { ...version, name, open }, target)
+  const switched = await inTransaction(storage.db, async (db) => {
+    if (!(await lockRunningMove(db, moveId))) return false
+    return updateVersionLocation(db, version, target)
+  })
+  failPoint('move:row')
+  await removeUnused(storage, switched ? version : target)
+  return switched
+}
+
+type Source = {
+  name: string
+  contentType: string
+  checksumSha256: string
+  open(): Promise<Readable>
+}
+
+async function copyVerified(storage: Storage, file: Source, target: ObjectAddress) {
+  const original = await file.open()
   await using content = await spoolBytes(original, storage.spoolFolder, { sha256: true })
   failPoint('move:read')
   refuseDamaged(content.sha256, file)
   const provider = storage.providers.at(target.location)
   try {
-    await provider.put(objectKey(target), { ...file, content })
+    const { contentType, checksumSha256 } = file
+    await provider.put(objectKey(target), { content, contentType, checksumSha256 })
     failPoint('move:put')
     const arrived = await provider.open(objectKey(target))
     refuseDamaged(arrived && (await checksumOf(arrived)), file)
@@ -66,9 +115,9 @@ async function copyVerified(storage: Storage, file: StoredFile, target: ObjectAd
   failPoint('move:verified')
 }
 
-function refuseDamaged(checksum: string | undefined, file: StoredFile): void {
-  if (checksum !== file.checksumSha256)
-    throw new DamagedBytesError(`The bytes of file ${file.id} do not match its checksum`)
+function refuseDamaged(checksum: string | undefined, { name, checksumSha256 }: Source): void {
+  if (checksum !== checksumSha256)
+    throw new DamagedBytesError(`The bytes of ${name} do not match its checksum`)
 }
 
 /** If removal fails, or a backup is reading, the object is left to the sweeper: no row names it. */

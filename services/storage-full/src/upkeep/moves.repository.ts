@@ -67,21 +67,30 @@ function selectMoves(db: StorageDb) {
       'file_moves.updated_at as updatedAt',
       'file_moves.target_location_id as targetLocationId',
       'file_moves.cursor_id as cursorId',
+      'file_moves.version_cursor_id as versionCursorId',
     ])
 }
 
-export async function countFilesElsewhere(db: StorageDb, locationId: number): Promise<number> {
-  const { count } = await db
+/** Files and earlier versions of files. */
+export async function countElsewhere(db: StorageDb, locationId: number): Promise<number> {
+  const files = await db
     .selectFrom('files')
-    .select((files) => files.fn.countAll<number>().as('count'))
+    .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('state', '!=', 'deleting')
     .where('location_id', '!=', locationId)
     .executeTakeFirstOrThrow()
-  return Number(count)
+  const versions = await db
+    .selectFrom('file_versions')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('state', '=', 'kept')
+    .where('location_id', '!=', locationId)
+    .executeTakeFirstOrThrow()
+  return Number(files.count) + Number(versions.count)
 }
 
 export type Progress = {
-  fileId: number
+  /** What is done now: a file, or an earlier version. */
+  at: { cursor_id: number } | { version_cursor_id: number }
   moved: 0 | 1
   failed: 0 | 1
   bytes: number
@@ -92,7 +101,7 @@ export type Progress = {
 export async function updateProgress(
   db: StorageDb,
   moveId: number,
-  { fileId, moved, failed, bytes, error }: Progress,
+  { at, moved, failed, bytes, error }: Progress,
   now: Date,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
@@ -101,7 +110,7 @@ export async function updateProgress(
       moved: row('moved', '+', moved),
       failed: row('failed', '+', failed),
       moved_bytes: row('moved_bytes', '+', bytes),
-      cursor_id: fileId,
+      ...at,
       ...(error !== undefined && { last_error: error }),
       updated_at: now.toISOString(),
     }))

@@ -115,6 +115,6 @@ export function moveRoutes(
   })
 }
 
-function describeMove({ targetLocationId, cursorId, ...move }: Move) {
+function describeMove({ targetLocationId, cursorId, versionCursorId, ...move }: Move) {
   return move
 }

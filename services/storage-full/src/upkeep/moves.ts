@@ -4,8 +4,9 @@ import { defineProblem, Problem } from '@plinth/kit/problems'
 import { recordStorageEvent } from '../audit.ts'
 import type { ProviderName } from '../database/tables.ts'
 import { listFilesAfter } from '../files/files.repository.ts'
-import { fileNotFound, storedBytesMissing } from '../files/problems.ts'
+import { fileNotFound, storedBytesMissing, versionNotFound } from '../files/problems.ts'
 import type { Storage, StoredFile } from '../files/storage.ts'
+import { listKeptAfter, type Version } from '../files/versions/versions.repository.ts'
 import {
   findLocation,
   locate,
@@ -15,9 +16,9 @@ import {
 import { isStoreRefusal } from '../locations/problems.ts'
 import type { Location } from '../locations/providers/provider.ts'
 import { answers, testSettings } from '../locations/status.ts'
-import { DamagedBytesError, type Destination, moveFile } from './move-file.ts'
+import { DamagedBytesError, type Destination, moveFile, moveVersion } from './move-file.ts'
 import {
-  countFilesElsewhere,
+  countElsewhere,
   endMove,
   findMove,
   findRunningMove,
@@ -44,7 +45,7 @@ export const moveUnderWay = defineProblem(
 /** Plans the move of every file to a provider that passes its test. A job does the work. */
 export async function startMove(storage: Storage, by: By, to: ProviderName): Promise<Move> {
   const target = await testedTarget(storage, to, by)
-  const total = await countFilesElsewhere(storage.db, target.id)
+  const total = await countElsewhere(storage.db, target.id)
   const move = { targetLocationId: target.id, total, requestedBy: by.actor, now: storage.clock() }
   try {
     return await inTransaction(storage.db, async (db) => {
@@ -127,41 +128,83 @@ async function recordReason({ db, clock, log }: Storage, { id }: Move, reason: s
 
 async function moveAll(storage: Storage, move: Move, target: Location, signal: AbortSignal) {
   const { db, clock } = storage
+  const destination = { moveId: move.id, location: target }
+  for await (const item of itemsOf(storage, move, target)) {
+    if (signal.aborted) return
+    const progress = await moveOne(storage, item, destination)
+    if (!(await updateProgress(db, move.id, progress, clock()))) return
+  }
+  if (!signal.aborted) await endMove(db, move.id, 'DONE', clock())
+}
+
+/** Something to move: a file or an earlier version, as the progress of a move counts them. */
+type Item = Pick<Progress, 'at'> & {
+  name: string
+  from: Location
+  sizeBytes: number
+  move(target: Destination): Promise<boolean>
+}
+
+/** Files first: one that is replaced meanwhile leaves an earlier version for the second part. */
+async function* itemsOf(storage: Storage, move: Move, target: Location): AsyncGenerator<Item> {
   const filter = { notAt: target.id, limit: FILES_AT_ONCE }
-  let afterId = move.cursorId
-  while (!signal.aborted) {
-    const files = await listFilesAfter(db, { ...filter, afterId })
-    if (files.length === 0) return void (await endMove(db, move.id, 'DONE', clock()))
-    for (const file of files) {
-      if (signal.aborted) return
-      const progress = await moveOne(storage, file, { moveId: move.id, location: target })
-      if (!(await updateProgress(db, move.id, progress, clock()))) return
-      afterId = file.id
-    }
+  for (let afterId = move.cursorId; ; ) {
+    const files = await listFilesAfter(storage.db, { ...filter, afterId })
+    for (const file of files) yield itemOfFile(storage, file)
+    const last = files.at(-1)
+    if (!last) break
+    afterId = last.id
+  }
+  for (let afterId = move.versionCursorId; ; ) {
+    const versions = await listKeptAfter(storage.db, { ...filter, afterId })
+    for (const version of versions) yield itemOfVersion(storage, version)
+    const last = versions.at(-1)
+    if (!last) return
+    afterId = last.id
+  }
+}
+
+function itemOfFile(storage: Storage, file: StoredFile): Item {
+  return {
+    at: { cursor_id: file.id },
+    name: `File ${file.id}`,
+    from: file.location,
+    sizeBytes: file.sizeBytes,
+    move: (target) => moveFile(storage, file, target),
+  }
+}
+
+function itemOfVersion(storage: Storage, version: Version): Item {
+  return {
+    at: { version_cursor_id: version.id },
+    name: `File ${version.fileId}, version ${version.version}`,
+    from: version.location,
+    sizeBytes: version.sizeBytes,
+    move: (target) => moveVersion(storage, version, target),
   }
 }
 
 /** One file that cannot be copied must not keep the others from moving. */
 async function moveOne(
   storage: Storage,
-  file: StoredFile,
+  item: Item,
   target: Destination,
   { retried = false } = {},
 ): Promise<Progress> {
-  const unmoved: Progress = { fileId: file.id, moved: 0, failed: 0, bytes: 0 }
+  const unmoved: Progress = { at: item.at, moved: 0, failed: 0, bytes: 0 }
   try {
-    const moved = await moveFile(storage, file, target)
-    return moved ? { ...unmoved, moved: 1, bytes: file.sizeBytes } : unmoved
+    const moved = await item.move(target)
+    return moved ? { ...unmoved, moved: 1, bytes: item.sizeBytes } : unmoved
   } catch (error) {
-    if (fileNotFound.is(error)) return unmoved
+    if (fileNotFound.is(error) || versionNotFound.is(error)) return unmoved
     const refused = isStoreRefusal(error)
-    if (refused && (await isOutage(storage, file.location, target.location))) throw error
+    if (refused && (await isOutage(storage, item.from, target.location))) throw error
     // The move never retries a failed file later, so a file fails only when refused twice.
-    if (refused && !retried) return moveOne(storage, file, target, { retried: true })
+    if (refused && !retried) return moveOne(storage, item, target, { retried: true })
     if (!refused && !storedBytesMissing.is(error) && !(error instanceof DamagedBytesError))
       throw error
-    storage.log.error({ err: error, file: file.id }, 'a file could not be moved')
-    return { ...unmoved, failed: 1, error: `File ${file.id}: ${(error as Error).message}` }
+    storage.log.error({ err: error }, `${item.name} could not be moved`)
+    return { ...unmoved, failed: 1, error: `${item.name}: ${(error as Error).message}` }
   }
 }
 

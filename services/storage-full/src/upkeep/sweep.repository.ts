@@ -56,6 +56,10 @@ export async function deleteExpiredLinks(db: StorageDb, now: Date): Promise<void
 export async function recountTotals(db: StorageDb): Promise<void> {
   await db.deleteFrom('file_totals').execute()
   await sql`insert into file_totals (owner_id, total, bytes)
-    select owner_id, count(*), cast(sum(size_bytes) as bigint) from files
-    where state = 'stored' group by owner_id`.execute(db)
+    select owner_id, sum(total), cast(sum(bytes) as bigint) from (
+      select owner_id, 1 as total, size_bytes as bytes from files where state = 'stored'
+      union all select kept.owner_id, 0, kept.size_bytes from file_versions kept
+        join files on files.id = kept.file_id
+        where kept.state = 'kept' and files.state = 'stored') counted
+    group by owner_id`.execute(db)
 }

@@ -2,7 +2,8 @@ import { dirname } from 'node:path'
 import { isLeaseHeld } from '@plinth/kit/database'
 import { sweepOldSpools } from '@plinth/kit/files'
 import { secondsAfter } from '@plinth/kit/runtime'
-import { expireRestorable, finishDeletion } from '../files/deletions/deletions.ts'
+import { finishDeletion } from '../files/deletions/deletions.ts'
+import { trashKeeper } from '../files/deletions/trash.ts'
 import { type FileFilter, findObjectNames, listFilesAfter } from '../files/files.repository.ts'
 import {
   besideNameOf,
@@ -12,6 +13,8 @@ import {
   type Storage,
   type StoredFile,
 } from '../files/storage.ts'
+import { listKeptAfter, type Version } from '../files/versions/versions.repository.ts'
+import { dropExcessVersions, finishVersions } from '../files/versions/versions.ts'
 import { listLocations } from '../locations/locations.ts'
 import { isStoreRefusal } from '../locations/problems.ts'
 import type { Location } from '../locations/providers/provider.ts'
@@ -30,8 +33,12 @@ const FILES_AT_ONCE = 200
 const KEYS_AT_ONCE = 500
 
 /** Finishes the deletions that can no longer be undone, or that a crash or an unreachable provider interrupted. */
-export async function finishDeletions(storage: Storage, signal?: AbortSignal): Promise<void> {
-  await expireRestorable(storage).catch((error) =>
+export async function finishDeletions(
+  storage: Storage,
+  signal?: AbortSignal,
+  keepTrash = trashKeeper(),
+): Promise<void> {
+  await keepTrash(storage).catch((error) =>
     storage.log.warn({ err: error }, 'expired restorable files could not be marked for deletion'),
   )
   for await (const file of everyFile(storage, { state: 'deleting' })) {
@@ -41,6 +48,19 @@ export async function finishDeletions(storage: Storage, signal?: AbortSignal): P
     } catch (error) {
       storage.log.warn({ err: error, file: file.id }, 'a deletion could not be finished yet')
     }
+  }
+  await finishVersions(storage, signal)
+}
+
+/** The earlier versions that must be kept. */
+export async function* everyVersion({ db }: Storage): AsyncGenerator<Version> {
+  let afterId = 0
+  while (true) {
+    const versions = await listKeptAfter(db, { afterId, limit: FILES_AT_ONCE })
+    yield* versions
+    const last = versions.at(-1)
+    if (!last) return
+    afterId = last.id
   }
 }
 
@@ -59,13 +79,14 @@ export async function* everyFile({ db }: Storage, filter: FileFilter): AsyncGene
 /** `left`: orphaned objects that the store refused to remove. The next sweep tries again. */
 export type Swept = { removed: number; left: number }
 
-/** Removes expired links, old spools, leftovers of uploads and orphaned objects. */
+/** Removes expired links, old spools, leftovers of uploads, versions beyond the setting, and orphaned objects. */
 export async function sweep(storage: Storage, signal?: AbortSignal): Promise<Swept> {
   await deleteExpiredLinks(storage.db, storage.clock())
   await deleteExpiredZipTokens(storage.db, storage.clock())
   // Every machine that shares the root has a spool folder beside ours.
   await sweepOldSpools(dirname(storage.spoolFolder))
   await sweepUploads(storage, signal)
+  await dropExcessVersions(storage, signal)
   const swept = { removed: 0, left: 0 }
   for (const location of await listLocations(storage.db)) {
     if (signal?.aborted) break

@@ -1,16 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { checksumOf } from '../files/bytes.ts'
 import { findFile } from '../files/files.repository.ts'
-import { objectKey, type Storage, type StoredFile } from '../files/storage.ts'
+import { type Content, objectKey, type Storage, type StoredFile } from '../files/storage.ts'
+import { findVersion, type Version } from '../files/versions/versions.repository.ts'
 import { findActiveLocation, listLocations } from '../locations/locations.ts'
 import { storageUnavailable } from '../locations/problems.ts'
 import type { BucketState, Location, ProbeStep } from '../locations/providers/provider.ts'
 import { findRunningMove } from './moves.repository.ts'
-import { everyFile, keysAt, withoutFile } from './sweep.ts'
+import { everyFile, everyVersion, keysAt, withoutFile } from './sweep.ts'
 
 type Difference = {
   problem: 'missing' | 'damaged' | 'unreachable' | 'orphan'
-  /** A file id, or the key of an object that belongs to no file. */
+  /** A file id, perhaps with a version, or the key of an object that belongs to no file. */
   subject: string
 }
 
@@ -21,12 +22,18 @@ export async function* verifyFiles(storage: Storage): AsyncGenerator<Difference 
     if (finding === 'sound') yield finding
     else if (finding !== 'gone') yield { problem: finding, subject: `file ${file.id}` }
   }
+  for await (const version of everyVersion(storage)) {
+    const finding = await findingOfVersion(storage, version)
+    const subject = `file ${version.fileId}, version ${version.version}`
+    if (finding === 'sound') yield finding
+    else if (finding !== 'gone') yield { problem: finding, subject }
+  }
   yield* verifyObjects(storage)
 }
 
 type Finding = Difference['problem'] | 'sound' | 'gone'
 
-/** A file that was deleted or moved since its row was read is not a difference. */
+/** A file that was deleted, moved or replaced since its row was read is not a difference. */
 async function findingOf(storage: Storage, file: StoredFile): Promise<Finding> {
   const finding = await compare(storage, file)
   if (finding === 'sound') return finding
@@ -35,7 +42,18 @@ async function findingOf(storage: Storage, file: StoredFile): Promise<Finding> {
   return current.objectName === file.objectName ? finding : findingOf(storage, current)
 }
 
-async function compare({ providers, log }: Storage, file: StoredFile): Promise<Finding> {
+async function findingOfVersion(storage: Storage, version: Version): Promise<Finding> {
+  const finding = await compare(storage, { ...version, id: version.fileId })
+  if (finding === 'sound') return finding
+  const current = await findVersion(storage.db, version.id)
+  const file = await findFile(storage.db, version.fileId)
+  if (current?.state !== 'kept' || !file || file.state === 'deleting') return 'gone'
+  return current.objectName === version.objectName ? finding : findingOfVersion(storage, current)
+}
+
+type Compared = Omit<Content, 'crc32'> & { id: number }
+
+async function compare({ providers, log }: Storage, file: Compared): Promise<Finding> {
   try {
     const bytes = await providers.at(file.location).open(objectKey(file))
     if (!bytes) return 'missing'

@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
+import type { Origin } from '@plinth/accounts'
 import {
   fileTypeMismatch,
   HEAD_BYTES,
@@ -30,6 +31,7 @@ export type Incoming = {
   /** The checksum of these bytes: they count if it matches, all or none. */
   checksum: { algorithm: 'sha1' | 'sha256'; digest: Buffer } | undefined
   startedAt: Date
+  origin: Origin
   /** Passes the bytes on, and fails if there are more than `maxBytes`. */
   receive(maxBytes: number, take: (chunk: Buffer) => Promise<unknown> | undefined): Promise<unknown>
 }
@@ -50,7 +52,9 @@ export async function appendToUpload(
     requirePlace(upload, incoming)
     const isComplete = upload.offset === upload.length
     const grown = isComplete ? upload : await receive(uploads, upload, incoming)
-    if (grown.offset === grown.length) await finishUpload(uploads, grown, incoming.startedAt)
+    const { startedAt, origin } = incoming
+    if (grown.offset === grown.length)
+      await finishUpload(uploads, grown, { startedAt, caller, origin })
     return true
   })
   const upload = await requireUpload(storage, caller, id)
@@ -62,14 +66,19 @@ export async function appendToUpload(
  * Where the upload is. A request that still has it is asked to let go, so that what it received counts. When all
  * bytes are there but no file is, which a crash or an outage may leave behind, the file is made now.
  */
-export async function stateOfUpload(uploads: Uploads, caller: Caller, id: string): Promise<Upload> {
+export async function stateOfUpload(
+  uploads: Uploads,
+  { caller, origin }: { caller: Caller; origin: Origin },
+  id: string,
+): Promise<Upload> {
   const { storage, holds } = uploads
   const upload = await requireUpload(storage, caller, id)
   const isComplete = upload.offset === upload.length
   if (upload.state === 'finished' || !(upload.isHeld || isComplete)) return upload
   const startedAt = storage.clock()
   await holds.withHold(id, async (held) => {
-    if (held.offset === held.length) await finishUpload(uploads, held, startedAt)
+    if (held.offset === held.length)
+      await finishUpload(uploads, held, { startedAt, caller, origin })
   })
   return requireUpload(storage, caller, id)
 }

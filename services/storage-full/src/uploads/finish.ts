@@ -1,21 +1,38 @@
 import type { Readable } from 'node:stream'
-import { type FileBytes, fileTypeMismatch } from '@plinth/kit/files'
+import type { Origin } from '@plinth/accounts'
+import { inTransaction } from '@plinth/kit/database'
+import { type FileBytes, fileTypeMismatch, preconditionFailed } from '@plinth/kit/files'
+import type { Caller } from '@plinth/kit/http'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { requireAcceptable } from '../files/content.ts'
 import { uploadEvent } from '../files/events.ts'
 import { newFile, requireOwner } from '../files/files.ts'
 import { withAncestors } from '../files/folders/paths.ts'
-import { objectKey } from '../files/storage.ts'
+import { fileNotFound, fileOfAnotherUser } from '../files/problems.ts'
+import { type NewFile, objectKey } from '../files/storage.ts'
 import { sumsOf } from '../files/sums.ts'
+import {
+  requireReplaceable,
+  requireSameType,
+  switchContent,
+  tidyAfter,
+} from '../files/versions/replace.ts'
 import { storageUnavailable } from '../locations/problems.ts'
 import type { ByteRange, StorageProvider } from '../locations/providers/provider.ts'
 import { fileInfected, tooLargeToScan } from '../scanning/problems.ts'
 import { fileChecksumMismatch, uploadLocked } from './problems.ts'
-import { insertFinished, listParts } from './uploads.repository.ts'
+import { insertFinished, listParts, markFinished } from './uploads.repository.ts'
 import { endUpload, partialOf, type Upload, type Uploads } from './uploads.ts'
 
 /** What no other attempt could change, so that the upload ends. */
-const REFUSALS = [fileTypeMismatch, fileChecksumMismatch, fileInfected, tooLargeToScan]
+const REFUSALS = [
+  ...[fileTypeMismatch, fileChecksumMismatch, fileInfected, tooLargeToScan],
+  // Of the file that is replaced.
+  ...[fileNotFound, fileOfAnotherUser, preconditionFailed],
+]
+
+/** The request in which the last byte arrived, or one that finds all bytes there. */
+export type Finishing = { startedAt: Date; caller: Caller; origin: Origin }
 
 /**
  * Makes a file of an upload whose bytes are all there. Every step may be repeated: after a crash the next request
@@ -24,7 +41,7 @@ const REFUSALS = [fileTypeMismatch, fileChecksumMismatch, fileInfected, tooLarge
 export async function finishUpload(
   uploads: Uploads,
   upload: Upload,
-  startedAt: Date,
+  { startedAt, ...by }: Finishing,
 ): Promise<void> {
   const { storage, settings, hashes } = uploads
   const { db, clock } = storage
@@ -37,12 +54,38 @@ export async function finishUpload(
   })
   await requireOwner(storage, upload, startedAt)
   const expiresAt = secondsAfter(clock(), settings.expiresSeconds).toISOString()
-  const event = uploadEvent(file)
-  const paths = withAncestors(upload.folder)
-  const fileId = await insertFinished(db, upload, { file, paths, event, expiresAt })
-  if (fileId === undefined) throw uploadLocked()
+  if (upload.replaces !== null) await replace(uploads, upload, { ...by, file, expiresAt })
+  else {
+    const event = uploadEvent(file)
+    const paths = withAncestors(upload.folder)
+    const fileId = await insertFinished(db, upload, { file, paths, event, expiresAt })
+    if (fileId === undefined) throw uploadLocked()
+  }
   hashes.forget(upload.id)
   failPoint('uploads:finished')
+}
+
+type ReplacingUpload = Omit<Finishing, 'startedAt'> & { file: NewFile; expiresAt: string }
+
+/** The file may have been deleted or replaced since the upload began, and its creator may have lost a role. */
+async function replace(uploads: Uploads, upload: Upload, by: ReplacingUpload): Promise<void> {
+  const { storage } = uploads
+  const { caller, origin, file, expiresAt } = by
+  const fileId = upload.replaces ?? 0
+  const replacing = { id: fileId, caller, origin, ifMatch: upload.ifMatch ?? undefined }
+  try {
+    const replaced = await requireReplaceable(storage, replacing)
+    requireSameType(replaced, file.contentType)
+    const switched = await inTransaction(storage.db, async (db) => {
+      if (!(await markFinished(db, upload, { fileId, expiresAt }))) throw uploadLocked()
+      return switchContent({ ...storage, db }, replacing, file, { isCounted: true })
+    })
+    failPoint('uploads:replaced')
+    await tidyAfter(storage, switched)
+  } catch (error) {
+    if (REFUSALS.some((refusal) => refusal.is(error))) await endUpload(uploads, upload)
+    throw error
+  }
 }
 
 /** The same rules as for a file that arrives in one request. */

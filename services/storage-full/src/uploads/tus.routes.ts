@@ -1,4 +1,11 @@
-import { acceptUploads, receiveBytes, UPLOAD_PROBLEMS, uploadTooLarge } from '@plinth/kit/files'
+import { originOf } from '@plinth/accounts'
+import {
+  acceptUploads,
+  preconditionFailed,
+  receiveBytes,
+  UPLOAD_PROBLEMS,
+  uploadTooLarge,
+} from '@plinth/kit/files'
 import {
   bareReply,
   basePathOf,
@@ -9,7 +16,7 @@ import {
   Type,
 } from '@plinth/kit/http'
 import { mediaTypeUnsupported, methodNotAllowed } from '@plinth/kit/problems'
-import { quotaExceeded } from '../files/problems.ts'
+import { fileNotFound, fileOfAnotherUser, quotaExceeded } from '../files/problems.ts'
 import { storageUnavailable } from '../locations/problems.ts'
 import { SCAN_PROBLEMS } from '../scanning/problems.ts'
 import { appendToUpload, type Incoming, stateOfUpload } from './append.ts'
@@ -67,6 +74,10 @@ const CONTENT_PROBLEMS = [
   ...SCAN_PROBLEMS,
   storageUnavailable,
   fileChecksumMismatch,
+  // Of the file that is replaced.
+  fileNotFound,
+  fileOfAnotherUser,
+  preconditionFailed,
 ]
 
 type TusOptions = { write: Guard; countBytes(bytes: number): void }
@@ -139,10 +150,13 @@ function creationRoute(scope: Server, uploads: Uploads, { guards, finished }: Ro
         }),
         'Upload-Metadata': Type.String({
           description:
-            'Keys with values in base64: `filename` or `name`, `filetype` or `type`, `sha256` (hex, of the file)',
+            'Keys with values in base64: `filename` or `name`, `filetype` or `type`, `sha256` (hex, of the file), `replaces` (the id of the file whose content it becomes)',
           examples: ['filename aG9saWRheS5wbmc=,filetype aW1hZ2UvcG5n'],
         }),
         'Upload-Checksum': checksum,
+        'If-Match': Type.Optional(
+          Type.String({ description: 'With `replaces`: the `ETag` of the content to replace' }),
+        ),
       }),
       response: {
         201: bareReply({ description: 'Created', headers: ['Location', ...STATE] }),
@@ -191,12 +205,14 @@ async function create(request: Request, reply: Reply, uploads: Uploads): Promise
 }
 
 function receiving(
-  { raw, headers }: Request,
+  request: Request,
   reply: Reply,
   { storage }: Uploads,
-): Pick<Incoming, 'startedAt' | 'receive'> {
+): Pick<Incoming, 'startedAt' | 'origin' | 'receive'> {
+  const { raw, headers } = request
   return {
     startedAt: storage.clock(),
+    origin: originOf(request),
     // Without a body there is no stream that would end.
     receive: async (maxBytes, take) => {
       if (firstChunkOf(headers).sizeBytes === 0) return
@@ -210,7 +226,8 @@ function idOf({ params }: Request): string {
 }
 
 async function sendState(request: Request, reply: Reply, uploads: Uploads) {
-  const upload = await stateOfUpload(uploads, request.caller, idOf(request))
+  const by = { caller: request.caller, origin: originOf(request) }
+  const upload = await stateOfUpload(uploads, by, idOf(request))
   reply
     .code(200)
     .headers(stateHeaders(upload))

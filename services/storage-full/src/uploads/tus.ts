@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { pathId } from '@plinth/kit/http'
 import { mediaTypeUnsupported, validationFailed } from '@plinth/kit/problems'
 import { folderPath, ROOT } from '../files/folders/paths.ts'
 import type { Incoming } from './append.ts'
@@ -63,7 +64,6 @@ export function announcedFile(headers: IncomingHttpHeaders): AnnouncedFile {
   if (length === 0) throw validationFailed(['Upload-Length: an empty file is not accepted'])
   const metadata = textOf(headers, 'upload-metadata')
   const values = metadataOf(metadata)
-  refuseReplacement(values)
   return {
     filename: filenameIn(values),
     folder: placeIn(values),
@@ -71,6 +71,8 @@ export function announcedFile(headers: IncomingHttpHeaders): AnnouncedFile {
     length,
     sha256: checksumIn(values),
     metadata,
+    replaces: replacedIn(values),
+    ifMatch: headers['if-match'] ?? null,
   }
 }
 
@@ -151,10 +153,11 @@ function placeIn(values: Map<string, string>): string {
   return folderPath(`${folder === ROOT ? '' : folder}/${below}`, 'Upload-Metadata: relativePath')
 }
 
-/** Storing a new file instead would be worse than refusing it. */
-function refuseReplacement(values: Map<string, string>): void {
-  if (values.get('replaces'))
-    throw validationFailed(['Upload-Metadata: replaces is not supported: a file has one version'])
+function replacedIn(values: Map<string, string>): number | null {
+  const text = values.get('replaces') ?? ''
+  if (text === '') return null
+  const unknown = () => validationFailed(['Upload-Metadata: replaces must be the id of a file'])
+  return pathId(text, { unknown })
 }
 
 export function requireChunkType(headers: IncomingHttpHeaders): void {

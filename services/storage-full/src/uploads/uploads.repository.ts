@@ -34,18 +34,24 @@ export type Upload = {
   wasSeized: boolean
   createdAt: string
   expiresAt: string
+  /** The file whose content it replaces. */
+  replaces: number | null
+  ifMatch: string | null
+  /** Whose quota it counts in, if not its creator's. */
+  quotaOwnerId: string | null
 }
 
 export type NewUpload = Pick<
   Upload,
   | ('id' | 'ownerId' | 'ownerName' | 'filename' | 'declaredType' | 'metadata' | 'sha256')
   | ('folder' | 'length' | 'location' | 'objectName' | 'createdAt' | 'expiresAt')
+  | ('replaces' | 'ifMatch' | 'quotaOwnerId')
 >
 
 type Limits = { quota: Quota; mostUploads: number }
 
 /**
- * Reserves the length and one file in the owner's quota. The reservation locks the totals of the owner, so that the
+ * Reserves the length and one file in the owner's quota, for a replacement only the length. The reservation locks the totals of the owner, so that the
  * uploads are counted one creation at a time.
  */
 export async function insertUpload(
@@ -54,8 +60,9 @@ export async function insertUpload(
   { quota, mostUploads }: Limits,
 ): Promise<'created' | 'over quota' | 'too many'> {
   const creating = inTransaction(db, async (inside) => {
-    const size = { ownerId: upload.ownerId, sizeBytes: upload.length }
-    if (!(await reserveRoom(inside, size, quota))) throw new RefusedError('over quota')
+    const added = { files: upload.replaces === null ? 1 : 0, bytes: upload.length }
+    if (!(await reserveRoom(inside, quotaOwnerOf(upload), added, quota)))
+      throw new RefusedError('over quota')
     const { count } = await inside
       .selectFrom('uploads')
       .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -70,6 +77,10 @@ export async function insertUpload(
     if (error instanceof RefusedError) return error.reason
     throw error
   })
+}
+
+function quotaOwnerOf({ ownerId, quotaOwnerId }: Pick<Upload, 'ownerId' | 'quotaOwnerId'>): string {
+  return quotaOwnerId ?? ownerId
 }
 
 /** Rolls back what was reserved. */
@@ -107,6 +118,9 @@ function rowOf(upload: NewUpload): UploadRow {
     seized: 0,
     created_at: upload.createdAt,
     expires_at: upload.expiresAt,
+    replaces: upload.replaces,
+    if_match: upload.ifMatch,
+    quota_owner_id: upload.quotaOwnerId,
   }
 }
 
@@ -299,27 +313,36 @@ type FinishedFile = { file: NewFile; paths: string[]; event: FirstEvent; expires
 /** What the upload has reserved becomes the file. Undefined, and nothing changed, when the hold is lost. */
 export async function insertFinished(
   db: StorageDb,
-  { id, fence }: Held,
+  held: Held,
   { file, paths, event, expiresAt }: FinishedFile,
 ): Promise<number | undefined> {
   const finishing = inTransaction(db, async (inside) => {
     const now = new Date(file.createdAt)
     const folderId = await createdFolder(inside, { ownerId: file.ownerId, paths, now })
     const fileId = await insertReserved(inside, { ...file, folderId }, event)
-    const { numUpdatedRows } = await inside
-      .updateTable('uploads')
-      .set({ state: 'finished', file_id: fileId, holder: null, tail: null, expires_at: expiresAt })
-      .where('id', '=', id)
-      .where('fence', '=', fence)
-      .where('state', '=', 'receiving')
-      .executeTakeFirst()
-    if (numUpdatedRows === 0n) throw new LostHoldError()
+    if (!(await markFinished(inside, held, { fileId, expiresAt }))) throw new LostHoldError()
     return fileId
   })
   return finishing.catch((error) => {
     if (error instanceof LostHoldError) return undefined
     throw error
   })
+}
+
+/** False when the hold is lost. From here on what the upload has reserved is counted as the file. */
+export async function markFinished(
+  db: StorageDb,
+  { id, fence }: Held,
+  { fileId, expiresAt }: { fileId: number; expiresAt: string },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('uploads')
+    .set({ state: 'finished', file_id: fileId, holder: null, tail: null, expires_at: expiresAt })
+    .where('id', '=', id)
+    .where('fence', '=', fence)
+    .where('state', '=', 'receiving')
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }
 
 /** Ends an upload and gives back what it has reserved. False when it was not unfinished any more. */
@@ -343,10 +366,12 @@ export async function markEnded(
           // A request that has it may be about to receive more.
           .where((row) => row.or([row('holder', 'is', null), row('held_until_ms', '<=', now)])),
       )
-      .returning(['owner_id', 'length'])
+      .returning(['owner_id', 'quota_owner_id', 'replaces', 'length'])
       .executeTakeFirst()
     if (!ended) return false
-    await subtractUsage(inside, ended.owner_id, { files: 1, bytes: ended.length })
+    const { ownerId, quotaOwnerId, replaces, length } = fromRow(ended)
+    const reserved = { files: replaces === null ? 1 : 0, bytes: length }
+    await subtractUsage(inside, quotaOwnerOf({ ownerId, quotaOwnerId }), reserved)
     return true
   })
 }

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { requireClaimedType, uploadTooLarge } from '@plinth/kit/files'
+import { type FileType, requireClaimedType, uploadTooLarge } from '@plinth/kit/files'
 import type { Caller } from '@plinth/kit/http'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { nameOf } from '../files/files.ts'
-import { newObjectName, objectKey, type Storage } from '../files/storage.ts'
+import { newObjectName, objectKey, type Storage, type StoredFile } from '../files/storage.ts'
 import { overQuota } from '../files/usage/usage.ts'
+import { requireReplaceable, requireSameType } from '../files/versions/replace.ts'
 import type { PartialObject } from '../locations/providers/partial.ts'
 import { createHolds, type Holds } from './holds.ts'
 import { tooManyUploads, uploadNotFound } from './problems.ts'
@@ -50,6 +51,10 @@ export type AnnouncedFile = {
   folder: string
   /** As sent, to be shown again. */
   metadata: string
+  /** The file whose content it replaces. */
+  replaces: number | null
+  /** What that file must satisfy, now and at the end. */
+  ifMatch: string | null
 }
 
 /** 128 bits and more cannot be guessed. */
@@ -59,16 +64,19 @@ const ID = /^[0-9a-f]{32}$/
 /** Begins an upload at the active location. Nothing arrives before the quota has room for all of it. */
 export async function createUpload(
   { storage, settings }: Uploads,
-  { userId, username }: Caller,
+  caller: Caller,
   announced: AnnouncedFile,
 ): Promise<Upload> {
   const { db, clock, limits, active } = storage
+  const { userId, username } = caller
   if (announced.length > limits.maxFileBytes) throw uploadTooLarge()
   storage.scanning.requireScannable(announced.length)
   const { type, extension } = requireClaimedType(announced, limits.acceptedTypes)
+  const replaced = await requireReplaced(storage, caller, { ...announced, type })
   const now = clock()
   const upload = {
     ...announced,
+    quotaOwnerId: replaced && replaced.ownerId !== userId ? replaced.ownerId : null,
     id: randomBytes(ID_BYTES).toString('hex'),
     ownerId: userId,
     ownerName: username,
@@ -85,6 +93,19 @@ export async function createUpload(
   if (outcome === 'too many') throw tooManyUploads({ extra: { maxUploads: settings.perOwner } })
   failPoint('uploads:created')
   return requireUpload(storage, { userId }, upload.id)
+}
+
+/** The file whose content an upload replaces. */
+async function requireReplaced(
+  storage: Storage,
+  caller: Caller,
+  { replaces, ifMatch, type }: Pick<AnnouncedFile, 'replaces' | 'ifMatch'> & { type: FileType },
+): Promise<StoredFile | undefined> {
+  if (replaces === null) return undefined
+  const replacing = { id: replaces, caller, ifMatch: ifMatch ?? undefined }
+  const file = await requireReplaceable(storage, replacing)
+  requireSameType(file, type.mediaType)
+  return file
 }
 
 /** An upload belongs to its creator alone: not even an administrator sees it here. */

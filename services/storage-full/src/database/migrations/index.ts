@@ -9,6 +9,7 @@ import { restorableFiles } from './0004-restorable-files.ts'
 import { uploads } from './0005-uploads.ts'
 import { pictureRenditions } from './0006-picture-renditions.ts'
 import { folders } from './0007-folders.ts'
+import { versions } from './0008-versions.ts'
 import { zip } from './0009-zip.ts'
 
 export const storageMigrations: Migration[] = [
@@ -22,5 +23,6 @@ export const storageMigrations: Migration[] = [
   uploads,
   pictureRenditions,
   folders,
+  versions,
   zip,
 ]

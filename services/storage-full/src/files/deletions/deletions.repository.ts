@@ -1,8 +1,8 @@
-import { fromRow, inTransaction, type PageRequest, toRow } from '@plinth/kit/database'
+import { engineOf, fromRow, inTransaction, type PageRequest, toRow } from '@plinth/kit/database'
 import { type Selectable, sql } from 'kysely'
 import type { StorageDb, StorageTables } from '../../database/tables.ts'
 import { fileOf, findFile, selectFiles } from '../files.repository.ts'
-import type { Storage, StoredFile } from '../storage.ts'
+import type { StoredFile } from '../storage.ts'
 import { deleteWords } from '../words.repository.ts'
 
 export async function deleteFileRow(db: StorageDb, id: number): Promise<void> {
@@ -64,8 +64,16 @@ export async function findRestorable(
   return row && restorableOf(row)
 }
 
-/** `ownerId`: only files of this owner; `deletedBy`: only files that this caller has deleted. */
-export type RestorableFilter = { ownerId?: string | undefined; deletedBy?: string | undefined }
+export type RestorableFilter = {
+  /** Only files of this owner. */
+  ownerId?: string | undefined
+  /** Only files that this caller has deleted. */
+  deletedBy?: string | undefined
+  /** Only files whose names have words that begin with each of these. */
+  words?: string[]
+  /** Only files from the folder with this path. */
+  folder?: string | undefined
+}
 
 /** Most recently deleted first. */
 export async function listRestorable(
@@ -73,10 +81,16 @@ export async function listRestorable(
   filter: RestorableFilter,
   { now, page }: { now: Date; page: PageRequest },
 ): Promise<{ files: RestorableFile[]; total: number }> {
-  const { ownerId, deletedBy } = filter
+  const { ownerId, deletedBy, words = [], folder } = filter
+  const position = sql.raw(engineOf(db) === 'postgres' ? 'strpos' : 'instr')
+  const beginning = (word: string) => sql<number>`${position}(files.words, ${` ${word}`})`
   const found = selectRestorable(db, now)
     .$if(ownerId !== undefined, (files) => files.where('files.owner_id', '=', ownerId ?? ''))
     .$if(deletedBy !== undefined, (files) => files.where('deleted_by', '=', deletedBy ?? ''))
+    .$if(folder !== undefined, (files) =>
+      files.where(sql<string>`coalesce(folders.path, former_folder, '/')`, '=', folder ?? ''),
+    )
+    .where((row) => row.and(words.map((word) => row(beginning(word), '>', 0))))
   const rows = await found
     .orderBy('deleted_at', 'desc')
     .orderBy('files.id', 'desc')
@@ -116,6 +130,17 @@ export async function claimRestorable(
   return findFile(db, id)
 }
 
+/** Back where it was, in a folder that was made again. */
+export async function updateFormerFolder(
+  db: StorageDb,
+  id: number,
+  folderId: number | null,
+): Promise<StoredFile | undefined> {
+  const change = { folder_id: folderId, former_folder: null }
+  await db.updateTable('files').set(change).where('id', '=', id).execute()
+  return findFile(db, id)
+}
+
 /** After this the file cannot be restored. */
 export async function claimForRemoval(db: StorageDb, id: number): Promise<StoredFile | undefined> {
   const { numUpdatedRows } = await db
@@ -127,38 +152,132 @@ export async function claimForRemoval(db: StorageDb, id: number): Promise<Stored
   return numUpdatedRows > 0n ? findFile(db, id) : undefined
 }
 
-/** Marks at most `limit` expired files for deletion; returns how many it marked. */
-export async function updateExpired(db: StorageDb, now: Date, limit: number): Promise<number> {
-  const { numUpdatedRows } = await db
+/** Which files leave the trash: those that meet all of these. */
+export type Leaving = {
+  ownerId?: string | undefined
+  deletedBy?: string | undefined
+  /** They could be restored until then. */
+  until?: Date
+  deletedBefore?: Date
+  ids?: number[]
+}
+
+/**
+ * Marks at most `limit` files in the trash for deletion, and returns them with the bytes of all their versions. One
+ * statement decides: a file that is restored at the same time is among them, or restored.
+ */
+export async function claimLeaving(
+  db: StorageDb,
+  { ownerId, deletedBy, until, deletedBefore, ids: wanted }: Leaving,
+  limit: number,
+): Promise<(StoredFile & { versionBytes: number })[]> {
+  const conditions = [
+    ['trashed.owner_id', '=', ownerId],
+    ['deleted_by', '=', deletedBy],
+    ['restorable_until', '<=', until?.toISOString()],
+    ['deleted_at', '<=', deletedBefore?.toISOString()],
+  ] as const
+  const chosen = db
+    .selectFrom('restorable_files')
+    .innerJoin('files as trashed', 'trashed.id', 'file_id')
+    .select('file_id')
+    .where('trashed.state', '=', 'restorable')
+    .where((row) =>
+      row.and([
+        ...conditions.flatMap(([column, operator, value]) =>
+          value === undefined ? [] : [row(column, operator, value)],
+        ),
+        ...(wanted === undefined ? [] : [row('file_id', 'in', wanted)]),
+      ]),
+    )
+    .limit(limit)
+  const marked = await db
     .updateTable('files')
     .set({ state: 'deleting' })
     .where('state', '=', 'restorable')
-    .where('id', 'in', (file) =>
-      file
-        .selectFrom('restorable_files')
-        .innerJoin('files as expired', 'expired.id', 'file_id')
-        .select('file_id')
-        .where('restorable_until', '<=', now.toISOString())
-        .where('expired.state', '=', 'restorable')
-        .limit(limit),
-    )
-    .executeTakeFirst()
-  return Number(numUpdatedRows)
+    .where('id', 'in', chosen)
+    .returning('id')
+    .execute()
+  if (marked.length === 0) return []
+  const ids = marked.map(({ id }) => id)
+  const rows = await selectFiles(db).where('files.id', 'in', ids).execute()
+  const files = rows.map(fileOf)
+  const versions = await versionBytesOf(db, ids)
+  return files.map((file) => ({ ...file, versionBytes: versions.get(file.id) ?? 0 }))
 }
 
-/** Keeps only the last deleted files of each owner restorable, up to the quota; marks the others for deletion. */
-export async function updateBeyondQuota(
+async function versionBytesOf(db: StorageDb, ids: number[]): Promise<Map<number, number>> {
+  const rows = await db
+    .selectFrom('file_versions')
+    .select(({ fn }) => ['file_id', fn.sum<number>('size_bytes').as('bytes')])
+    .where('file_id', 'in', ids)
+    .where('state', '=', 'kept')
+    .groupBy('file_id')
+    .execute()
+  return new Map(rows.map(({ file_id, bytes }) => [file_id, Number(bytes)]))
+}
+
+/** Owners who have deleted files since then; without it, all who have files in the trash. */
+export async function listTrashOwners(db: StorageDb, since: Date | undefined): Promise<string[]> {
+  const rows = await db
+    .selectFrom('restorable_files')
+    .innerJoin('files', 'files.id', 'file_id')
+    .select('owner_id')
+    .distinct()
+    .where('files.state', '=', 'restorable')
+    .$if(since !== undefined, (some) => some.where('deleted_at', '>=', since?.toISOString() ?? ''))
+    .execute()
+  return rows.map(({ owner_id }) => owner_id)
+}
+
+export type TrashCap = { files: number | undefined; bytes: number | undefined }
+
+/** The files in the trash of an owner beyond what may be there, the oldest ones: at most `limit`. */
+export async function listBeyondCap(
   db: StorageDb,
-  { files, bytes }: Storage['limits']['quota'],
-): Promise<void> {
-  if (files === undefined && bytes === undefined) return
-  await sql`update files set state = 'deleting' where state = 'restorable' and id in (
-    select id from (
-      select files.id, row_number() over newest as place, sum(size_bytes) over newest as bytes
-      from restorable_files join files on files.id = file_id
-      where state = 'restorable'
-      window newest as (partition by owner_id order by deleted_at desc, files.id desc)
+  ownerId: string,
+  { files, bytes }: TrashCap,
+  limit: number,
+): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`select id from (
+      select files.id, row_number() over newest as place,
+        sum(size_bytes + coalesce((select sum(kept.size_bytes) from file_versions kept
+          where kept.file_id = files.id and kept.state = 'kept'), 0)) over newest as bytes
+      from files join restorable_files on files.id = file_id
+      where owner_id = ${ownerId} and state = 'restorable'
+      window newest as (order by deleted_at desc, files.id desc)
     ) kept
     where place > ${files ?? Number.MAX_SAFE_INTEGER} or bytes > ${bytes ?? Number.MAX_SAFE_INTEGER}
-  )`.execute(db)
+    limit ${sql.lit(limit)}`.execute(db)
+  return rows.map(({ id }) => Number(id))
+}
+
+/** What is in the trash, with the bytes of versions. */
+export async function sumTrash(
+  db: StorageDb,
+  { ownerId, deletedBy }: RestorableFilter,
+  now: Date,
+): Promise<{ files: number; bytes: number }> {
+  const trashed = db
+    .selectFrom('files')
+    .innerJoin('restorable_files', 'restorable_files.file_id', 'files.id')
+    .where('files.state', '=', 'restorable')
+    .where('restorable_until', '>', now.toISOString())
+    .$if(ownerId !== undefined, (some) => some.where('files.owner_id', '=', ownerId ?? ''))
+    .$if(deletedBy !== undefined, (some) => some.where('deleted_by', '=', deletedBy ?? ''))
+  const files = await trashed
+    .select(({ fn }) => [
+      fn.countAll<number>().as('files'),
+      fn.sum<number | null>('files.size_bytes').as('bytes'),
+    ])
+    .executeTakeFirstOrThrow()
+  const versions = await trashed
+    .innerJoin('file_versions', 'file_versions.file_id', 'files.id')
+    .select(({ fn }) => fn.sum<number | null>('file_versions.size_bytes').as('bytes'))
+    .where('file_versions.state', '=', 'kept')
+    .executeTakeFirstOrThrow()
+  return {
+    files: Number(files.files),
+    bytes: Number(files.bytes ?? 0) + Number(versions.bytes ?? 0),
+  }
 }

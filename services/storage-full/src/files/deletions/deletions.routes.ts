@@ -14,13 +14,17 @@ import {
   textIn,
   timestamp,
 } from '@plinth/kit/http'
+import { validationFailed } from '@plinth/kit/problems'
 import { storageUnavailable } from '../../locations/problems.ts'
 import { FileReply } from '../files.ts'
+import { folderIn } from '../folders/paths.ts'
 import { fileNotFound, fileOfAnotherUser, noRoomToRestore, nothingToRestore } from '../problems.ts'
 import type { Storage } from '../storage.ts'
 import { deleteFile, deleteRestorably, pageOfRestorable, restoreFile } from './deletions.ts'
+import { emptyTrash } from './trash.ts'
 
 const tags = ['Files']
+const MAX_QUERY_LENGTH = 200
 
 const RestorableReply = Type.Object(
   { ...FileReply.properties, deletedAt: timestamp(), restorableUntil: timestamp() },
@@ -29,17 +33,39 @@ const RestorableReply = Type.Object(
 
 const DeletionQuery = Type.Object({ restorable: Type.Optional(oneOf('true', 'false')) })
 
+const owner = Type.Optional(
+  lookUpText({ description: 'For administrators: the files of one owner', examples: ['2'] }),
+)
+
+const OwnerQuery = Type.Object({ ownerId: owner })
+
+const EmptiedReply = Type.Object(
+  {
+    files: Type.Integer({ minimum: 0 }),
+    bytes: Type.Integer({ minimum: 0, description: 'With those of earlier versions' }),
+  },
+  { title: 'EmptiedTrash' },
+)
+
 const RestorableQuery = pageQuery([], {
-  ownerId: Type.Optional(
-    lookUpText({ description: 'For administrators: the files of one owner', examples: ['2'] }),
+  q: Type.Optional(
+    lookUpText({
+      maxLength: MAX_QUERY_LENGTH,
+      description: 'Words with which words of the name begin',
+      examples: ['inv 2026'],
+    }),
   ),
+  folder: Type.Optional(
+    lookUpText({ description: 'Only files from this folder', examples: ['/holidays'] }),
+  ),
+  ownerId: owner,
 })
 
-export function deletionRoutes(
-  server: Server,
-  storage: Storage,
-  { read, write }: { read: Guard; write: Guard },
-): void {
+type Guards = { read: Guard; write: Guard }
+
+export function deletionRoutes(server: Server, storage: Storage, guards: Guards): void {
+  const { write } = guards
+  trashRoutes(server, storage, guards)
   server.delete('/file/:id', {
     onRequest: write,
     schema: {
@@ -62,6 +88,24 @@ export function deletionRoutes(
     },
   })
 
+  server.post('/file/:id/restore', {
+    onRequest: write,
+    schema: {
+      operationId: 'restore',
+      summary: 'Restore a deleted file into its folder, with its versions and links',
+      tags,
+      params: IdPath,
+      response: { 200: FileReply },
+      problems: [nothingToRestore, fileOfAnotherUser, noRoomToRestore],
+    },
+    handler: (request) => {
+      const asked = { id: pathId(request.params.id), origin: originOf(request) }
+      return restoreFile(storage, request.caller, asked)
+    },
+  })
+}
+
+function trashRoutes(server: Server, storage: Storage, { read, write }: Guards): void {
   server.get('/file/deleted', {
     onRequest: read,
     schema: {
@@ -75,24 +119,29 @@ export function deletionRoutes(
       problems: [fileOfAnotherUser],
     },
     handler: ({ caller, query }) => {
-      const ownerId = textIn(query, 'ownerId')
-      return pageOfRestorable(storage, caller, { ownerId, page: pageRequest(query, []) })
+      const q = textIn(query, 'q')
+      if (q !== undefined && q.length > MAX_QUERY_LENGTH)
+        throw validationFailed([`q: must have at most ${MAX_QUERY_LENGTH} characters`])
+      const asked = { ownerId: textIn(query, 'ownerId'), q, folder: folderIn(query) }
+      return pageOfRestorable(storage, caller, { ...asked, page: pageRequest(query, []) })
     },
   })
 
-  server.post('/file/:id/restore', {
+  server.delete('/file/deleted', {
     onRequest: write,
     schema: {
-      operationId: 'restore',
-      summary: 'Restore a deleted file, with its links',
+      operationId: 'emptyTrash',
+      summary: 'Remove for good the deleted files that you could restore',
+      description:
+        'Of your own files. With `ownerId` an administrator empties the trash of that owner. Nothing can be restored from now on; the bytes are removed within a minute.',
       tags,
-      params: IdPath,
-      response: { 200: FileReply },
-      problems: [nothingToRestore, fileOfAnotherUser, noRoomToRestore],
+      readsQuery: OwnerQuery,
+      response: { 200: EmptiedReply },
+      problems: [fileOfAnotherUser],
     },
     handler: (request) => {
-      const asked = { id: pathId(request.params.id), origin: originOf(request) }
-      return restoreFile(storage, request.caller, asked)
+      const ownerId = textIn(request.query, 'ownerId')
+      return emptyTrash(storage, request.caller, { ownerId, origin: originOf(request) })
     },
   })
 }

@@ -2,11 +2,14 @@ import { ADMIN_ROLE, type Origin } from '@plinth/accounts'
 import { inTransaction, isLeaseHeld, type PageRequest } from '@plinth/kit/database'
 import { type Caller, pageOf } from '@plinth/kit/http'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
-import { recordStorageEvent, type StorageAuditEvent } from '../../audit.ts'
 import type { StorageDb } from '../../database/tables.ts'
-import { insertFileEvent } from '../events.ts'
+import { insertFileEvent, insertPurgedEvent } from '../events.ts'
 import { findOnePerLocation, markHidden, markHiddenTogether } from '../files.repository.ts'
 import { describeFile, ownerSeenBy, requireFile } from '../files.ts'
+import { createdFolder, lockFolders } from '../folders/folders.repository.ts'
+import { withAncestors } from '../folders/paths.ts'
+import { wordsOf } from '../names.ts'
+import { recordForOtherOwner } from '../other-owners.ts'
 import { fileNotFound, fileOfAnotherUser, nothingToRestore } from '../problems.ts'
 import {
   HELD_FOR_BACKUP,
@@ -16,8 +19,9 @@ import {
   type StoredFile,
   thumbnailKey,
 } from '../storage.ts'
-import { subtractUsage } from '../usage/usage.repository.ts'
+import { subtractUsage, sumVersionsOf } from '../usage/usage.repository.ts'
 import { requireRoomFor } from '../usage/usage.ts'
+import { removeVersionBytes } from '../versions/removal.ts'
 import {
   claimForRemoval,
   claimRestorable,
@@ -28,8 +32,7 @@ import {
   listRestorable,
   type RestorableFile,
   type RestorableTime,
-  updateBeyondQuota,
-  updateExpired,
+  updateFormerFolder,
 } from './deletions.repository.ts'
 
 type FileRequest = { id: number; origin: Origin }
@@ -91,11 +94,18 @@ export async function trashTogether(
         time,
       )
       for (const file of files) await insertFileEvent(inside, 'file.deleted', file, clock())
-      const bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+      const bytes = await bytesOf(inside, files)
       await subtractUsage(inside, caller.userId, { files: files.length, bytes })
       return files.length
     }),
   )
+}
+
+/** With their earlier versions. */
+async function bytesOf(db: StorageDb, files: StoredFile[]): Promise<number> {
+  const replaced = files.filter(({ version }) => version > 1).map(({ id }) => id)
+  const own = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+  return own + (await sumVersionsOf(db, replaced))
 }
 
 /** Asks each location once. */
@@ -119,7 +129,7 @@ async function hideFor(
   return hidden
 }
 
-/** Publishes no event: `file.deleted` was published when the file became restorable. */
+/** Publishes `file.purged`: `file.deleted` was published when the file became restorable. */
 async function claimFor(
   storage: Storage,
   caller: Caller,
@@ -133,21 +143,12 @@ async function claimFor(
     inTransaction(storage.db, async (db) => {
       const claimed = await claimForRemoval(db, id)
       const done = { event: 'FILE_DELETED', caller, origin } as const
-      if (claimed) await recordForOtherOwner({ ...storage, db }, done, claimed)
+      if (!claimed) return undefined
+      await recordForOtherOwner({ ...storage, db }, done, claimed)
+      await insertPurgedEvent(db, { ...claimed, version: null }, clock())
       return claimed
     }),
   )
-}
-
-/** Records what an administrator does to another user's file, with that user as the subject of the entry. */
-export async function recordForOtherOwner(
-  storage: Storage,
-  { event, caller, origin }: { event: StorageAuditEvent; caller: Caller; origin: Origin },
-  { id, ownerId, ownerName }: StoredFile,
-): Promise<void> {
-  if (ownerId === caller.userId) return
-  const entry = { event, actor: caller.username, subject: ownerName, reason: `file ${id}` }
-  await recordStorageEvent(storage, entry, origin)
 }
 
 type Hiding = {
@@ -180,8 +181,14 @@ export async function hideInAnyState(
   storage: Storage,
   id: number,
 ): Promise<StoredFile | undefined> {
-  const { db, withReserve } = storage
-  return (await hideFile(storage, id)) ?? withReserve(() => claimForRemoval(db, id))
+  const { db, clock, withReserve } = storage
+  const purge = () =>
+    inTransaction(db, async (inside) => {
+      const claimed = await claimForRemoval(inside, id)
+      if (claimed) await insertPurgedEvent(inside, { ...claimed, version: null }, clock())
+      return claimed
+    })
+  return (await hideFile(storage, id)) ?? withReserve(purge)
 }
 
 /**
@@ -192,6 +199,7 @@ export async function hideInAnyState(
 export async function finishDeletion(storage: Storage, file: StoredFile): Promise<void> {
   const { db, providers, beside, withReserve } = storage
   if (await isLeaseHeld(db, HELD_FOR_BACKUP, HOLD_SECONDS)) return
+  if (file.version > 1) await removeVersionBytes(storage, file.id)
   const provider = providers.at(file.location)
   await provider.remove(objectKey(file))
   failPoint('delete:object')
@@ -209,27 +217,36 @@ export async function finishDeletion(storage: Storage, file: StoredFile): Promis
 export async function pageOfRestorable(
   { db, clock }: Storage,
   caller: Caller,
-  { ownerId, page }: { ownerId: string | undefined; page: PageRequest },
+  { ownerId, q, folder, page }: TrashQuery,
 ) {
   const seen = {
     ownerId: ownerSeenBy(caller, ownerId),
     deletedBy: caller.roles.includes(ADMIN_ROLE) ? undefined : caller.userId,
+    words: wordsOf(q ?? ''),
+    folder,
   }
   const { files, total } = await listRestorable(db, seen, { now: clock(), page })
   return pageOf(files.map(describeRestorable), total, page)
 }
 
 function describeRestorable(file: RestorableFile) {
-  const { deletedAt, restorableUntil } = file
-  return { ...describeFile(file), deletedAt, restorableUntil }
+  const { deletedAt, restorableUntil, folder, formerFolder } = file
+  return { ...describeFile(file), folder: formerFolder ?? folder, deletedAt, restorableUntil }
 }
 
-/** Undoes a deletion: the file is back with its links, and counts towards the quota again. */
+/**
+ * Undoes a deletion: the file is back in its folder, with its versions and links, and counts towards the quota again.
+ * A folder that is gone is made again.
+ */
 export async function restoreFile(storage: Storage, caller: Caller, { id, origin }: FileRequest) {
   const now = storage.clock()
-  if (!(await findRestorableFor(storage, caller, { id, now }))) throw nothingToRestore()
+  const found = await findRestorableFor(storage, caller, { id, now })
+  if (!found) throw nothingToRestore()
   const restored = await inTransaction(storage.db, async (db) => {
-    const file = await claimRestorable(db, id, now)
+    // First, as in every transaction about folders: nobody deletes the folder from now on.
+    await lockFolders(db, found.ownerId)
+    const claimed = await claimRestorable(db, id, now)
+    const file = claimed && (await backInFolder(db, claimed, now))
     if (!file) throw nothingToRestore()
     const inside = { ...storage, db }
     await requireRoomFor(inside, file)
@@ -239,6 +256,17 @@ export async function restoreFile(storage: Storage, caller: Caller, { id, origin
   })
   failPoint('restore:row')
   return describeFile(restored)
+}
+
+async function backInFolder(
+  db: StorageDb,
+  file: StoredFile,
+  now: Date,
+): Promise<StoredFile | undefined> {
+  const { id, ownerId, formerFolder } = file
+  if (formerFolder === null) return file
+  const folderId = await createdFolder(db, { ownerId, paths: withAncestors(formerFolder), now })
+  return updateFormerFolder(db, id, folderId)
 }
 
 /** 404 takes precedence over 403, as for a file that is not deleted. */
@@ -253,19 +281,10 @@ async function findRestorableFor(
   return file.deletedBy === userId ? file : undefined
 }
 
-/** After days of downtime many files may be due, and a statement times out after ten seconds. */
-const EXPIRED_AT_ONCE = 500
-
-/**
- * After this the files cannot be restored. The quota also limits restorable files: otherwise an owner
- * could fill the disk by uploading and deleting in turn.
- */
-export async function expireRestorable({ db, clock, limits, withReserve }: Storage): Promise<void> {
-  const now = clock()
-  await withReserve(async () => {
-    let expired = 0
-    do expired = await updateExpired(db, now, EXPIRED_AT_ONCE)
-    while (expired === EXPIRED_AT_ONCE)
-    await updateBeyondQuota(db, limits.quota)
-  })
+type TrashQuery = {
+  ownerId: string | undefined
+  /** Words of names. */
+  q: string | undefined
+  folder: string | undefined
+  page: PageRequest
 }

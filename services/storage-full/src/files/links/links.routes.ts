@@ -11,7 +11,7 @@ import {
   timestamp,
 } from '@plinth/kit/http'
 import { issuerUnavailable, storageFull, storageReadOnly } from '@plinth/kit/problems'
-import { representationOf } from '../bytes.ts'
+import { representationOf, withContent } from '../bytes.ts'
 import {
   fileNotFound,
   fileOfAnotherUser,
@@ -102,7 +102,9 @@ export function linkRoutes(server: Server, storage: Storage, guards: LinkGuards)
       const counted = request.method === 'GET'
       const file = await fileBehindLink(storage, request.params.token, { counted })
       const headers = linkHeaders(storage, file)
-      return sendFile(request, reply, { ...representationOf(storage, file, 'inline'), headers })
+      return withContent(storage, file, (found) =>
+        sendFile(request, reply, { ...representationOf(storage, found, 'inline'), headers }),
+      )
     },
   })
 

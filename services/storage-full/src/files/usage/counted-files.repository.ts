@@ -5,7 +5,14 @@ import type { StorageDb } from '../../database/tables.ts'
 import type { NewFile, StoredFile } from '../storage.ts'
 import { insertWords, wordsOfInserted } from '../words.repository.ts'
 import { FILES_TOGETHER, type NewRow, TYPES } from './files-together.repository.ts'
-import { addUsage, nextPart, PARTS, type Quota } from './usage.repository.ts'
+import {
+  addUsage,
+  nextPart,
+  PARTS,
+  type Quota,
+  subtractUsage,
+  type Usage,
+} from './usage.repository.ts'
 
 const insert = prepared((db: StorageDb, row: NewRow) =>
   db.insertInto('files').values(row).returning('id'),
@@ -29,10 +36,11 @@ export async function insertFile(
   if (!inserted) return undefined
   const unchanged = { formerFolder: null, tags: [], metadata: {}, updatedAt: file.createdAt }
   const { foldedName: _name, words: _words, ...known } = file
-  return { ...known, ...NEW, ...unchanged, id: inserted.id }
+  return { ...known, ...NEW, ...FIRST_VERSION, ...unchanged, id: inserted.id }
 }
 
 const NEW = { state: 'stored', thumbnail: 'none' } as const
+const FIRST_VERSION = { version: 1, replacedAt: null }
 
 function rowOf({ location, folder: _path, ...known }: NewFile): NewRow {
   return toRow<NewRow>({ ...known, ...NEW, locationId: location.id })
@@ -197,7 +205,7 @@ const insertUncounted = prepared((db: StorageDb, row: RowWithEvent) => {
  */
 async function countLocked(
   transaction: StorageDb,
-  { owner_id: owner, size_bytes }: Pick<NewRow, 'owner_id' | 'size_bytes'>,
+  { owner, added }: { owner: string; added: Usage },
   { files: mostFiles = NO_LIMIT, bytes: mostBytes = NO_LIMIT }: Quota,
 ): Promise<boolean> {
   const [, parts, total] = await Promise.all([
@@ -205,7 +213,7 @@ async function countLocked(
     lockParts(transaction, { owner }),
     lockTotal(transaction, { owner }),
   ])
-  let [files, bytes] = [1, size_bytes]
+  let { files, bytes } = added
   for (const counted of [...parts, ...total]) {
     files += counted.total
     bytes += counted.bytes
@@ -239,21 +247,37 @@ export async function insertReserved(
 
 async function insertLocked(db: StorageDb, row: RowWithEvent, quota: Quota) {
   return inTransaction(db, async (transaction) => {
-    if (!(await countLocked(transaction, row, quota))) return undefined
+    const added = { files: 1, bytes: row.size_bytes }
+    if (!(await countLocked(transaction, { owner: row.owner_id, added }, quota))) return undefined
     return lastly(insertUncounted(transaction, row).then(([inserted]) => inserted))
   })
 }
 
 /**
- * Counts a file that is made visible again, or one that is yet to arrive. Call it in the transaction of that change.
- * False when it would exceed the quota.
+ * Counts a file that is made visible again, or one that is yet to arrive; without `files`, only its bytes. Call it in
+ * the transaction of that change. False when it would exceed the quota.
  */
 export async function reserveRoom(
   db: StorageDb,
-  { ownerId, sizeBytes }: Pick<StoredFile, 'ownerId' | 'sizeBytes'>,
+  ownerId: string,
+  added: Usage,
   quota: Quota,
 ): Promise<boolean> {
+  // An owner who has too many files already may still change those.
+  const limits = added.files === 0 ? { ...quota, files: undefined } : quota
   return engineOf(db) === 'postgres'
-    ? countLocked(db, { owner_id: ownerId, size_bytes: sizeBytes }, quota)
-    : addUsage(db, ownerId, { files: 1, bytes: sizeBytes }, quota)
+    ? countLocked(db, { owner: ownerId, added }, limits)
+    : addUsage(db, ownerId, added, limits)
+}
+
+/** Counts that the files of an owner have grown or shrunk. They may always shrink. */
+export async function changeBytes(
+  db: StorageDb,
+  ownerId: string,
+  added: number,
+  quota: Quota,
+): Promise<boolean> {
+  if (added > 0) return reserveRoom(db, ownerId, { files: 0, bytes: added }, quota)
+  if (added < 0) await subtractUsage(db, ownerId, { files: 0, bytes: -added })
+  return true
 }

@@ -6,7 +6,7 @@ import { wordsOfInserted } from '../words.repository.ts'
 /** The columns of a file that nobody has changed yet. */
 export type NewRow = Omit<
   Selectable<StorageTables['files']>,
-  'id' | 'former_folder' | 'tags' | 'metadata' | 'updated_at'
+  ('id' | 'former_folder' | 'tags' | 'metadata' | 'updated_at') | ('version' | 'replaced_at')
 >
 
 /** The type of each column on PostgreSQL. */

@@ -120,13 +120,39 @@ export async function findReserved(db: StorageDb, ownerId: string): Promise<Usag
   const row = await db
     .selectFrom('uploads')
     .select(({ fn }) => [
-      fn.countAll<number>().as('files'),
+      // One that replaces a file needs no room for another.
+      sql<number>`count(*) - count(replaces)`.as('files'),
       fn.sum<number | null>('length').as('bytes'),
     ])
-    .where('owner_id', '=', ownerId)
+    .where(sql<string>`coalesce(quota_owner_id, owner_id)`, '=', ownerId)
     .where('state', '=', 'receiving')
     .executeTakeFirstOrThrow()
   return { files: Number(row.files), bytes: Number(row.bytes ?? 0) }
+}
+
+/** Of the earlier versions of stored files. */
+export async function sumVersions(db: StorageDb, ownerId?: string): Promise<number> {
+  const row = await db
+    .selectFrom('file_versions')
+    .innerJoin('files', 'files.id', 'file_versions.file_id')
+    .select(({ fn }) => fn.sum<number | null>('file_versions.size_bytes').as('bytes'))
+    .where('file_versions.state', '=', 'kept')
+    .where('files.state', '=', 'stored')
+    .$if(ownerId !== undefined, (kept) => kept.where('file_versions.owner_id', '=', ownerId ?? ''))
+    .executeTakeFirstOrThrow()
+  return Number(row.bytes ?? 0)
+}
+
+/** Of the earlier versions of these files. */
+export async function sumVersionsOf(db: StorageDb, fileIds: number[]): Promise<number> {
+  if (fileIds.length === 0) return 0
+  const row = await db
+    .selectFrom('file_versions')
+    .select(({ fn }) => fn.sum<number | null>('size_bytes').as('bytes'))
+    .where('file_id', 'in', fileIds)
+    .where('state', '=', 'kept')
+    .executeTakeFirstOrThrow()
+  return Number(row.bytes ?? 0)
 }
 
 export type OwnerUsage = Usage & { ownerId: string; owner: string | null }

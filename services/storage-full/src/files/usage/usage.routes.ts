@@ -24,6 +24,12 @@ const UsageReply = Type.Object(
     ...usage,
     uploadingFiles: Type.Integer({ minimum: 0, description: 'Uploads that are not finished' }),
     uploadingBytes: Type.Integer({ minimum: 0, description: 'What they reserve in the quota' }),
+    trashFiles: Type.Integer({ minimum: 0, description: 'Deleted files that you can restore' }),
+    trashBytes: Type.Integer({ minimum: 0, description: 'They do not count in the quota' }),
+    versionBytes: Type.Integer({
+      minimum: 0,
+      description: 'Earlier versions of files; they count in the quota, but not in `bytes`',
+    }),
   },
   { title: 'Usage' },
 )

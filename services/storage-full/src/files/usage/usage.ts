@@ -1,6 +1,8 @@
+import { ADMIN_ROLE } from '@plinth/accounts'
 import type { PageRequest } from '@plinth/kit/database'
 import { type Caller, pageOf } from '@plinth/kit/http'
-import { noRoomToRestore, quotaExceeded } from '../problems.ts'
+import { sumTrash } from '../deletions/deletions.repository.ts'
+import { noRoomToReplace, noRoomToRestore, quotaExceeded } from '../problems.ts'
 import { type Storage, type StoredFile, shownOwnerId } from '../storage.ts'
 import { reserveRoom } from './counted-files.repository.ts'
 import {
@@ -9,16 +11,30 @@ import {
   findUsage,
   listUsage,
   type Quota,
+  sumVersions,
+  sumVersionsOf,
   type Usage,
 } from './usage.repository.ts'
 
+/** What the caller could restore of the own files. */
+function trashOf({ db, clock }: Storage, { userId, roles }: Caller): Promise<Usage> {
+  const deletedBy = roles.includes(ADMIN_ROLE) ? undefined : userId
+  return sumTrash(db, { ownerId: userId, deletedBy }, clock())
+}
+
 /** What the caller has stored, and the quota; null where there is no limit. */
-export async function usageOf({ db, limits }: Storage, { userId }: Caller) {
+export async function usageOf(storage: Storage, caller: Caller) {
+  const { db, limits } = storage
+  const { userId } = caller
   const reserved = await findReserved(db, userId)
+  const trash = await trashOf(storage, caller)
   return {
     ...describeUsage(await findUsage(db, userId), limits.quota),
     uploadingFiles: reserved.files,
     uploadingBytes: reserved.bytes,
+    trashFiles: trash.files,
+    trashBytes: trash.bytes,
+    versionBytes: await sumVersions(db, userId),
   }
 }
 
@@ -54,15 +70,40 @@ export async function requireRoom(
   if (bodyBytes <= SMALL_BYTES) return bytes ?? Number.POSITIVE_INFINITY
   const used = await findUsage(db, userId)
   const reserved = await findReserved(db, userId)
-  const room = bytes === undefined ? Number.POSITIVE_INFINITY : bytes - used.bytes - reserved.bytes
+  const taken = used.bytes + reserved.bytes + (await sumVersions(db, userId))
+  const room = bytes === undefined ? Number.POSITIVE_INFINITY : bytes - taken
   const isFull = used.files + reserved.files >= (files ?? Number.POSITIVE_INFINITY)
   if (room <= 0 || isFull) throw overQuota(limits.quota)
   return room
 }
 
+/**
+ * How many bytes the new content of a file may have. `freed` is what replacing it removes, which is always enough for
+ * content of that size.
+ */
+export async function requireRoomToReplace(
+  { db, limits }: Storage,
+  ownerId: string,
+  { bodyBytes, freed }: { bodyBytes: number; freed: number },
+): Promise<number> {
+  const { bytes } = limits.quota
+  if (bytes === undefined) return Number.POSITIVE_INFINITY
+  if (bodyBytes <= SMALL_BYTES) return bytes + freed
+  const used = await findUsage(db, ownerId)
+  const reserved = await findReserved(db, ownerId)
+  const taken = used.bytes + reserved.bytes + (await sumVersions(db, ownerId))
+  const room = Math.max(bytes - taken, 0) + freed
+  if (room === 0) throw overQuota(limits.quota, noRoomToReplace)
+  return room
+}
+
 /** Call it in the transaction that makes a deleted file visible again: it counts like an upload. */
 export async function requireRoomFor({ db, limits }: Storage, file: StoredFile): Promise<void> {
-  if (!(await reserveRoom(db, file, limits.quota))) throw overQuota(limits.quota, noRoomToRestore)
+  const { id, ownerId, version } = file
+  const versionBytes = await sumVersionsOf(db, version > 1 ? [id] : [])
+  const added = { files: 1, bytes: file.sizeBytes + versionBytes }
+  if (!(await reserveRoom(db, ownerId, added, limits.quota)))
+    throw overQuota(limits.quota, noRoomToRestore)
 }
 
 export function overQuota({ files, bytes }: Quota, problem = quotaExceeded) {
