@@ -31,6 +31,7 @@ import { memory as fullMemory } from './storage/full/memory.ts'
 import { object } from './storage/full/object.ts'
 import { pictures } from './storage/full/pictures.ts'
 import { resumable } from './storage/full/resumable.ts'
+import { search } from './storage/full/search.ts'
 import { small as fullSmall } from './storage/full/small.ts'
 import { thumbnails } from './storage/full/thumbnails.ts'
 import { large } from './storage/key/large.ts'
@@ -55,6 +56,7 @@ const PARTS: Record<string, Part> = {
   'storage-full/small': fullSmall,
   'storage-full/downloads': downloads,
   'storage-full/lists': fullLists,
+  'storage-full/search': search,
   'storage-full/thumbnails': thumbnails,
   'storage-full/pictures': pictures,
   'storage-full/memory': fullMemory,

@@ -95,9 +95,10 @@ async function plantFiles(url: string, count: number): Promise<void> {
     statementMs: 600_000,
   })
   await sql`insert into files (owner_id, owner_name, original_filename, stored_filename, extension,
-      content_type, size_bytes, checksum_sha256, location_id, object_name, state, thumbnail, created_at)
+      content_type, size_bytes, checksum_sha256, location_id, object_name, state, thumbnail, created_at,
+      words)
     select '2', 'user', 'a.png', i || '.png', 'png', 'image/png', 104, '', 1, i || '.png', 'stored',
-      'none', '2030' from generate_series(1, ${count}) i`.execute(db)
+      'none', '2030', ' a png ' from generate_series(1, ${count}) i`.execute(db)
   await sql`insert into file_totals (owner_id, total) values ('2', ${count})`.execute(db)
   await sql`analyze`.execute(db)
   await close()

@@ -116,6 +116,8 @@ export const LAYERS: Record<string, string[]> = {
     'database',
     'locations',
     'files',
+    'search',
+    'bulk',
     'uploads',
     'owners',
     'thumbnails',

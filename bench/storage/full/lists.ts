@@ -51,8 +51,9 @@ export function plantFiles(data: string, count: number): void {
   const db = new Sqlite(join(data, 'storage-full.db'))
   const insert = db.prepare(
     `insert into files (owner_id, owner_name, original_filename, stored_filename, extension,
-       content_type, size_bytes, checksum_sha256, location_id, object_name, state, thumbnail, created_at)
-     values ('2', 'user', 'a.png', ?, 'png', 'image/png', 104, '', 1, ?, 'stored', 'none', '2030')`,
+       content_type, size_bytes, checksum_sha256, location_id, object_name, state, thumbnail, created_at,
+       words)
+     values ('2', 'user', 'a.png', ?, 'png', 'image/png', 104, '', 1, ?, 'stored', 'none', '2030', ' a png ')`,
   )
   const total = db.prepare(`insert into file_totals (owner_id, total) values ('2', ?)`)
   db.transaction(() => {

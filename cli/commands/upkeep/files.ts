@@ -35,6 +35,7 @@ export const fileCommands: Command[] = [
       },
       page: { type: 'string', value: 'N', help: 'the page to list, starting at 0' },
       owner: { type: 'string', value: 'ID', help: 'only the files of the user with this ownerId' },
+      folder: { type: 'string', value: 'PATH', help: 'only the files in this folder' },
     },
     list,
   ),
@@ -100,17 +101,32 @@ async function list(storage: Storage, code: Code, given: Given): Promise<Outcome
     throw new CommandError(EXIT.usage, `--limit: expected 1 to ${MAX_LISTED}.`)
   const asked = { page, size, offset: page * size, sort: [] }
   const ownerId = given.text('owner')
-  const { files, total } = await code.pageOfFiles(storage, ownerId, asked)
+  const folder = folderOf(given, code)
+  const { files, total } = await (folder === undefined
+    ? code.pageOfFiles(storage, ownerId, asked)
+    : code.pageInFolder(storage, { ownerId, folder }, asked))
   const described = files.map(code.describeFile)
   const rows = described.map(
-    ({ id, owner, ownerId, size, provider, createdAt, originalFilename }) => ({
-      ...{ id, owner, ownerId, size, provider, createdAt, originalFilename },
+    ({ id, owner, ownerId, size, provider, createdAt, folder, originalFilename }) => ({
+      ...{ id, owner, ownerId, size, provider, createdAt, folder, originalFilename },
     }),
   )
   const count = `${files.length} of ${counted(total, 'file')}.`
-  const isUnknown = ownerId !== undefined && total === 0
+  const isUnknown = ownerId !== undefined && folder === undefined && total === 0
   const hint = isUnknown ? ` None has the ownerId ${ownerId}: "plinth files ls" shows the ids.` : ''
   return { text: `${tableOf(rows)}\n\n${count}${hint}`, json: { total, files: described } }
+}
+
+function folderOf({ text }: Given, { folderPath }: Code): string | undefined {
+  const given = text('folder')
+  if (given === undefined) return undefined
+  try {
+    return folderPath(given, '--folder')
+  } catch (error) {
+    throw new CommandError(EXIT.usage, `--folder ${given}: expected a path such as /a/b.`, {
+      cause: error,
+    })
+  }
 }
 
 function numberOf({ text }: Given, name: string, byDefault: number): number {

@@ -143,6 +143,7 @@ export {
   webStore,
 } from './session/stores.ts'
 export type { PictureQuery, ReplaceOptions } from './storage/files.ts'
+export type { Folders, SearchQuery } from './storage/folders.ts'
 export type { ResumableOptions, ResumableUpload, UploadMemory } from './storage/resumable.ts'
 export type { ProviderName } from './storage/settings.ts'
 export { type StorageClient, type StorageProblem, storageClient } from './storage/storage.ts'

@@ -172,6 +172,9 @@ const METHODS: Methods = {
     thumbnail: 'thumbnail',
     picture: 'picture',
     upload: 'upload',
+    search: 'search',
+    change: 'change',
+    bulk: 'bulk',
     list: 'list',
     info: 'get',
     replace: 'replace',
@@ -182,6 +185,12 @@ const METHODS: Methods = {
     downloadVersion: 'download',
     restoreVersion: 'restore',
     deleteVersion: 'delete',
+  },
+  folders: {
+    createFolder: 'create',
+    folders: 'list',
+    moveFolder: 'move',
+    deleteFolder: 'delete',
   },
   uploads: {
     uploads: 'list',

@@ -152,9 +152,15 @@ function credentialOf(operation: Operation): string {
 
 const isKeyEdition = () => SERVICES[api.value?.info.title ?? ''] === 'storage-key'
 
-/** One operation is two client methods: deleting a file for good, or so that it can be restored. */
+/** Parameters that choose between two client methods of one operation. */
+const CHOOSES: Record<string, { name: string; method: string }> = {
+  remove: { name: 'restorable', method: 'files.deleteRestorably' },
+  deleteFolder: { name: 'recursive', method: 'folders.deleteWithFiles' },
+}
+
 function methodOf({ operationId }: Operation, { values }: Draft): string {
-  return values.restorable === 'true' ? 'files.deleteRestorably' : clientMethod(operationId)
+  const chooses = CHOOSES[operationId]
+  return chooses && values[chooses.name] === 'true' ? chooses.method : clientMethod(operationId)
 }
 
 function argumentsOf(operation: Operation, draft: Draft): string[] {
@@ -162,11 +168,18 @@ function argumentsOf(operation: Operation, draft: Draft): string[] {
   const at = (place: string) =>
     parameters.filter((parameter) => parameter.in === place).map(({ name }) => name)
   const fromPath = at('path').map((name) => typed(draft.values[name] ?? ''))
-  if (draft.file) return [...fromPath.map(literal), 'file', `'${draft.file.name}'`]
+  if (draft.file) {
+    const { folder } = draft.values
+    const chosen = ['file', `'${draft.file.name}'`, ...(folder ? [literal({ folder })] : [])]
+    return [...fromPath.map(literal), ...chosen]
+  }
   const given = [
     ...fromPath,
     ...fromBody(operation, draft.body),
-    ...fromQuery(at('query'), draft.values),
+    ...fromQuery(
+      at('query').filter((name) => name !== CHOOSES[operationId]?.name),
+      draft.values,
+    ),
     ...(operationId === 'createCustomer' ? [draft.values['idempotency-key'] || undefined] : []),
   ]
   while (given.length > 0 && given.at(-1) === undefined) given.pop()
@@ -190,7 +203,7 @@ function fromBody(operation: Operation, body: unknown): unknown[] {
 
 /** A method with several query parameters takes an object, one with a single parameter its value. */
 function fromQuery(names: string[], values: Record<string, string>): unknown[] {
-  const given = names.filter((name) => values[name] && name !== 'restorable')
+  const given = names.filter((name) => values[name])
   if (given.length === 0) return []
   if (names.length === 1) return given.map((name) => values[name])
   return [Object.fromEntries(given.map((name) => [name, listed(name, values[name] ?? '')]))]

@@ -48,6 +48,7 @@ import {
   startKeyNotices,
 } from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
+import { bulkRoute } from './bulk/bulk.routes.ts'
 import { loadConfig, type StorageFullConfig } from './config.ts'
 import { storageMigrations } from './database/migrations/index.ts'
 import type { StorageDb, StorageTables } from './database/tables.ts'
@@ -75,6 +76,7 @@ import { authenticateWith, enabledOwners, introspectionOf, trustIssuer } from '.
 import { renditionsBeside } from './pictures/kept-beside.ts'
 import { openPictures } from './pictures/open.ts'
 import { pictureRoutes } from './pictures/pictures.routes.ts'
+import { searchRoute } from './search/search.routes.ts'
 import { createLanes } from './thumbnails/lanes.ts'
 import { thumbnailRoutes } from './thumbnails/thumbnails.routes.ts'
 import { createThumbnails } from './thumbnails/thumbnails.ts'
@@ -91,7 +93,8 @@ import { openUploads, type Uploads } from './uploads/uploads.ts'
 export { loadConfig, type StorageFullConfig } from './config.ts'
 export { PROVIDER_NAMES, type ProviderName } from './database/tables.ts'
 export { emptyTrashOf } from './files/deletions/trash.ts'
-export { describeFile, pageOfFiles } from './files/files.ts'
+export { describeFile, pageInFolder, pageOfFiles } from './files/files.ts'
+export { folderPath } from './files/folders/paths.ts'
 export type { Storage } from './files/storage.ts'
 export { createObjectProvider } from './locations/providers/object.ts'
 export { openObjectClient } from './locations/providers/object-client.ts'
@@ -167,8 +170,7 @@ export async function createStorageFull(
   fileRoutes(server, storage, read)
   deletionRoutes(server, storage, { read, write })
   versionRoutes(server, storage, { read, write, countBytes })
-  folderRoutes(server, storage, { read, write })
-  changeRoute(server, storage, write)
+  mountFolders(server, storage, { read, write })
   drawnRoutes(server, storage, { caller: read, offer: config.pictures })
   linkRoutes(server, storage, { read, links: withKey('links:write') })
   usageRoutes(server, storage, { caller: read, admin })
@@ -203,6 +205,18 @@ function mountOperations(
   consoleRoutes(server, consoleFolder('storage-full'), undefined, { signsInAt })
   indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, API, consoleFolder('reference'))
+}
+
+/** Where files are, what is known about them, and how they are found. */
+function mountFolders(
+  server: Server,
+  storage: Storage,
+  { read, write }: { read: Guard; write: Guard },
+): void {
+  folderRoutes(server, storage, { read, write })
+  changeRoute(server, storage, write)
+  searchRoute(server, storage, read)
+  bulkRoute(server, storage, write)
 }
 
 type UploadGuards = { read: Guard; write: Guard; countBytes(bytes: number): void }

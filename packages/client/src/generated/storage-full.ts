@@ -11,6 +11,19 @@ export type AuditEvent = {
     /** Why an administrator did it, or to which file */
     reason?: string | undefined;
 };
+export type BulkOutcome = {
+    done: number[];
+    failed: {
+        id: number;
+        code: string;
+    }[];
+};
+export type BulkRequest = {
+    action: "trash" | "restore" | "delete" | "move";
+    ids: number[];
+    /** Where to move the files */
+    folder?: string | undefined;
+};
 export type Credentials = {
     /** must not be blank */
     username: string;
@@ -150,6 +163,12 @@ export type FolderRequest = {
 export type Folders = {
     path: string;
     folders: Folder[];
+};
+export type FoundFiles = {
+    content: StoredFile[];
+    nextCursor: string | null;
+    /** false for a while after an update from a version without search: files of that version may be missing */
+    complete: boolean;
 };
 export type IssuedServiceKey = {
     id: number;
@@ -777,6 +796,8 @@ export type Replies = {
     "GET /file/folders": Folders;
     "DELETE /file/folders": DeletedFolder;
     "POST /file/folders/move": MovedFolder;
+    "GET /file/search": FoundFiles;
+    "POST /file/bulk": BulkOutcome;
     "GET /file/thumbnail/{id}": unknown;
     "GET /file/picture/{id}": unknown;
     "GET /file/presigned/{token}/picture": unknown;
@@ -867,6 +888,7 @@ export type Bodies = {
     "PATCH /file/{id}": FileChange;
     "POST /file/folders": FolderRequest;
     "POST /file/folders/move": FolderMove;
+    "POST /file/bulk": BulkRequest;
     "POST /file/generate-pre-signed-url": LinkRequest;
     "PUT /api/storage/config/local": LocalSettings;
     "PUT /api/storage/config/object": ObjectSettings;
@@ -966,6 +988,34 @@ export type Queries = {
     "DELETE /file/folders": {
         path?: string | undefined;
         recursive?: boolean | undefined;
+    };
+    "GET /file/search": {
+        /** Words; each begins a word of the name, whatever its case and marks */
+        q?: string | undefined;
+        /** Only files in this folder */
+        folder?: string | undefined;
+        /** Also files in the folders below it */
+        recursive?: boolean | undefined;
+        /** A media type, or its first half */
+        type?: string | undefined;
+        /** In bytes, inclusive */
+        minSize?: number | undefined;
+        /** In bytes, inclusive */
+        maxSize?: number | undefined;
+        /** Inclusive */
+        createdAfter?: string | undefined;
+        /** Exclusive */
+        createdBefore?: string | undefined;
+        /** All of them, in any case */
+        tag?: string[] | undefined;
+        /** For administrators: the files of one owner */
+        ownerId?: string | undefined;
+        /** One of createdAt, updatedAt, name, size, with ,asc or ,desc */
+        sort?: string | undefined;
+        /** From 1 to 500; a larger number counts as 500, anything else as 50 */
+        size?: number | undefined;
+        /** The `nextCursor` of the page before, for the same query */
+        cursor?: string | undefined;
     };
     "GET /file/picture/{id}": {
         /** One of the sizes that the service offers */

@@ -2,7 +2,7 @@
 export type Listing<Page, Item> = Promise<Page> & AsyncIterable<Item>
 
 /** Where the next page begins; undefined after the last one. */
-type Next = { after: string } | { page: number } | undefined
+type Next = { after: string } | { cursor: string } | { page: number } | undefined
 
 export function listing<Page, Item>(
   load: (next?: Next) => Promise<Page>,

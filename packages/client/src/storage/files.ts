@@ -1,5 +1,9 @@
 import type {
+  BulkOutcome,
+  BulkRequest,
   EmptiedTrash,
+  FileChange,
+  FoundFiles,
   Link,
   PageOfRestorableFiles,
   PageOfUsage,
@@ -16,6 +20,7 @@ import { DOWNLOAD, download } from '../http/download.ts'
 import { type Listing, pages } from '../http/listing.ts'
 import { queryOf } from '../http/request.ts'
 import { type UploadOptions, uploadOf } from '../http/upload.ts'
+import { bulk, type SearchQuery, search } from './folders.ts'
 import { type ResumableOptions, ResumableUpload } from './resumable.ts'
 
 /** Deleting a file answers in two ways, of which each method knows its own. */
@@ -31,6 +36,11 @@ export type ReplaceOptions = UploadOptions & {
   ifChecksum?: string | undefined
 }
 export type UsageQuery = Queries['GET /api/storage/usage']
+
+export type FileUploadOptions = UploadOptions & {
+  /** The folder to put the file into; missing ones are created. */
+  folder?: string | undefined
+}
 
 const UPLOAD_LASTS_MS = 300_000
 const VERSION_DIGITS = 16
@@ -48,8 +58,13 @@ export class Files {
    * @example
    * const stored = await storage.files.upload(file, 'hello.txt', { onProgress: ({ loaded }) => console.log(loaded) })
    */
-  upload(file: Blob, filename: string, options?: UploadOptions): Promise<StoredFile> {
-    const call = { ...uploadOf(file, filename, options), lastsMs: UPLOAD_LASTS_MS }
+  upload(
+    file: Blob,
+    filename: string,
+    { folder, ...options }: FileUploadOptions = {},
+  ): Promise<StoredFile> {
+    const query = { folder }
+    const call = { ...uploadOf(file, filename, options), query, lastsMs: UPLOAD_LASTS_MS }
     return this.#calls.json('POST /file', call)
   }
 
@@ -95,6 +110,33 @@ export class Files {
    */
   get(id: number, options?: CallOptions): Promise<StoredFile> {
     return this.#calls.json('GET /file/info/{id}', { path: { id } }, options)
+  }
+
+  /**
+   * Finds files by words, folder, tags and more. In `for await` all of them, page after page.
+   * @example
+   * for await (const { originalFilename } of storage.files.search({ q: 'invoice 2026' })) console.log(originalFilename)
+   */
+  search(query?: SearchQuery, options?: CallOptions): Listing<FoundFiles, StoredFile> {
+    return search(this.#calls, query, options)
+  }
+
+  /**
+   * Changes the name, folder, tags or metadata. What is given replaces the old value.
+   * @example
+   * await storage.files.change(7, { folder: '/holidays/2026', tags: ['beach'] })
+   */
+  change(id: number, change: FileChange, options?: CallOptions): Promise<StoredFile> {
+    return this.#calls.json('PATCH /file/{id}', { path: { id }, json: change }, options)
+  }
+
+  /**
+   * Trashes, restores, deletes or moves up to 1,000 files; `failed` has the code of each refusal.
+   * @example
+   * const { done, failed } = await storage.files.bulk({ action: 'move', ids: [7, 8], folder: '/old' })
+   */
+  bulk(request: BulkRequest, options?: CallOptions): Promise<BulkOutcome> {
+    return bulk(this.#calls, request, options)
   }
 
   /**

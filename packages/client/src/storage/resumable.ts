@@ -21,6 +21,8 @@ export type UploadMemory = {
 }
 
 export type ResumableOptions = CallOptions & {
+  /** The folder to put the file into; missing ones are created. Default `/`. */
+  folder?: string | undefined
   /** Called with the bytes that have arrived or are on their way. */
   onProgress?: ((progress: { loaded: number; total: number }) => void) | undefined
   /** How much is sent in one request. Default 8 MiB. */
@@ -67,7 +69,7 @@ export class ResumableUpload {
     this.#chosen = chosen
     this.#options = options
     this.#memory = options.memory ?? webMemory()
-    this.#fingerprint = fingerprintOf(chosen, options.replaces)
+    this.#fingerprint = fingerprintOf(chosen, options)
     this.#uploadId = this.#memory?.get(this.#fingerprint)
     this.done = this.#sendAll()
     // A caller that only pauses and cancels need not look at it.
@@ -178,12 +180,14 @@ export class ResumableUpload {
 
   async #create(): Promise<Response> {
     const { file, filename } = this.#chosen
-    const { replaces } = this.#options
+    const { folder, replaces } = this.#options
+    const place = folder === undefined ? '' : `,folder ${base64(folder)}`
     const replaced = replaces === undefined ? '' : `,replaces ${base64(String(replaces))}`
+    const chosen = `filename ${base64(filename)},filetype ${base64(file.type)}`
     const headers = {
       ...TUS,
       'upload-length': String(file.size),
-      'upload-metadata': `filename ${base64(filename)},filetype ${base64(file.type)}${replaced}`,
+      'upload-metadata': `${chosen}${place}${replaced}`,
     }
     const created = await this.#calls.response(
       'POST /file/uploads',
@@ -227,11 +231,14 @@ function delay(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** The same file chosen again has the same one. */
-function fingerprintOf({ file, filename }: ChosenFile, replaces: number | undefined): string {
+type Place = Pick<ResumableOptions, 'folder' | 'replaces'>
+
+/** The same file chosen again for the same place has the same one. */
+function fingerprintOf({ file, filename }: ChosenFile, { folder, replaces }: Place): string {
   const { lastModified = 0 } = file as { lastModified?: number }
-  const replaced = replaces === undefined ? [] : [replaces]
-  return [filename, file.type, file.size, lastModified, ...replaced].join('|')
+  const known = [filename, file.type, file.size, lastModified]
+  const place = [folder, replaces].filter((value) => value !== undefined)
+  return [...known, ...place].join('|')
 }
 
 function base64(text: string): string {

@@ -14,6 +14,7 @@ import { type Answered, ProblemError } from '../http/errors.ts'
 import { IssuerOperations, type ProtectedResource } from '../operations.ts'
 import { ServiceKeys } from '../service-keys.ts'
 import { type FileReplies, Files, Links, UsageOfStorage } from './files.ts'
+import { Folders } from './folders.ts'
 import { Moves, StorageSettings } from './settings.ts'
 import { Uploads } from './uploads.ts'
 import { Versions } from './versions.ts'
@@ -24,6 +25,7 @@ export class StorageClient extends SignIn {
   readonly account: OwnAccount
   readonly sessions: Sessions
   readonly files: Files
+  readonly folders: Folders
   readonly uploads: Uploads
   readonly versions: Versions
   readonly links: Links
@@ -45,6 +47,7 @@ export class StorageClient extends SignIn {
     this.account = new OwnAccount(opened)
     this.sessions = new Sessions(opened)
     this.files = new Files(calls, baseUrl)
+    this.folders = new Folders(calls)
     this.uploads = new Uploads(calls)
     this.versions = new Versions(calls)
     this.links = new Links(opened)

@@ -1,4 +1,4 @@
-import { fromRow, inTransaction, prepared } from '@plinth/kit/database'
+import { fromRow, inTransaction, type PageRequest, prepared } from '@plinth/kit/database'
 import type { NotNull, Updateable } from 'kysely'
 import type { FileState, StorageDb, StorageTables, ThumbnailState } from '../database/tables.ts'
 import type { ObjectAddress, StoredFile } from './storage.ts'
@@ -67,6 +67,28 @@ export async function findIdAfter(
     .limit(1)
     .executeTakeFirst()
   return row?.id
+}
+
+/** Files directly in the folder with this path, of one owner or of all; null is `/`. Newest first. */
+export async function listInFolder(
+  db: StorageDb,
+  { ownerId, path }: { ownerId: string | undefined; path: string | null },
+  page: PageRequest,
+): Promise<{ files: StoredFile[]; total: number }> {
+  const found = selectFiles(db)
+    .where('files.state', '=', 'stored')
+    .where('folders.path', path === null ? 'is' : '=', path)
+    .$if(ownerId !== undefined, (files) => files.where('files.owner_id', '=', ownerId ?? ''))
+  const rows = await found
+    .orderBy('files.id', 'desc')
+    .limit(page.size)
+    .offset(page.offset)
+    .execute()
+  const { total } = await found
+    .clearSelect()
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return { files: rows.map(fileOf), total: Number(total) }
 }
 
 /** Without a state: every file whose bytes must be kept, including restorable ones. */

@@ -6,7 +6,13 @@ import { accessTokenRejected } from '@plinth/kit/problems'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { ProviderField } from '../locations/locations.ts'
 import { uploadEvent } from './events.ts'
-import { findFile, findIdAfter, isEnabledUser, listFiles } from './files.repository.ts'
+import {
+  findFile,
+  findIdAfter,
+  isEnabledUser,
+  listFiles,
+  listInFolder,
+} from './files.repository.ts'
 import { ROOT } from './folders/paths.ts'
 import { intoFolder } from './folders/placing.ts'
 import { foldedName, foundBy } from './names.ts'
@@ -180,6 +186,15 @@ export async function pageOfFiles({ db }: Storage, ownerId: string | undefined, 
   const newestId = (await findIdAfter(db, ownerId, page.offset)) ?? 0
   const files = await listFiles(db, { ownerId, newestId, limit: page.size })
   return { files, total: await countFiles(db, ownerId) }
+}
+
+/** For operators: the files directly in a folder, newest first; without an owner those of every owner who has it. */
+export async function pageInFolder(
+  { db }: Storage,
+  { ownerId, folder }: { ownerId: string | undefined; folder: string },
+  page: PageRequest,
+) {
+  return listInFolder(db, { ownerId, path: folder === ROOT ? null : folder }, page)
 }
 
 export const FileReply = Type.Object(

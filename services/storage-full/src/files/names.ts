@@ -43,6 +43,12 @@ export function tagKey(tag: string): string {
   return withoutCase(tag.normalize('NFC'))
 }
 
+/** The words that a search looks for, without those with which another begins. */
+export function soughtWords(text: string): string[] {
+  const words = wordsOf(text)
+  return words.filter((word) => !words.some((other) => other !== word && other.startsWith(word)))
+}
+
 /** The words by which a file is found, as its row has them: each between two spaces. */
 export function foundBy(name: string, tags: readonly string[]): string {
   return ` ${[...wordsOf(name), ...tags.map(tagWord)].join(' ')} `

@@ -47,3 +47,39 @@ function elements(db: StorageDb, list: string): RawBuilder<unknown> {
     ? sql`json_array_elements_text(cast(${list} as json)) as value`
     : sql`json_each(${list})`
 }
+
+/** One thing that a file is found by: the beginning of a word of its name, or a whole tag. */
+export type Term = { word: string; isWhole: boolean }
+
+/** Whether the row of a file has this among its words; `words` is its column. */
+export function hasTerm(
+  db: StorageDb,
+  words: RawBuilder<unknown>,
+  { word, isWhole }: Term,
+): RawBuilder<boolean> {
+  const sought = isWhole ? ` ${word} ` : ` ${word}`
+  return engineOf(db) === 'postgres'
+    ? sql<boolean>`strpos(${words}, ${sought}) > 0`
+    : sql<boolean>`instr(${words}, ${sought}) > 0`
+}
+
+/** After every text that begins with another, in the order of bytes. */
+const LAST_CHARACTER = '\u{10ffff}'
+
+/** Files of an owner with this term, deleted ones too. With fewer than `limit` these are all. */
+export async function listFound(
+  db: StorageDb,
+  ownerId: string,
+  { word, isWhole }: Term,
+  limit: number,
+): Promise<number[]> {
+  const rows = await db
+    .selectFrom('file_words')
+    .select('file_id')
+    .where('owner_id', '=', ownerId)
+    .where('word', '>=', word)
+    .where('word', '<=', isWhole ? word : `${word}${LAST_CHARACTER}`)
+    .limit(limit)
+    .execute()
+  return rows.map(({ file_id }) => file_id)
+}

@@ -3,6 +3,7 @@ import { renameEndpointCreator } from '@plinth/events'
 import { inTransaction } from '@plinth/kit/database'
 import { endKeysMadeBy, isReservedName } from '@plinth/service-keys'
 import type { StorageDb } from '../database/tables.ts'
+import { lockFolders } from '../files/folders/folders.repository.ts'
 
 /**
  * Replaces the name of an erased user of the issuer in the rows that mention it, and ends the service keys
@@ -25,6 +26,24 @@ export async function renameOwner(
       .set({ requested_by: to })
       .where('requested_by', '=', username)
       .execute()
+  })
+}
+
+/**
+ * Deletes the folders of an owner without stored files. Files that wait for the removal of their bytes keep no name of
+ * a folder, and no words.
+ */
+export async function eraseFolders(db: StorageDb, ownerId: string): Promise<void> {
+  await inTransaction(db, async (inside) => {
+    await lockFolders(inside, ownerId)
+    await inside
+      .updateTable('files')
+      .set({ folder_id: null, former_folder: null })
+      .where('owner_id', '=', ownerId)
+      .where('state', '=', 'deleting')
+      .execute()
+    await inside.deleteFrom('file_words').where('owner_id', '=', ownerId).execute()
+    await inside.deleteFrom('folders').where('owner_id', '=', ownerId).execute()
   })
 }
 

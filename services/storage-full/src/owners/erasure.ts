@@ -4,7 +4,7 @@ import { recordStorageEvent } from '../audit.ts'
 import { finishDeletion, hideInAnyState } from '../files/deletions/deletions.ts'
 import type { Storage } from '../files/storage.ts'
 import { eraseUploads } from '../uploads/expire.ts'
-import { listIdsToErase, renameOwner } from './erasure.repository.ts'
+import { eraseFolders, listIdsToErase, renameOwner } from './erasure.repository.ts'
 import { ownerIdOf } from './owners.ts'
 
 const FILES_AT_ONCE = 200
@@ -30,7 +30,7 @@ export function erasedOwners(
 
 /** Bytes that cannot be removed now are left to the job that finishes deletions. */
 async function eraseFiles(storage: Storage, ownerId: string): Promise<void> {
-  const { db, clock, log } = storage
+  const { db, clock, log, withReserve } = storage
   let erased = 0
   await eraseUploads(storage, ownerId)
   for (;;) {
@@ -45,6 +45,7 @@ async function eraseFiles(storage: Storage, ownerId: string): Promise<void> {
       )
     }
   }
+  await withReserve(() => eraseFolders(db, ownerId))
   if (erased === 0) return
   await recordStorageEvent(
     { db, clock },

@@ -2,6 +2,7 @@ import { startJob, withLease } from '@plinth/kit/database'
 import type { Metrics } from '@plinth/kit/metrics'
 import { trashKeeper } from '../files/deletions/trash.ts'
 import type { Storage } from '../files/storage.ts'
+import { fillWords } from '../search/fill.ts'
 import { expireUploads } from '../uploads/expire.ts'
 import { continueMove } from './moves.ts'
 import { finishDeletions, sweep } from './sweep.ts'
@@ -23,13 +24,14 @@ export function startUpkeep(storage: Storage, metrics?: Metrics) {
     await sweep(storage, signal)
   })
   const uploads = job('storage-uploads', 30, (signal) => expireUploads(storage, signal))
+  const words = job('storage-words', 60, (signal) => fillWords(storage, signal))
   const moves = job(MOVES_LEASE, 15, (signal) => continueMove(storage, signal))
 
   // Resume at once what the last run of the service left unfinished.
-  for (const { runNow } of [deletions, uploads, moves])
+  for (const { runNow } of [deletions, uploads, words, moves])
     runNow().catch((error) => log.error({ err: error }, 'resuming unfinished work failed'))
   const stop = async () => {
-    await Promise.all([deletions, sweeping, uploads, moves].map((each) => each.stop()))
+    await Promise.all([deletions, sweeping, uploads, words, moves].map((each) => each.stop()))
   }
   return { moves, stop }
 }

@@ -140,17 +140,23 @@ export async function longestWithin(
     .executeTakeFirstOrThrow()
 }
 
-export async function countFilesWithin(db: StorageDb, subtree: Subtree): Promise<number> {
-  const { files } = await db
+/**
+ * The stored files of a folder and all below it. SQLite takes a cross join in this order: folders first, then the files
+ * of each. Otherwise it may read all files of the owner.
+ */
+export function filesWithin(db: StorageDb, subtree: Subtree) {
+  return db
     .selectFrom('folders')
-    .innerJoin('files', (join) =>
-      join
-        .onRef('files.folder_id', '=', 'folders.id')
-        .on('files.owner_id', '=', subtree.ownerId)
-        .on('files.state', '=', 'stored'),
-    )
-    .select(({ fn }) => fn.countAll<number>().as('files'))
+    .crossJoin('files')
     .where(within(subtree))
+    .whereRef('files.folder_id', '=', 'folders.id')
+    .where('files.owner_id', '=', subtree.ownerId)
+    .where('files.state', '=', 'stored')
+}
+
+export async function countFilesWithin(db: StorageDb, subtree: Subtree): Promise<number> {
+  const { files } = await filesWithin(db, subtree)
+    .select(({ fn }) => fn.countAll<number>().as('files'))
     .executeTakeFirstOrThrow()
   return Number(files)
 }
@@ -198,14 +204,7 @@ export async function listFileIds(
   subtree: Subtree,
   limit: number,
 ): Promise<number[]> {
-  const rows = await db
-    .selectFrom('files')
-    .select('files.id')
-    .where('files.folder_id', 'in', idsWithin(db, subtree))
-    .where('files.owner_id', '=', subtree.ownerId)
-    .where('files.state', '=', 'stored')
-    .limit(limit)
-    .execute()
+  const rows = await filesWithin(db, subtree).select('files.id').limit(limit).execute()
   return rows.map(({ id }) => id)
 }
 

@@ -1,0 +1,159 @@
+import type { Caller } from '@plinth/kit/http'
+import { describeFile, ownerSeenBy } from '../files/files.ts'
+import { findFolder } from '../files/folders/folders.repository.ts'
+import { ROOT } from '../files/folders/paths.ts'
+import type { Storage } from '../files/storage.ts'
+import { listFound } from '../files/words.repository.ts'
+import { cursorAt, placeOf } from './cursor.ts'
+import type { Sorted, Sought } from './query.ts'
+import {
+  hasWordless,
+  isFolderInOrder,
+  listAmong,
+  listByIds,
+  listInFolders,
+  listOwners,
+  type OwnerSearch,
+  type Place,
+  scanWindow,
+  type Where,
+} from './search.repository.ts'
+
+/** When a term or a folder has no more files than this, they are compared one by one. */
+const MAX_CANDIDATES = 2_000
+const FEW_CANDIDATES = 50
+/** How many terms are tried before the files are read in their order instead. */
+const MAX_TRIED = 5
+const FIRST_WINDOW = 1_000
+const LARGEST_WINDOW = 8_000
+/** How many files one request reads at most for each owner. */
+const MAX_READ = 64_000
+
+export type SearchRequest = {
+  sought: Sought
+  /** As the caller has given it. */
+  ownerId: string | undefined
+  size: number
+  cursor: string | undefined
+}
+
+/**
+ * One page of the files that are sought. It may have fewer files than `size` although more follow: a request reads a
+ * limited number of files that do not match. Only without `nextCursor` is it the last.
+ */
+export async function searchFiles(
+  { db }: Storage,
+  caller: Caller,
+  { sought, ownerId: asked, size, cursor }: SearchRequest,
+) {
+  const ownerId = ownerSeenBy(caller, asked)
+  const bound = { sought, ownerId }
+  const after = cursor === undefined ? undefined : placeOf(cursor, bound)
+  const isComplete = !(await hasWordless(db))
+  const owners = ownerId === undefined ? await listOwners(db) : [ownerId]
+  const parts: Part[] = []
+  for (const owner of owners)
+    parts.push(await searchOwner(db, { ownerId: owner, sought }, { after, limit: size + 1 }))
+  const { places, end } = merged(parts, sought.sort)
+  const page = places.slice(0, size)
+  const last = places.length > size ? page.at(-1) : end
+  const files = await listByIds(
+    db,
+    page.map(({ id }) => id),
+  )
+  return {
+    content: files.map(describeFile),
+    nextCursor: last === undefined ? null : cursorAt(last, bound),
+    complete: isComplete,
+  }
+}
+
+/** The next files of an owner that match; `end` is set when there may be more after it. */
+type Part = { places: Place[]; end?: Place | undefined }
+
+type Wanted = { after: Place | undefined; limit: number }
+
+async function searchOwner(
+  db: Storage['db'],
+  { ownerId, sought }: Omit<OwnerSearch, 'where'>,
+  wanted: Wanted,
+): Promise<Part> {
+  const where = await whereOf(db, ownerId, sought)
+  if (where === undefined) return { places: [] }
+  const search = { ownerId, sought, where }
+  const candidates = await fewCandidates(db, search)
+  if (candidates === undefined) return readInOrder(db, search, wanted)
+  return { places: await listAmong(db, search, { candidates, ...wanted }) }
+}
+
+/** Undefined when there is no such folder, and so no file in it. */
+async function whereOf(
+  db: Storage['db'],
+  ownerId: string,
+  { folder, isRecursive }: Sought,
+): Promise<Where | undefined> {
+  if (folder === undefined) return { kind: 'everywhere' }
+  if (folder === ROOT) return isRecursive ? { kind: 'everywhere' } : { kind: 'folder', id: null }
+  if (isRecursive) return { kind: 'subtree', subtree: { ownerId, path: folder } }
+  const found = await findFolder(db, ownerId, folder)
+  return found && { kind: 'folder', id: found.id }
+}
+
+/** All files with one of the terms, or in the folder, if these are few. */
+async function fewCandidates(
+  db: Storage['db'],
+  search: OwnerSearch,
+): Promise<number[] | undefined> {
+  const { ownerId, sought, where } = search
+  // A longer word is rarer.
+  const terms = sought.terms
+    .toSorted((one, other) => other.word.length - one.word.length)
+    .slice(0, MAX_TRIED)
+  // First a short look at each: a rare word saves reading a common one.
+  for (const most of [FEW_CANDIDATES, MAX_CANDIDATES])
+    for (const term of terms) {
+      const ids = await listFound(db, ownerId, term, most + 1)
+      if (ids.length <= most) return [...new Set(ids)]
+    }
+  if (where.kind === 'everywhere' || isFolderInOrder(search)) return undefined
+  const ids = await listInFolders(db, search, MAX_CANDIDATES + 1)
+  return ids.length <= MAX_CANDIDATES ? ids : undefined
+}
+
+async function readInOrder(
+  db: Storage['db'],
+  search: OwnerSearch,
+  { after, limit }: Wanted,
+): Promise<Part> {
+  const places: Place[] = []
+  let [end, read, rows] = [after, 0, FIRST_WINDOW]
+  while (read < MAX_READ) {
+    const window = { after: end, rows, limit: limit - places.length }
+    const next = await scanWindow(db, search, window)
+    places.push(...next.found)
+    if (next.end === undefined) return { places }
+    end = next.end
+    read += rows
+    rows = Math.min(rows * 2, LARGEST_WINDOW)
+  }
+  return { places, end }
+}
+
+/** What lies after the end of one part is left for the next page, because that part may have more before it. */
+function merged(parts: Part[], sort: Sorted): Part {
+  const [only] = parts
+  if (only && parts.length === 1) return only
+  const order = (one: Place, other: Place) => compare(one, other) * (sort.descending ? -1 : 1)
+  const [end] = parts.flatMap((part) => part.end ?? []).sort(order)
+  const places = parts.flatMap((part) => part.places).sort(order)
+  return { places: end ? places.filter((place) => order(place, end) <= 0) : places, end }
+}
+
+/** As the database compares: text by its bytes. */
+function compare(one: Place, other: Place): number {
+  const byKey =
+    typeof one.key === 'number' && typeof other.key === 'number'
+      ? one.key - other.key
+      : Buffer.compare(Buffer.from(String(one.key)), Buffer.from(String(other.key)))
+  return byKey || one.id - other.id
+}
