@@ -183,11 +183,11 @@ export class ResumableUpload {
     const { folder, replaces } = this.#options
     const place = folder === undefined ? '' : `,folder ${base64(folder)}`
     const replaced = replaces === undefined ? '' : `,replaces ${base64(String(replaces))}`
-    const described = `filename ${base64(filename)},filetype ${base64(file.type)}`
+    const chosen = `filename ${base64(filename)},filetype ${base64(file.type)}`
     const headers = {
       ...TUS,
       'upload-length': String(file.size),
-      'upload-metadata': `${described}${place}${replaced}`,
+      'upload-metadata': `${chosen}${place}${replaced}`,
     }
     const created = await this.#calls.response(
       'POST /file/uploads',
@@ -231,14 +231,14 @@ function delay(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** The same file chosen again for the same folder, or to replace the same file, has the same one. */
-function fingerprintOf(
-  { file, filename }: ChosenFile,
-  { folder, replaces }: ResumableOptions,
-): string {
+type Place = Pick<ResumableOptions, 'folder' | 'replaces'>
+
+/** The same file chosen again for the same place has the same one. */
+function fingerprintOf({ file, filename }: ChosenFile, { folder, replaces }: Place): string {
   const { lastModified = 0 } = file as { lastModified?: number }
-  const target = [folder, replaces].filter((part) => part !== undefined)
-  return [filename, file.type, file.size, lastModified, ...target].join('|')
+  const known = [filename, file.type, file.size, lastModified]
+  const place = [folder, replaces].filter((value) => value !== undefined)
+  return [...known, ...place].join('|')
 }
 
 function base64(text: string): string {
