@@ -610,9 +610,9 @@ export type Queries = {
         /** The business reference, or a part of one of the newest 10,000 payments, in any case */
         contains?: string | undefined;
         status?: "PENDING" | "PAID" | "FAILED" | "PARTIALLY_REFUNDED" | "REFUNDED" | undefined;
-        /** A date, or a time such as 2030-01-01T12:00:00Z */
+        /** Inclusive */
         createdFrom?: string | undefined;
-        /** A date, or a time such as 2030-01-01T12:00:00Z */
+        /** Exclusive */
         createdTo?: string | undefined;
         /** Minor unit of the currency */
         amountFrom?: number | undefined;

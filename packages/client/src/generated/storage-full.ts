@@ -154,13 +154,17 @@ export type FolderEventData = {
     files: number;
 };
 export type FolderMove = {
+    /** must be / or a path such as /a/b, without control characters, \, empty parts, . or .. */
     from: string;
+    /** must be / or a path such as /a/b, without control characters, \, empty parts, . or .. */
     to: string;
 };
 export type FolderRequest = {
+    /** must be / or a path such as /a/b, without control characters, \, empty parts, . or .. */
     path: string;
 };
 export type Folders = {
+    /** must be / or a path such as /a/b, without control characters, \, empty parts, . or .. */
     path: string;
     folders: Folder[];
 };
@@ -228,6 +232,7 @@ export type MoveRequest = {
     to: "LOCAL" | "OBJECT";
 };
 export type MovedFolder = {
+    /** must be / or a path such as /a/b, without control characters, \, empty parts, . or .. */
     path: string;
     /** How many files are in it and below it */
     files: number;
@@ -1009,9 +1014,11 @@ export type Queries = {
         restorable?: boolean | undefined;
     };
     "GET /file/folders": {
+        /** must be / or a path such as /a/b, without control characters, \, empty parts, . or .. */
         path?: string | undefined;
     };
     "DELETE /file/folders": {
+        /** must be / or a path such as /a/b, without control characters, \, empty parts, . or .. */
         path?: string | undefined;
         recursive?: boolean | undefined;
     };

@@ -29,7 +29,6 @@ export type FileReplies = Omit<Replies, 'DELETE /file/{id}'> & {
 }
 export type FileQuery = Queries['GET /file/list']
 export type DeletedFileQuery = Queries['GET /file/deleted']
-export type EmptyTrashQuery = Queries['DELETE /file/deleted']
 export type PictureQuery = Queries['GET /file/picture/{id}']
 export type ReplaceOptions = UploadOptions & {
   /** The content to replace, by its `checksumSha256`: if the file has another one by now, the reply is 412. */
@@ -81,7 +80,8 @@ export class Files {
   /**
    * Replaces the content of a file; its id, name and links stay.
    * @example
-   * const { version } = await storage.files.replace(7, file, 'hello.txt', { ifChecksum: stored.checksumSha256 })
+   * const known = await storage.files.get(7)
+   * const { version } = await storage.files.replace(7, file, 'hello.txt', { ifChecksum: known.checksumSha256 })
    */
   replace(
     id: number,
@@ -231,8 +231,8 @@ export class Files {
    * @example
    * const { files, bytes } = await storage.files.emptyTrash()
    */
-  emptyTrash(query?: EmptyTrashQuery, options?: CallOptions): Promise<EmptiedTrash> {
-    return this.#calls.json('DELETE /file/deleted', { query }, options)
+  emptyTrash(ownerId?: string, options?: CallOptions): Promise<EmptiedTrash> {
+    return this.#calls.json('DELETE /file/deleted', { query: { ownerId } }, options)
   }
 
   #resuming(

@@ -35,7 +35,7 @@ import {
   requireFile,
   storeFile,
 } from './files.ts'
-import { folderIn, ROOT } from './folders/paths.ts'
+import { folderIn, folderText, ROOT } from './folders/paths.ts'
 import { fileNotFound, fileOfAnotherUser, quotaExceeded, READ_PROBLEMS } from './problems.ts'
 import { receiveFile } from './receive.ts'
 import type { Storage, StoredFile } from './storage.ts'
@@ -54,7 +54,7 @@ const FilesQuery = pageQuery([], {
 
 const UploadQuery = Type.Object({
   folder: Type.Optional(
-    Type.String({
+    folderText({
       description: 'Where to put the file; missing folders are created with it',
       examples: ['/holidays/2026'],
     }),

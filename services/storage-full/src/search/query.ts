@@ -1,6 +1,14 @@
-import { lookUpText, Type, textIn } from '@plinth/kit/http'
+import {
+  lookUpText,
+  moment,
+  momentIn,
+  Type,
+  textIn,
+  wholeNumber,
+  wholeNumberIn,
+} from '@plinth/kit/http'
 import { validationFailed } from '@plinth/kit/problems'
-import { folderIn } from '../files/folders/paths.ts'
+import { folderIn, folderText } from '../files/folders/paths.ts'
 import { soughtWords, tagWord } from '../files/names.ts'
 import type { Term } from '../files/words.repository.ts'
 
@@ -31,9 +39,8 @@ export type Sought = {
   sort: Sorted
 }
 
-const instant = (description: string) =>
-  Type.Optional(Type.String({ description, examples: ['2026-01-31T12:00:00Z'] }))
-const size = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
+const TAG = `^\\P{Cc}{1,${MAX_TAG}}$`
+const TYPE = '^[\\w!#$&^.+-]+(/[\\w!#$&^.+-]+)?$'
 
 export const SearchQuery = Type.Object({
   q: Type.Optional(
@@ -44,26 +51,34 @@ export const SearchQuery = Type.Object({
     }),
   ),
   folder: Type.Optional(
-    Type.String({ description: 'Only files in this folder', examples: ['/holidays'] }),
+    folderText({ description: 'Only files in this folder', examples: ['/holidays'] }),
   ),
   recursive: Type.Optional(
     Type.String({ enum: ['true', 'false'], description: 'Also files in the folders below it' }),
   ),
   type: Type.Optional(
-    Type.String({ description: 'A media type, or its first half', examples: ['image'] }),
+    Type.String({
+      pattern: TYPE,
+      maxLength: MAX_TYPE,
+      description: 'A media type, or its first half',
+      examples: ['image'],
+    }),
   ),
-  minSize: size('In bytes, inclusive'),
-  maxSize: size('In bytes, inclusive'),
-  createdAfter: instant('Inclusive'),
-  createdBefore: instant('Exclusive'),
+  minSize: Type.Optional(wholeNumber('In bytes, inclusive')),
+  maxSize: Type.Optional(wholeNumber('In bytes, inclusive')),
+  createdAfter: Type.Optional(moment('Inclusive')),
+  createdBefore: Type.Optional(moment('Exclusive')),
   tag: Type.Optional(
-    Type.Array(Type.String({ examples: ['beach'] }), { description: 'All of them, in any case' }),
+    Type.Array(Type.String({ pattern: TAG, examples: ['beach'] }), {
+      description: 'All of them, in any case',
+    }),
   ),
   ownerId: Type.Optional(
     lookUpText({ description: 'For administrators: the files of one owner', examples: ['2'] }),
   ),
   sort: Type.Optional(
     Type.String({
+      pattern: `^\\s*(${SORTS.join('|')})\\s*(,\\s*(asc|desc)\\s*)?$`,
       description: `One of ${SORTS.join(', ')}, with ,asc or ,desc`,
       examples: ['createdAt,desc'],
     }),
@@ -86,10 +101,10 @@ export function soughtIn(query: unknown): Sought {
     folder: folderIn(query),
     isRecursive: choiceIn(query, 'recursive') === 'true',
     type: typeIn(query),
-    minSize: numberIn(query, 'minSize'),
-    maxSize: numberIn(query, 'maxSize'),
-    createdAfter: instantIn(query, 'createdAfter'),
-    createdBefore: instantIn(query, 'createdBefore'),
+    minSize: wholeNumberIn(query, 'minSize'),
+    maxSize: wholeNumberIn(query, 'maxSize'),
+    createdAfter: momentIn(query, 'createdAfter'),
+    createdBefore: momentIn(query, 'createdBefore'),
     sort: sortIn(query),
   }
 }
@@ -110,8 +125,7 @@ function wordsIn(query: unknown): Term[] {
 function tagsIn(query: unknown): Term[] {
   const { tag = [] } = (query ?? {}) as { tag?: string | string[] }
   const tags = [tag].flat()
-  const isTag = (text: string) =>
-    text !== '' && [...text].length <= MAX_TAG && text.isWellFormed() && !/\p{Cc}/u.test(text)
+  const isTag = (text: string) => text.isWellFormed() && new RegExp(TAG, 'u').test(text)
   if (tags.length > MAX_TAGS || !tags.every(isTag))
     throw validationFailed([`tag: at most ${MAX_TAGS}, each of 1 to ${MAX_TAG} characters`])
   return [...new Set(tags.map(tagWord))].map((word) => ({ word, isWhole: true }))
@@ -126,29 +140,8 @@ function choiceIn(query: unknown, name: string): string | undefined {
 function typeIn(query: unknown): string | undefined {
   const text = textIn(query, 'type')
   if (text === undefined) return undefined
-  if (text.length <= MAX_TYPE && /^[\w!#$&^.+-]+(\/[\w!#$&^.+-]+)?$/.test(text))
-    return text.toLowerCase()
+  if (text.length <= MAX_TYPE && new RegExp(TYPE).test(text)) return text.toLowerCase()
   throw validationFailed(['type: must be a media type or its first half, such as image'])
-}
-
-function numberIn(query: unknown, name: string): number | undefined {
-  const text = textIn(query, name)
-  if (text === undefined) return undefined
-  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  if (Number.isSafeInteger(value)) return value
-  throw validationFailed([`${name}: must be a whole number of bytes`])
-}
-
-const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/i
-
-/** As it is stored. A date alone is its beginning in UTC. */
-function instantIn(query: unknown, name: string): string | undefined {
-  const text = textIn(query, name)
-  if (text === undefined) return undefined
-  const at = new Date(INSTANT.test(text) ? text.toUpperCase() : Number.NaN)
-  if (!Number.isNaN(at.getTime()) && at.getUTCFullYear() <= 9999 && at.getUTCFullYear() >= 0)
-    return at.toISOString()
-  throw validationFailed([`${name}: must be a time such as 2026-01-31T12:00:00Z`])
 }
 
 function sortIn(query: unknown): Sorted {

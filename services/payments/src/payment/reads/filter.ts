@@ -1,13 +1,16 @@
-import { lookUpText, oneOf, Type, textIn } from '@plinth/kit/http'
+import {
+  lookUpText,
+  moment,
+  momentIn,
+  oneOf,
+  Type,
+  textIn,
+  wholeNumber,
+  wholeNumberIn,
+} from '@plinth/kit/http'
 import { validationFailed } from '@plinth/kit/problems'
 import type { PaymentFilter } from '../database/payments.repository.ts'
 import { PAYMENT_STATUSES, type PaymentStatus } from '../state.ts'
-
-const moment = Type.String({
-  examples: ['2030-01-01'],
-  description: 'A date, or a time such as 2030-01-01T12:00:00Z',
-})
-const amount = Type.Integer({ minimum: 0, description: 'Minor unit of the currency' })
 
 /** The parameters that `paymentFilterOf` reads, for the API document. */
 export const PAYMENT_FILTERS = {
@@ -19,50 +22,29 @@ export const PAYMENT_FILTERS = {
     }),
   ),
   status: Type.Optional(oneOf(...PAYMENT_STATUSES)),
-  createdFrom: Type.Optional(moment),
-  createdTo: Type.Optional(moment),
-  amountFrom: Type.Optional(amount),
-  amountTo: Type.Optional(amount),
+  createdFrom: Type.Optional(moment('Inclusive')),
+  createdTo: Type.Optional(moment('Exclusive')),
+  amountFrom: Type.Optional(wholeNumber('Minor unit of the currency')),
+  amountTo: Type.Optional(wholeNumber('Minor unit of the currency')),
 }
 
 /** Reads what a list of payments is filtered by; refuses what is not a status, a time or an amount. */
 export function paymentFilterOf(query: unknown): PaymentFilter {
-  const faults: string[] = []
-  const read = <T>(name: string, parse: (text: string) => T | undefined, rule: string) => {
-    const text = textIn(query, name)
-    const value = text === undefined ? undefined : parse(text)
-    if (text !== undefined && value === undefined) faults.push(`${name}: ${rule}`)
-    return value
-  }
-  const filter: PaymentFilter = {
+  return {
     businessReference: textIn(query, 'businessReference'),
     contains: textIn(query, 'contains'),
-    status: read('status', statusOf, `must be one of ${PAYMENT_STATUSES.join(', ')}`),
-    createdFrom: read('createdFrom', instantOf, NO_TIME),
-    createdTo: read('createdTo', instantOf, NO_TIME),
-    amountFrom: read('amountFrom', wholeNumber, NO_AMOUNT),
-    amountTo: read('amountTo', wholeNumber, NO_AMOUNT),
+    status: statusIn(query),
+    createdFrom: momentIn(query, 'createdFrom'),
+    createdTo: momentIn(query, 'createdTo'),
+    amountFrom: wholeNumberIn(query, 'amountFrom'),
+    amountTo: wholeNumberIn(query, 'amountTo'),
   }
-  if (faults.length > 0) throw validationFailed(faults)
-  return filter
 }
 
-const NO_TIME = 'must be a date, or a time such as 2030-01-01T12:00:00Z'
-const NO_AMOUNT = 'must be a whole number of minor units'
-
-function statusOf(text: string): PaymentStatus | undefined {
-  return PAYMENT_STATUSES.find((status) => status === text)
-}
-
-/** The stored format, because times are compared as text. A day that a month lacks would become a later one. */
-function instantOf(text: string): string | undefined {
-  if (!/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z)?$/.test(text)) return undefined
-  const instant = new Date(text)
-  if (Number.isNaN(instant.getTime())) return undefined
-  const stored = instant.toISOString()
-  return stored.startsWith(text.slice(0, 10)) ? stored : undefined
-}
-
-function wholeNumber(text: string): number | undefined {
-  return /^\d{1,15}$/.test(text) ? Number(text) : undefined
+function statusIn(query: unknown): PaymentStatus | undefined {
+  const text = textIn(query, 'status')
+  const status = PAYMENT_STATUSES.find((one) => one === text)
+  if (text !== undefined && !status)
+    throw validationFailed([`status: must be one of ${PAYMENT_STATUSES.join(', ')}`])
+  return status
 }

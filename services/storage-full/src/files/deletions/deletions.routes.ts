@@ -17,7 +17,7 @@ import {
 import { validationFailed } from '@plinth/kit/problems'
 import { storageUnavailable } from '../../locations/problems.ts'
 import { FileReply } from '../files.ts'
-import { folderIn } from '../folders/paths.ts'
+import { folderIn, folderText } from '../folders/paths.ts'
 import { fileNotFound, fileOfAnotherUser, noRoomToRestore, nothingToRestore } from '../problems.ts'
 import type { Storage } from '../storage.ts'
 import { deleteFile, deleteRestorably, pageOfRestorable, restoreFile } from './deletions.ts'
@@ -56,7 +56,7 @@ const RestorableQuery = pageQuery([], {
     }),
   ),
   folder: Type.Optional(
-    lookUpText({ description: 'Only files from this folder', examples: ['/holidays'] }),
+    folderText({ description: 'Only files from this folder', examples: ['/holidays'] }),
   ),
   ownerId: owner,
 })

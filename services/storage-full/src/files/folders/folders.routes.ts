@@ -11,14 +11,14 @@ import {
   foldersBelow,
   moveFolder,
 } from './folders.ts'
-import { folderPath, ROOT } from './paths.ts'
+import { folderPath, folderText, ROOT } from './paths.ts'
 
 const tags = ['Folders']
 
-const path = Type.String({ examples: ['/holidays/2026'] })
+const path = folderText({ examples: ['/holidays/2026'] })
 const FolderBody = Type.Object({ path }, { title: 'FolderRequest' })
 const MoveBody = Type.Object(
-  { from: path, to: Type.String({ examples: ['/archive/2026'] }) },
+  { from: path, to: folderText({ examples: ['/archive/2026'] }) },
   { title: 'FolderMove' },
 )
 const files = Type.Integer({ minimum: 0, description: 'How many files are in it and below it' })

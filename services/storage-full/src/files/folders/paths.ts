@@ -1,3 +1,4 @@
+import { Type } from '@plinth/kit/http'
 import { validationFailed } from '@plinth/kit/problems'
 
 /** The folder that every owner has; no row stands for it. */
@@ -6,6 +7,16 @@ export const ROOT = '/'
 const MAX_PATH_BYTES = 1_024
 const MAX_LEVELS = 32
 const MAX_SEGMENT_BYTES = 255
+
+/** Lengths count in bytes, which a pattern cannot: `folderPath` looks at them. */
+export function folderText(about: { description?: string; examples: string[] }) {
+  return Type.String({
+    pattern: '^(/|(/(?!\\.{1,2}(/|$))[^/\\\\\\p{Cc}]+)+/?)$',
+    message:
+      'must be / or a path such as /a/b, without control characters, \\, empty parts, . or ..',
+    ...about,
+  })
+}
 
 /** A path in its one spelling: NFC, without a slash at the end. `name` is where the caller gave it. */
 export function folderPath(text: string, name: string): string {
