@@ -15,6 +15,7 @@ import { continueMove } from '../src/upkeep/moves.ts'
 import { finishDeletions, sweep } from '../src/upkeep/sweep.ts'
 import { verifyFiles } from '../src/upkeep/verify.ts'
 import { startIssuer } from './issuer.ts'
+import { replace, TEXT } from './replace-file.ts'
 import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
@@ -50,6 +51,17 @@ const DELETE_STEPS = ['delete:marked', 'delete:object', 'delete:thumbnail', 'del
 const RESTORE_STEPS = [
   ['delete:marked', 'restorable'],
   ['restore:row', 'stored'],
+] as const
+/** For a file whose content is replaced; with the version that it has afterwards. */
+const REPLACE_STEPS = [
+  { step: 'replace:put', orphans: 1, version: 1 },
+  { step: 'replace:row', orphans: 0, version: 2 },
+  { step: 'version:object', orphans: 0, version: 2 },
+]
+/** For a file with an earlier version in a folder that goes to the trash, which is emptied; with its state afterwards. */
+const TRASH_STEPS = [
+  ['folder:trashed', 'restorable'],
+  ['trash:batch', undefined],
 ] as const
 const THUMBNAIL_STEPS = ['thumbnail:read', 'thumbnail:put', 'thumbnail:row']
 const PICTURE_STEPS: Step[] = [
@@ -159,6 +171,51 @@ function transfers(engine: TestEngine, provider: ProviderName, installation: Ins
       })
   })
   pictures(engine, provider, installation)
+  replacements(engine, provider, installation)
+}
+
+function replacements(engine: TestEngine, provider: ProviderName, installation: Installation) {
+  const first = { ...TEXT, bytes: Buffer.from('first') }
+  const second = { bytes: Buffer.from('second') }
+
+  describe(`kill -9 while content is replaced, files at ${provider}, on ${engine.name}`, () => {
+    for (const { step, orphans, version } of REPLACE_STEPS)
+      test(`killed at ${step}`, async (t) => {
+        let id = 0
+        await installation.crash(t, step, async ({ api, token }) => {
+          id = (await upload(api, token, first)).body.id
+          await replace(api, token, id, second)
+        })
+
+        const { swept, files, versions } = await installation.recover()
+
+        const file = files.find((some) => some.id === id)
+        assert.deepEqual([file?.state, file?.version], ['stored', version])
+        assert.deepEqual([swept, versions], [orphans, []])
+      })
+
+    for (const [step, state] of TRASH_STEPS)
+      test(`a folder put into the trash, which is emptied, killed at ${step}`, async (t) => {
+        let id = 0
+        const keeping = { STORAGE_FULL_VERSIONS: '1' }
+        const act = async ({ api, token }: Victim) => {
+          id = (await upload(api, token, { ...first, folder: '/a/b' })).body.id
+          await replace(api, token, id, second)
+          await api.delete('/file/folders?path=/a&recursive=true', { token })
+          await api.delete('/file/deleted', { token })
+        }
+        await installation.crash(t, step, act, keeping)
+
+        const { swept, files, versions } = await installation.recover(keeping)
+
+        assert.equal(files.find((file) => file.id === id)?.state, state)
+        assert.deepEqual(
+          versions.filter(({ fileId }) => fileId === id).map(({ version }) => version),
+          state ? [1] : [],
+        )
+        assert.equal(swept, 0)
+      })
+  })
 }
 
 function pictures(engine: TestEngine, provider: ProviderName, installation: Installation): void {
@@ -255,8 +312,14 @@ async function openInstallation(
   assert.deepEqual([kept.status, kept.body.provider], [201, provider])
 
   return {
-    async crash(t: Scope, step: string, act: (victim: Victim) => Promise<unknown>) {
-      const victim = await spawnService(t, MAIN, { ...env, FAIL_POINT: `${step}=kill` })
+    async crash(
+      t: Scope,
+      step: string,
+      act: (victim: Victim) => Promise<unknown>,
+      settings: Record<string, string> = {},
+    ) {
+      const failing = { ...env, ...settings, FAIL_POINT: `${step}=kill` }
+      const victim = await spawnService(t, MAIN, failing)
       const logins = ['user', 'admin'].map((name) => logIn(victim.api, name))
       const [token = '', admin = ''] = await Promise.all(logins)
       const acting = act({ api: victim.api, token, admin }).catch(() => {})
@@ -264,8 +327,8 @@ async function openInstallation(
       await acting
       assert.equal(victim.process.signalCode, 'SIGKILL')
     },
-    async recover() {
-      const outcome = await recover(env)
+    async recover(settings: Record<string, string> = {}) {
+      const outcome = await recover({ ...env, ...settings })
       assert.ok(outcome.files.some(({ id }) => id === kept.body.id))
       return outcome
     },
@@ -295,19 +358,37 @@ async function recover(env: Record<string, string>) {
     const files = await storage.db
       .selectFrom('files')
       .innerJoin('storage_locations', 'storage_locations.id', 'files.location_id')
-      .select(['files.id', 'state', 'provider'])
+      .select(['files.id', 'state', 'provider', 'version'])
       .execute()
+    const versions = await storage.db
+      .selectFrom('file_versions')
+      .select(['file_id as fileId', 'version', 'state'])
+      .execute()
+    assert.ok(versions.every(({ state }) => state === 'kept'))
+    await requireCounted(storage)
     assert.ok(files.every(({ state }) => state !== 'deleting'))
     const stored = files.filter(({ state }) => state === 'stored')
     assert.deepEqual(
       await filesInEvents(storage),
       new Map(stored.map((file) => [file.id, file.provider])),
     )
-    return { swept, files }
+    return { swept, files, versions }
   } finally {
     storage.providers.close()
     await database.close()
   }
+}
+
+/** What the totals say is what the rows say; the view subtracts earlier versions, which the totals contain. */
+async function requireCounted({ db }: Storage): Promise<void> {
+  const stored = db.selectFrom('files').where('state', '=', 'stored')
+  const files = await stored.select('size_bytes as bytes').execute()
+  const counted = await db.selectFrom('owner_usage').select(['total', 'bytes']).execute()
+  const sum = (numbers: number[]) => numbers.reduce((total, number) => total + Number(number), 0)
+  assert.deepEqual(
+    [sum(counted.map(({ total }) => total)), sum(counted.map(({ bytes }) => bytes))],
+    [files.length, sum(files.map(({ bytes }) => bytes))],
+  )
 }
 
 /** The files that exist according to the events alone, with their provider. */
@@ -321,10 +402,12 @@ async function filesInEvents({ db }: Storage): Promise<Map<number, string>> {
   const rows = [...placed, ...waiting.map(({ type, data }) => ({ type, body: `{"data":${data}}` }))]
   const files = new Map<number, string>()
   for (const { type, body } of rows.filter((row) => row.type.startsWith('file.'))) {
-    const { fileId, provider } = JSON.parse(body).data
-    assert.equal(files.has(fileId), !/uploaded|restored/.test(type), body)
+    const { fileId, provider, version } = JSON.parse(body).data
+    // A whole file is purged after its deletion, an earlier version while the file is there.
+    const isOver = type === 'file.purged' && version === null
+    assert.equal(files.has(fileId), !isOver && !/uploaded|restored/.test(type), body)
     if (type === 'file.deleted') files.delete(fileId)
-    else files.set(fileId, provider)
+    else if (type !== 'file.purged') files.set(fileId, provider)
   }
   return files
 }

@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { startReceiver } from '@plinth/events/testing'
+import { createLogger } from '@plinth/kit/logging'
 import { testClock } from '@plinth/kit/testing'
 import Schema from 'typebox/schema'
 import { until } from '../../../test/until.ts'
+import { openStorage } from '../src/app.ts'
 import { STORAGE_EVENTS } from '../src/files/events.ts'
+import { finishDeletions } from '../src/upkeep/sweep.ts'
+import { replace, TEXT } from './replace-file.ts'
 import { engines, register, startStorage, type TestStorage, upload } from './start-storage.ts'
+import { sha256 } from './tus-client.ts'
 
 type EventItem = { id: string; type: string; subject: string; sequence: number; data: object }
 
-/** The events about files and links, once there are at least `count`. */
+/** The events about files, folders and links, once there are at least `count`. */
 function fileEvents({ api, admin }: TestStorage, count: number): Promise<EventItem[]> {
-  const types = Object.keys(STORAGE_EVENTS).filter((type) => /^(file|link)\./.test(type))
+  const types = Object.keys(STORAGE_EVENTS).filter((type) => /^(file|folder|link)\./.test(type))
   return until<EventItem[]>(
     async () => (await api.get(`/api/events?types=${types}`, { token: admin })).body.items,
     ({ length }) => length >= count,
@@ -64,6 +69,102 @@ for (const engine of engines)
       )
       const ids = delivered.map(({ id }) => id)
       assert.deepEqual(ids.toSorted(), events.map(({ id }) => id).toSorted())
+    })
+
+    test('a change, new content, a moved folder, and what is removed for good have one event each, without names', async (t) => {
+      const service = await start(t, { STORAGE_FULL_VERSIONS: '1' })
+      const { api, user: token } = service
+      const bytes = (letter: string) => Buffer.from(letter.repeat(10))
+      const store = async (letter: string) =>
+        (await upload(api, token, { ...TEXT, bytes: bytes(letter), folder: '/ada' })).body
+      const [file, other, kept] = [await store('a'), await store('b'), await store('c')]
+      const trash = (id: number) => api.delete(`/file/${id}?restorable=true`, { token })
+
+      await api.patch(`/file/${file.id}`, { originalFilename: 'ada.txt', tags: ['ada'] }, { token })
+      for (const letter of ['d', 'e']) await replace(api, token, file.id, { bytes: bytes(letter) })
+      await api.delete(`/file/${file.id}/versions/2`, { token })
+      await api.post('/file/folders/move', { from: '/ada', to: '/lovelace' }, { token })
+      for (const { id } of [file, other]) await trash(id)
+      await api.delete(`/file/${other.id}`, { token })
+      await api.delete('/file/deleted', { token })
+      // These change nothing.
+      await api.delete('/file/deleted', { token })
+      await replace(api, token, kept.id, { bytes: bytes('f'), headers: { 'if-match': '"x"' } })
+      await api.patch(`/file/${kept.id}`, { originalFilename: 'a/b.txt' }, { token })
+      await api.delete(`/file/${kept.id}`, { token })
+
+      const last = ({ type, subject }: EventItem) =>
+        type === 'file.deleted' && subject === `file:${kept.id}`
+      const events = await until(
+        () => fileEvents(service, 1),
+        (items) => items.some(last),
+      )
+      const of = (id: number) =>
+        events
+          .filter(({ subject }) => subject === `file:${id}`)
+          .map(({ type, data }) => [type, 'version' in data ? data.version : undefined])
+      assert.deepEqual(of(file.id), [
+        ['file.uploaded', undefined],
+        ['file.updated', undefined],
+        ['file.replaced', 2],
+        ['file.replaced', 3],
+        ['file.purged', 1],
+        ['file.purged', 2],
+        ['file.deleted', undefined],
+        ['file.purged', null],
+      ])
+      assert.deepEqual(of(other.id), [
+        ['file.uploaded', undefined],
+        ['file.deleted', undefined],
+        ['file.purged', null],
+      ])
+      assert.deepEqual(of(kept.id), [
+        ['file.uploaded', undefined],
+        ['file.deleted', undefined],
+      ])
+      const moved = events.filter(({ type }) => type === 'folder.moved')
+      assert.deepEqual(
+        moved.map(({ data }) => data),
+        [{ ownerId: file.ownerId, files: 3 }],
+      )
+      const sums = events
+        .filter(({ type, subject }) => subject === `file:${file.id}` && type !== 'file.updated')
+        .map(({ data }) => ('checksumSha256' in data ? data.checksumSha256 : undefined))
+      assert.deepEqual(
+        sums,
+        ['a', 'd', 'e', 'a', 'd', 'e', 'e'].map((letter) => sha256(bytes(letter))),
+      )
+      for (const { type, data } of events)
+        assert.ok(Schema.Check(STORAGE_EVENTS[type]?.data as never, data), type)
+      assert.doesNotMatch(JSON.stringify(events), /ada|lovelace|notes/)
+    })
+
+    test('a file that leaves the trash because its time is over has file.purged once', async (t) => {
+      const service = await start(t, { STORAGE_FULL_RESTORABLE_SECONDS: '60' })
+      const { api, user: token, config, clock } = service
+      const { body: file } = await upload(api, token)
+      await api.delete(`/file/${file.id}?restorable=true`, { token })
+      const log = createLogger('events', 'silent')
+      const { storage, database } = await openStorage(config, { clock, log })
+      t.after(async () => {
+        storage.providers.close()
+        await database.close()
+      })
+
+      clock.advance(61)
+      await Promise.all([finishDeletions(storage), finishDeletions(storage)])
+      await finishDeletions(storage)
+
+      const marker = await upload(api, token)
+      const events = await until(
+        () => fileEvents(service, 1),
+        (items) => items.some(({ subject }) => subject === `file:${marker.body.id}`),
+      )
+      const about = events.filter(({ subject }) => subject === `file:${file.id}`)
+      assert.deepEqual(
+        about.map(({ type }) => type),
+        ['file.uploaded', 'file.deleted', 'file.purged'],
+      )
     })
 
     test('an upload that just fits the quota has an event, one that exceeds it has none', async (t) => {

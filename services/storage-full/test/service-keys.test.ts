@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Api, sampleFiles } from '@plinth/kit/testing'
+import { type Api, type ApiReply, sampleFiles } from '@plinth/kit/testing'
+import { replace } from './replace-file.ts'
 import { engines, sharedStorage, upload } from './start-storage.ts'
 
 const SCOPES = ['files:read', 'files:write', 'links:write', 'users:read', 'users:write']
@@ -78,6 +79,55 @@ for (const engine of engines)
       assert.deepEqual(denied[0], ['ACCESS_DENIED', `key ${id} (with files:read)`, 'REFUSED'])
     })
 
+    test('folders, changes, versions and the trash need files:write to change, files:read to look', async () => {
+      const { api } = service()
+      const reading = await newKey('files:read')
+      const writing = await newKey('files:write')
+      const both = await newKey('files:read', 'files:write')
+      const attempt = async ({ secret: token }: { secret: string }) => {
+        const { body: file } = await upload(api, both.secret)
+        const [{ id }, none] = [file, undefined]
+        const png = { bytes: sampleFiles.png, name: 'p.png', type: 'image/png' }
+        return {
+          changes: [
+            await replace(api, token, id, png),
+            await api.patch(`/file/${id}`, { tags: ['a'] }, { token }),
+            await api.post(`/file/${id}/versions/1/restore`, none, { token }),
+            await api.delete(`/file/${id}/versions/1`, { token }),
+            await api.post('/file/folders', { path: '/a' }, { token }),
+            await api.post('/file/folders/move', { from: '/a', to: '/b' }, { token }),
+            await api.delete('/file/folders?path=/b', { token }),
+            await api.post('/file/bulk', { action: 'trash', ids: [id] }, { token }),
+            await api.post(`/file/${id}/restore`, none, { token }),
+            await api.delete('/file/deleted', { token }),
+          ].map(codeOf),
+          looks: [
+            await api.get(`/file/${id}/versions`, { token }),
+            await api.get(`/file/${id}/versions/1`, { token }),
+            await api.get('/file/folders', { token }),
+            await api.get('/file/search', { token }),
+            await api.get('/file/deleted', { token }),
+          ].map(codeOf),
+        }
+      }
+      const isRefused = (code: string) => code === 'INSUFFICIENT_SCOPE'
+
+      const [reader, writer, all] = [
+        await attempt(reading),
+        await attempt(writing),
+        await attempt(both),
+      ]
+
+      assert.ok(reader.changes.every(isRefused), `${reader.changes}`)
+      assert.ok(!reader.looks.some(isRefused), `${reader.looks}`)
+      assert.ok(!writer.changes.some(isRefused), `${writer.changes}`)
+      assert.ok(writer.looks.every(isRefused), `${writer.looks}`)
+      assert.deepEqual(all, {
+        changes: [200, 200, 404, 404, 201, 200, 204, 200, 200, 200].map(String),
+        looks: [200, 404, 200, 200, 200].map(String),
+      })
+    })
+
     test('a key is never an administrator, whatever its scopes', async () => {
       const { api } = service()
       const { secret: token } = await newKey(...SCOPES)
@@ -116,6 +166,9 @@ for (const engine of engines)
       assert.equal((await api.get(`/file/presigned/${link.token}`)).status, 404)
     })
   })
+
+const codeOf = ({ status, body }: ApiReply) =>
+  body?.code === 'INSUFFICIENT_SCOPE' ? 'INSUFFICIENT_SCOPE' : `${status}`
 
 const idsOf = (files: { id: number }[]) => files.map(({ id }) => id)
 
