@@ -11,10 +11,13 @@ export type Manner =
   | 'closes in the middle'
   | 'says nothing and closes'
   | 'reads nothing'
+  | 'reads slowly'
   | { answers: string }
   | { answersEarly: string }
 
 const VIRUS = 'VIRUS'
+/** Between two reads of at most 64 KiB. */
+const SLOW_MS = 20
 
 /** The scanner of clamd's protocol: everything that contains the word VIRUS is infected. Frames must be exact. */
 export async function startFakeClamd(t: Scope, { port = 0, maxLength = 25 * 1024 * 1024 } = {}) {
@@ -88,6 +91,10 @@ function serve(socket: Socket, state: State, maxLength: number): void {
     answer(whole.includes(VIRUS) ? 'stream: Fake.Virus-1 FOUND\0' : 'stream: OK\0')
   }
   socket.on('data', (chunk: Buffer) => {
+    if (manner === 'reads slowly') {
+      socket.pause()
+      setTimeout(() => socket.resume(), SLOW_MS)
+    }
     received = Buffer.concat([received, chunk])
     if (!content) readCommand()
     if (content) readPieces(content)

@@ -3,12 +3,14 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
+import { Upload } from 'tus-js-client'
 import { loadConfig } from '../src/config.ts'
 import { scanStream } from '../src/scanning/clamd.ts'
 import { scannerFindings } from '../src/scanning/doctor.ts'
 import { type Manner, startFakeClamd } from './fake-clamd.ts'
+import { replace } from './replace-file.ts'
 import { engines, startStorage, upload } from './start-storage.ts'
-import { base64, fileIdOf, locationOf, offsetOf, textOf, tusFor } from './tus-client.ts'
+import { base64, fileIdOf, locationOf, metadata, offsetOf, textOf, tusFor } from './tus-client.ts'
 
 const CLEAN = textOf(300_000)
 const INFECTED = Buffer.concat([textOf(150_000), Buffer.from('VIRUS'), textOf(150_000)])
@@ -159,7 +161,8 @@ for (const engine of engines)
         const location = locationOf(await tus.create({ length: 100 }))
         const last = await tus.patch(location, 0, textOf(100))
         assert.deepEqual([last.status, last.body.code], [503, 'SCANNER_UNAVAILABLE'])
-        assert.equal((await tus.head(location)).status, 503)
+        const head = await tus.head(location)
+        assert.deepEqual([head.status, head.headers.get('retry-after')], [423, '30'])
         assert.equal((await tus.patch(location, 100)).status, 503)
         assert.deepEqual(await list(), [])
         clamd.behave('scans')
@@ -172,6 +175,68 @@ for (const engine of engines)
 
       assert.deepEqual([asked.status, offsetOf(asked)], [200, 100])
       assert.deepEqual([files.length, files[0].id], [1, firstId])
+    })
+
+    test('tus-js-client survives an outage of the scanner without sending a byte twice', async (t) => {
+      const { baseUrl, user, clamd, list } = await start(t)
+      clamd.behave('closes at once')
+      const sent: [string, number][] = []
+      const { promise: done, resolve, reject } = Promise.withResolvers<void>()
+      const client = new Upload(CLEAN, {
+        endpoint: `${baseUrl}/file/uploads`,
+        headers: { authorization: `Bearer ${user}` },
+        metadata: { filename: 'a.txt' },
+        chunkSize: 100_000,
+        retryDelays: [0, 0, 0, 0, 0],
+        onAfterResponse: (request, response) => {
+          sent.push([request.getMethod(), response.getStatus()])
+          if (sent.filter(([, status]) => status === 423).length === 2) clamd.behave('scans')
+        },
+        onSuccess: () => resolve(),
+        onError: reject,
+      })
+
+      client.start()
+      await done
+
+      assert.deepEqual(sent, [
+        ['POST', 201],
+        ['PATCH', 204],
+        ['PATCH', 204],
+        ['PATCH', 503],
+        ['HEAD', 423],
+        ['HEAD', 423],
+        ['HEAD', 200],
+      ])
+      assert.deepEqual(
+        (await list()).map(({ size }: { size: number }) => size),
+        [CLEAN.length],
+      )
+    })
+
+    test('an infected PUT /file/{id} or tus upload that replaces a file is refused, and nothing changes', async (t) => {
+      const { api, user, tus, refusals, root } = await start(t, { STORAGE_FULL_VERSIONS: '2' })
+      const { id } = (await upload(api, user, text(CLEAN))).body
+      await replace(api, user, id, { bytes: textOf(70), name: 'a.txt' })
+      const state = async () => {
+        const paths = ['/file/list', `/file/${id}/versions`, '/file/usage']
+        const replies = await Promise.all(paths.map((path) => api.get(path, { token: user })))
+        const { bytes } = await api.get(`/file/download/${id}`, { token: user })
+        return [replies.map(({ body }) => body), bytes.toString(), (await objectsIn(root)).sort()]
+      }
+      const before = await state()
+      const headers = { 'upload-metadata': metadata({ filename: 'a.txt', replaces: String(id) }) }
+
+      const byForm = await replace(api, user, id, { bytes: INFECTED, name: 'a.txt' })
+      const location = locationOf(await tus.create({ length: INFECTED.length, headers }))
+      const byTus = await tus.patch(location, 0, INFECTED)
+      const inOne = await tus.create({ length: INFECTED.length, headers, body: INFECTED })
+
+      for (const { status, body } of [byForm, byTus, inOne])
+        assert.deepEqual([status, body.code], [400, 'FILE_INFECTED'])
+      assert.equal((await tus.head(location)).status, 404)
+      assert.deepEqual(await state(), before)
+      assert.equal((await refusals()).length, 3)
     })
 
     test('a tus upload that waited is finished by an empty PATCH, once', async (t) => {
@@ -263,6 +328,25 @@ test('an empty piece of a stream does not end what the scanner sees', async (t) 
 
   assert.deepEqual(verdict, { found: undefined, scannedBytes: 4 })
   assert.equal(clamd.scanned[0]?.toString(), 'abcd')
+})
+
+test('a scanner that takes bytes very slowly is given up after a time that depends on the size', async (t) => {
+  const clamd = await startFakeClamd(t)
+  clamd.behave('reads slowly')
+  const piece = textOf(64 * 1024)
+  const scan = (pieces: number, slowestBytesPerSecond: number) =>
+    scanStream(
+      {
+        ...{ address: { host: '127.0.0.1', port: clamd.port }, timeoutMs: 1_000 },
+        slowestBytesPerSecond,
+      },
+      async () => Readable.from(Array.from({ length: pieces }, () => piece)),
+    )
+
+  const fastEnough = await scan(10, 1_000)
+
+  assert.equal(fastEnough.scannedBytes, 10 * piece.length)
+  await assert.rejects(scan(1_000, 1_000_000_000), /too slowly/)
 })
 
 test('the address of the scanner is clamd://host:port or unix:/path; anything else is a fault', () => {

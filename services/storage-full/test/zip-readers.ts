@@ -1,6 +1,11 @@
+import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { debianProgram } from '../../../test/servers/debian.ts'
+import { temporaryFolder } from './start-storage.ts'
 
 const run = promisify(execFile)
 const OUTPUT = { maxBuffer: 2 ** 28 }
@@ -40,4 +45,22 @@ export async function readersMissing(): Promise<string | false> {
   } catch (error) {
     return `no readers of archives: ${(error as Error).message}`
   }
+}
+
+/** Reads an archive with the Python library: its entries with their first bytes, after their checksums were compared. */
+const READ = `
+import json, sys, zipfile
+archive = zipfile.ZipFile(sys.argv[1])
+print(json.dumps({'bad': archive.testzip(), 'entries': [
+  [i.filename, i.file_size, i.date_time, i.flag_bits, archive.read(i)[:20].hex()]
+  for i in archive.infolist()]}))
+`
+
+export async function entriesOf(t: TestContext, bytes: Buffer) {
+  const path = join(await temporaryFolder(t), 'archive.zip')
+  await writeFile(path, bytes)
+  const { stdout } = await run('python3', ['-c', READ, path])
+  const { bad, entries } = JSON.parse(stdout)
+  assert.equal(bad, null)
+  return entries as [string, number, number[], number, string][]
 }

@@ -1,39 +1,15 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises'
+import { readdir, readFile, unlink, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { promisify } from 'node:util'
 import { createLogger } from '@plinth/kit/logging'
 import { sampleFiles } from '@plinth/kit/testing'
 import { openStorage } from '../src/app.ts'
 import { sweep } from '../src/upkeep/sweep.ts'
 import { engines, register, startStorage, type TestStorage, upload } from './start-storage.ts'
 import { fileIdOf, textOf, tusFor } from './tus-client.ts'
-
-const run = promisify(execFile)
-
-/** Reads an archive with the Python library: its entries, after their checksums were compared. */
-const READ = `
-import json, sys, zipfile
-archive = zipfile.ZipFile(sys.argv[1])
-print(json.dumps({'bad': archive.testzip(), 'entries': [
-  [i.filename, i.file_size, i.date_time, i.flag_bits, archive.read(i).hex()[:40]]
-  for i in archive.infolist()]}))
-`
-
-async function entriesOf(t: TestContext, bytes: Buffer) {
-  const folder = await mkdtemp(join(tmpdir(), 'plinth-zip-'))
-  t.after(() => rm(folder, { recursive: true }))
-  const path = join(folder, 'archive.zip')
-  await writeFile(path, bytes)
-  const { stdout } = await run('python3', ['-c', READ, path])
-  const { bad, entries } = JSON.parse(stdout)
-  assert.equal(bad, null)
-  return entries as [string, number, number[], number, string][]
-}
+import { entriesOf } from './zip-readers.ts'
 
 for (const engine of engines)
   describe(`ZIP archives, on ${engine.name}`, engine.options, () => {

@@ -3,7 +3,15 @@ import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { ClamdAddress } from '../scan-settings.ts'
 
-export type Clamd = { address: ClamdAddress; timeoutMs: number }
+export type Clamd = {
+  address: ClamdAddress
+  /** How long it may be silent, and how far it may fall behind the slowest rate at which it must take bytes. */
+  timeoutMs: number
+  slowestBytesPerSecond?: number
+}
+
+/** Far below what any network has: 25 MB may take four minutes more than the time that it may be silent. */
+const SLOWEST_BYTES_PER_SECOND = 100_000
 
 /** The scanner could not be reached, said something else than a verdict, or nothing at all. */
 export class ClamdError extends Error {}
@@ -55,18 +63,26 @@ function lengthOf(piece: Buffer): Buffer {
 type Send = (pieces: Buffer[]) => Promise<boolean>
 
 async function converse<R>(
-  { address, timeoutMs }: Clamd,
+  { address, timeoutMs, slowestBytesPerSecond = SLOWEST_BYTES_PER_SECOND }: Clamd,
   command: string,
   body: (send: Send) => Promise<R>,
 ): Promise<{ text: string; result: R }> {
   const socket = connect(address)
   const answer = readAnswer(socket)
   const inTime = <T>(step: Promise<T>) => within(timeoutMs, Promise.race([step, answer.text]))
+  // Only the time in which the scanner takes bytes counts: that the store is slow is not its fault.
+  let leftMs = timeoutMs
   const send: Send = async (pieces) => {
     // Reads first: after a write that fails, an answer that has arrived could not be read any more.
     await setImmediate()
     if (answer.isThere()) return false
+    const startedAt = performance.now()
     await inTime(written(socket, pieces))
+    const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
+    const earnedMs = (bytes * 1000) / slowestBytesPerSecond
+    // What it takes faster does not count in advance: the buffers between us take the first megabytes at once.
+    leftMs = Math.min(timeoutMs, leftMs - (performance.now() - startedAt) + earnedMs)
+    if (leftMs <= 0) throw new ClamdError('clamd takes bytes too slowly')
     return true
   }
   try {

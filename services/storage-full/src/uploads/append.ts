@@ -13,9 +13,9 @@ import type { Caller } from '@plinth/kit/http'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { asStorageFault } from '../locations/problems.ts'
 import type { Appending, Kept } from '../locations/providers/partial.ts'
-import { finishUpload } from './finish.ts'
+import { finishUpload, OUTAGES } from './finish.ts'
 import type { HeldUpload } from './holds.ts'
-import { chunkChecksumMismatch, offsetMismatch, uploadLocked } from './problems.ts'
+import { chunkChecksumMismatch, offsetMismatch, uploadLocked, uploadWaiting } from './problems.ts'
 import { updateProgress } from './uploads.repository.ts'
 import { endUpload, partialOf, requireUpload, type Upload, type Uploads } from './uploads.ts'
 
@@ -78,9 +78,15 @@ export async function stateOfUpload(
   const startedAt = storage.clock()
   await holds.withHold(id, async (held) => {
     if (held.offset === held.length)
-      await finishUpload(uploads, held, { startedAt, caller, origin })
+      await finishUpload(uploads, held, { startedAt, caller, origin }).catch(keepWaiting)
   })
   return requireUpload(storage, caller, id)
+}
+
+/** To any other failure of HEAD a tus client answers with a new upload, which begins at its first byte. */
+function keepWaiting(error: unknown): never {
+  if (!OUTAGES.some((outage) => outage.is(error))) throw error
+  throw uploadWaiting({ cause: error })
 }
 
 function requirePlace({ offset, length }: Upload, incoming: Incoming): void {

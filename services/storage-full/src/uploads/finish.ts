@@ -19,7 +19,7 @@ import {
 } from '../files/versions/replace.ts'
 import { storageUnavailable } from '../locations/problems.ts'
 import type { ByteRange, StorageProvider } from '../locations/providers/provider.ts'
-import { fileInfected, tooLargeToScan } from '../scanning/problems.ts'
+import { fileInfected, scannerUnavailable, tooLargeToScan } from '../scanning/problems.ts'
 import { fileChecksumMismatch, uploadLocked } from './problems.ts'
 import { insertFinished, listParts, markFinished } from './uploads.repository.ts'
 import { endUpload, partialOf, type Upload, type Uploads } from './uploads.ts'
@@ -30,6 +30,9 @@ const REFUSALS = [
   // Of the file that is replaced.
   ...[fileNotFound, fileOfAnotherUser, preconditionFailed],
 ]
+
+/** What passes: all bytes are there, and a later attempt makes the file. */
+export const OUTAGES = [scannerUnavailable, storageUnavailable]
 
 /** The request in which the last byte arrived, or one that finds all bytes there. */
 export type Finishing = { startedAt: Date; caller: Caller; origin: Origin }

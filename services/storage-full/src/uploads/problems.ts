@@ -23,6 +23,13 @@ export const uploadLocked = defineProblem(
   { headers: { 'retry-after': '1' } },
 )
 
+export const uploadWaiting = defineProblem(
+  'UPLOAD_WAITING',
+  423,
+  'All bytes have arrived, but no file can be made of them at the moment. Nothing need be sent again: try again later.',
+  { headers: { 'retry-after': '30' } },
+)
+
 export const tooManyUploads = defineProblem(
   'TOO_MANY_UPLOADS',
   429,

@@ -20,6 +20,7 @@ import { fileNotFound, fileOfAnotherUser, quotaExceeded } from '../files/problem
 import { storageUnavailable } from '../locations/problems.ts'
 import { SCAN_PROBLEMS } from '../scanning/problems.ts'
 import { appendToUpload, type Incoming, stateOfUpload } from './append.ts'
+import { OUTAGES } from './finish.ts'
 import {
   chunkChecksumMismatch,
   fileChecksumMismatch,
@@ -28,6 +29,7 @@ import {
   tusVersionUnknown,
   uploadLocked,
   uploadNotFound,
+  uploadWaiting,
 } from './problems.ts'
 import {
   announcedFile,
@@ -245,7 +247,7 @@ function stateRoute(scope: Server, uploads: Uploads, { guards }: RouteOptions): 
       operationId: 'uploadState',
       summary: 'How much of an upload has arrived',
       description:
-        'The offset equals the length only when the file exists: then X-File-Id is its id.',
+        'The offset equals the length only when the file exists: then X-File-Id is its id. 423 when another request has the upload, or when all bytes are there but no file can be made of them yet.',
       tags,
       params: UploadPath,
       readsHeaders: TusHeaders,
@@ -254,7 +256,11 @@ function stateRoute(scope: Server, uploads: Uploads, { guards }: RouteOptions): 
           headers: [...STATE, 'Upload-Length', 'Upload-Metadata', 'Cache-Control'],
         }),
       },
-      problems: [...CONTENT_PROBLEMS, ...PROBLEMS],
+      problems: [
+        ...CONTENT_PROBLEMS.filter((problem) => !OUTAGES.includes(problem)),
+        ...PROBLEMS,
+        uploadWaiting,
+      ],
     },
     handler: (request, reply) => sendState(request, reply, uploads),
   })

@@ -95,7 +95,7 @@ function entryOf(located: LocatedFile, name: string): FileEntry {
     name,
     sizeBytes,
     crc32: located.crc32 ?? undefined,
-    modifiedAt: new Date(located.createdAt),
+    modifiedAt: new Date(located.replacedAt ?? located.createdAt),
     file: { id, objectName, sizeBytes, checksumSha256, location },
   }
 }

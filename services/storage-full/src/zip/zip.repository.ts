@@ -102,7 +102,7 @@ export async function isAdministrator(db: StorageDb, userId: number): Promise<bo
 export type ListedFile = Pick<
   StoredFile,
   | ('id' | 'ownerId' | 'originalFilename' | 'sizeBytes' | 'checksumSha256' | 'crc32')
-  | ('createdAt' | 'objectName' | 'folderId')
+  | ('createdAt' | 'replacedAt' | 'objectName' | 'folderId')
 > & { locationId: number }
 
 /** Those of these files that are stored. */
@@ -116,7 +116,8 @@ function selectListed(db: StorageDb) {
     .selectFrom('files')
     .select([
       ...(['id', 'owner_id', 'original_filename', 'size_bytes', 'checksum_sha256'] as const),
-      ...(['crc32', 'created_at', 'object_name', 'location_id', 'folder_id'] as const),
+      ...(['crc32', 'created_at', 'replaced_at'] as const),
+      ...(['object_name', 'location_id', 'folder_id'] as const),
     ])
     .where('state', '=', 'stored')
 }
