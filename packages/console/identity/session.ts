@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
+import { prove } from '../shared/account/session/proving.ts'
 import { createSession } from '../shared/account/session/session.ts'
-import { prove } from './proving.ts'
 
 // Watching a token expire is part of what this console teaches, so it does not renew tokens by itself.
 export const session = createSession({ renewsItself: false, prove })

@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals'
+import { prove } from '../shared/account/session/proving.ts'
 import { createSession } from '../shared/account/session/session.ts'
 import { createApi } from '../shared/api/api.ts'
 import { facts } from '../shared/shell/facts.ts'
@@ -20,10 +21,14 @@ export const wasRefused = signal(false)
 const headers = (): Record<string, string> =>
   given ? { Authorization: `Bearer ${given}` } : session.api.credentials()
 
+/** What was typed in is replaced on the Access page; the refusal says that it is too old. */
+const proveSignIn = async () => given === undefined && prove()
+
 /** For service keys, which always require credentials: their 401 says nothing about the other calls. */
 export const keysApi = createApi({
   headers,
   renew: async () => given === undefined && session.renew(),
+  prove: proveSignIn,
 })
 
 export const api = createApi({
@@ -33,6 +38,7 @@ export const api = createApi({
     if (!isRenewed) wasRefused.value = true
     return isRenewed
   },
+  prove: proveSignIn,
 })
 
 export function callWith(token: string): void {

@@ -1,6 +1,7 @@
 import type { Customer, Page as PageOf, Payment } from '@plinth/client'
 import { ABOUT_EVENTS, Events } from '../shared/account/administration/events/events.tsx'
 import { resume } from '../shared/account/session/code-flow/provider.ts'
+import { SignInAgain } from '../shared/account/session/sign-in-again.tsx'
 import { CARD, HOME, INBOX } from '../shared/components/icon.tsx'
 import { Page } from '../shared/components/page.tsx'
 import type { ConsolePage } from '../shared/shell/definition.ts'
@@ -67,7 +68,12 @@ if (isHere)
   startConsole({
     title: 'Payments',
     mark: <SandboxMark />,
-    sessionBar: <AccessBar />,
+    sessionBar: (
+      <>
+        <AccessBar />
+        <SignInAgain session={session} />
+      </>
+    ),
     settings: { 'Access token or service key': 'access', 'Service keys': 'access' },
     finders: () => [...(mayCall.value ? RECORDS : []), operations],
     pages: [

@@ -7,6 +7,7 @@ import {
 } from '../shared/account/account-pages.tsx'
 import { resume } from '../shared/account/session/code-flow/provider.ts'
 import { SessionBar } from '../shared/account/session/session-bar.tsx'
+import { SignInAgain } from '../shared/account/session/sign-in-again.tsx'
 import { inList, inReference } from '../shared/shell/finders.ts'
 import { route } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
@@ -55,7 +56,12 @@ const operations = inReference(session.api)
 if (await resume(session))
   startConsole({
     title: 'Storage',
-    sessionBar: <SessionBar session={session} signInPath="session" />,
+    sessionBar: (
+      <>
+        <SessionBar session={session} signInPath="session" />
+        <SignInAgain session={session} />
+      </>
+    ),
     actions: () => [...signInActions(session), { title: 'Log out', run: session.logOut }],
     settings: {
       'Where files are stored': 'storage',

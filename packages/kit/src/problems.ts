@@ -126,6 +126,12 @@ export const accessTokenRejected = defineProblem(
 
 export const accessDenied = defineProblem('ACCESS_DENIED', 403, 'You may not do this.')
 
+export const reauthenticationRequired = defineProblem(
+  'REAUTHENTICATION_REQUIRED',
+  403,
+  'Your sign-in is too long ago for this. Sign in again, then repeat this.',
+)
+
 export const notFound = defineProblem('NOT_FOUND', 404, 'There is nothing here.', {
   title: 'Resource not found',
 })

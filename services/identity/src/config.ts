@@ -5,6 +5,7 @@ import {
   databaseUrl,
   type Env,
   readSettings,
+  reauthenticate,
   type Settings,
   serviceSettings,
 } from '@plinth/kit/runtime'
@@ -55,7 +56,7 @@ export function loadConfig(env: Env = process.env) {
       /** Providers whose users can sign in here. */
       providers: providerSettings(settings),
       /** Whether changes to an account require recent reauthentication. */
-      reauthenticate: settings.flag('IDENTITY_REAUTHENTICATE', false),
+      reauthenticate: settings.flag('IDENTITY_REAUTHENTICATE', reauthenticate(settings)),
       /** The delay before a removal of a second factor by an administrator takes effect; 0 means none. */
       factorRemovalHours: settings.integer('IDENTITY_FACTOR_REMOVAL_HOURS', 24, { max: 720 }),
       /** The delay between the request for erasure and the erasure; 0 means none. */

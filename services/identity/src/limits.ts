@@ -58,9 +58,6 @@ export const MAX_LOCK_SECONDS = DAY_SECONDS
 /** How long an enrolment may take. */
 export const ENROLMENT_SECONDS = 10 * MINUTE_SECONDS
 
-/** How long a reauthentication lasts. */
-export const RECENT_SECONDS = 10 * MINUTE_SECONDS
-
 /** How long a sign-in with a provider may take, and how long its ticket and tokens are valid. */
 export const FEDERATION_SECONDS = 10 * MINUTE_SECONDS
 export const TICKET_SECONDS = MINUTE_SECONDS

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { routesThatAsk } from '../../../test/routes-that-ask.ts'
 import { ALICE, adminToken, engines, startWithAlice } from './start-identity.ts'
 
-const env = { IDENTITY_REAUTHENTICATE: 'true' }
+const env = { SUITE_REAUTHENTICATE: 'true' }
 
 /**
  * Every route of administrators, and whether it asks for a recent reauthentication. One that can win an
@@ -71,35 +72,6 @@ const ASKS: Record<string, boolean> = {
   'GET /api/events/{id}': false,
 }
 
-type Document = { paths: Record<string, Record<string, { security: object[] }>> }
-
-/** The operations that need a Bearer token, as `METHOD /path`. */
-function bearerOperations({ paths }: Document): string[] {
-  return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods)
-      .filter(([, { security }]) => security.some((needed) => 'bearer' in needed))
-      .map(([method]) => `${method.toUpperCase()} ${path}`),
-  )
-}
-
-/** Makes the call for something that does not exist, and returns the code of its refusal. */
-async function codeOf(baseUrl: string, operation: string, token: string): Promise<string> {
-  const [method = '', path = ''] = operation.split(' ')
-  const hasBody = method !== 'GET'
-  const reply = await fetch(`${baseUrl}${path.replaceAll(/\{\w+\}/g, '471100')}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(hasBody && { 'content-type': 'application/json' }),
-    },
-    ...(hasBody && { body: '{}' }),
-  })
-  if (reply.headers.get('content-type')?.startsWith('application/problem+json'))
-    return ((await reply.json()) as { code: string }).code
-  await reply.body?.cancel()
-  return String(reply.status)
-}
-
 for (const engine of engines)
   describe(
     `a session of an administrator, stolen an hour ago, on ${engine.name}`,
@@ -108,15 +80,9 @@ for (const engine of engines)
       test('wins no account, key, role or secret on any route of administrators', async (t) => {
         const { api, baseUrl, token: user, clock } = await startWithAlice(t, { engine, env })
         const admin = await adminToken(api)
-        const operations = bearerOperations((await api.get('/openapi.json')).body)
         clock.advance(600)
 
-        const found: Record<string, boolean> = {}
-        for (const operation of operations) {
-          if ((await codeOf(baseUrl, operation, user)) !== 'ACCESS_DENIED') continue
-          const code = await codeOf(baseUrl, operation, admin)
-          found[operation] = code === 'REAUTHENTICATION_REQUIRED'
-        }
+        const found = await routesThatAsk({ baseUrl, user, admin })
 
         assert.deepEqual(found, ASKS)
       })

@@ -8,6 +8,7 @@ import {
   createServer,
   indexRoute,
   openApiRoutes,
+  recentSignIn,
   type Server,
 } from '@plinth/kit/http'
 import { createLogger } from '@plinth/kit/logging'
@@ -103,6 +104,7 @@ export async function openPayments(
   const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
   const users = config.issuer && issuerCallers(server, payments, { ...config, ...config.issuer })
   const guard = recordDenials(payments, paymentGuards(config, keyGuard, users))
+  const recent = recentSignIn({ ...config, clock })
   configurationRoute(server, config)
   customerRoutes(server, payments, guard)
   checkoutRoutes(server, payments, guard)
@@ -121,11 +123,11 @@ export async function openPayments(
     source: SOURCE,
     settings: config.events,
     catalogue: PAYMENT_EVENTS,
-    guards: endpointGuards(config, keyGuard, guard.admin),
+    guards: endpointGuards(config, keyGuard, { admin: guard.admin, recent }),
     record: (to, { origin, ...event }) =>
       insertAuditEvent(to, { at: clock().toISOString(), ...event, ...origin }),
   })
-  serviceKeyRoutes(server, keys, guard.keys)
+  serviceKeyRoutes(server, keys, guard.keys, recent)
   server.onClose(startKeyNotices(keys, server).stop)
   actuatorRoutes(server, { name: NAME, version: VERSION, healthy: onceCaughtUp(ping) })
   if (config.console) paymentConsoleRoutes(server, config)

@@ -8,6 +8,7 @@ import {
   issuerKey,
   originList,
   readSettings,
+  reauthenticate,
   type Settings,
   serviceSettings,
 } from '@plinth/kit/runtime'
@@ -38,6 +39,7 @@ export function loadConfig(env: Env = process.env) {
       console: settings.convenience('PAYMENTS_CONSOLE', service),
       leaseSeconds: settings.integer('PAYMENTS_LEASE_SECONDS', 6, { min: 1, max: 600 }),
       events: eventSettings(settings),
+      reauthenticate: reauthenticate(settings),
       masterKey: masterKey(settings, service),
       lockWaitMilliseconds: 10 * SECOND,
       lookEverySeconds: settings.integer('PAYMENTS_LOOK_EVERY_SECONDS', 5, {

@@ -33,6 +33,7 @@ import {
   type HealthCheck,
   indexRoute,
   openApiRoutes,
+  recentSignIn,
   type Server,
   worstOf,
 } from '@plinth/kit/http'
@@ -155,8 +156,10 @@ export async function createStorageFull(
   const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
   const problems = config.trustedIssuer === undefined ? [] : [issuerUnavailable]
   const issuer = { trusted: config.trustedIssuer, introspection }
+  const recent = recentSignIn({ ...config, clock })
   const { accounts, callers } = await mountAccounts(server, database.db, config.accounts, {
     keys: keyGuard,
+    recent: () => recent,
     callers: (own) => callerGuard(authenticateWith(own, storage, issuer), problems),
   })
   const upkeep = startUpkeep(storage, server.metrics)
@@ -182,9 +185,9 @@ export async function createStorageFull(
   linkRoutes(server, storage, { read, links })
   zipRoutes(server, { storage, maxFiles: config.zipFiles }, links)
   usageRoutes(server, storage, { caller: read, admin })
-  locationRoutes(server, storage, { admin, root: config.root })
-  moveRoutes(server, storage, { admin, job: upkeep.moves })
-  serviceKeyRoutes(server, keys, admin)
+  locationRoutes(server, storage, { admin, recent, root: config.root })
+  moveRoutes(server, storage, { admin, recent, job: upkeep.moves })
+  serviceKeyRoutes(server, keys, admin, recent)
   server.onClose(startKeyNotices(keys, server).stop)
   mountEvents(server, {
     db: database.db,
@@ -192,7 +195,7 @@ export async function createStorageFull(
     settings: config.events,
     masterKey: config.accounts.masterKey,
     catalogue: STORAGE_EVENTS,
-    guards: eventGuards(keyGuard, admin),
+    guards: eventGuards(keyGuard, admin, recent),
     record: (to, { origin, ...entry }) =>
       recordSecurityEvent({ db: to, clock }, entry, { ...origin, userAgent: null }),
   })

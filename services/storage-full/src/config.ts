@@ -8,6 +8,7 @@ import {
   type Env,
   issuerKey,
   readSettings,
+  reauthenticate,
   type Settings,
   serviceSettings,
 } from '@plinth/kit/runtime'
@@ -74,6 +75,7 @@ export function loadConfig(env: Env = process.env) {
       /** The most that one archive may have. */
       zipFiles: settings.integer('STORAGE_FULL_ZIP_FILES', 10_000, { min: 1, max: MAX_ZIP_FILES }),
       events: eventSettings(settings),
+      reauthenticate: reauthenticate(settings),
       accounts: {
         source: 'storage-full',
         ...accountSettings(settings, {

@@ -32,7 +32,14 @@ export type Request = FastifyRequest
 
 export type Reply = FastifyReply
 
-export type Caller = { userId: string; username: string; roles: string[]; sessionId: string }
+export type Caller = {
+  userId: string
+  username: string
+  roles: string[]
+  sessionId: string
+  /** When the user signed in or reauthenticated, if the token says so. */
+  authenticatedAt?: Date
+}
 
 export type SuiteLinks = {
   home: string

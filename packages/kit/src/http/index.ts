@@ -17,6 +17,7 @@ export { pageOf, pageQuery, pageReply, pageRequest, pageSize, textIn } from './p
 export { handleProblems, renderProblem } from './problem-handler.ts'
 export { PROBLEM_PAGE_HEADERS, renderProblemPage } from './problem-page.ts'
 export { moment, momentIn, wholeNumber, wholeNumberIn } from './query.ts'
+export { RECENT_SECONDS, recentSignIn } from './recent-sign-in.ts'
 export { consoleRoutes } from './routes/console-pages.ts'
 export { challengeFile } from './routes/doctor-challenge.ts'
 export { type HealthCheck, readinessOf, worst, worstOf } from './routes/health.ts'

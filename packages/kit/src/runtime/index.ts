@@ -45,6 +45,7 @@ export {
   networkList,
   originList,
   publicUrl,
+  reauthenticate,
   type ServiceSettings,
   serviceSettings,
 } from './service-settings.ts'

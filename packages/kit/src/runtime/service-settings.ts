@@ -66,6 +66,11 @@ export function logLevel(settings: Settings, prefix: string): string {
   return settings.choice(`${prefix}LOG_LEVEL`, LOG_LEVELS, common)
 }
 
+/** Whether to ask for a recent sign-in where an account, a key or a role can be won: one setting for all services. */
+export function reauthenticate(settings: Settings): boolean {
+  return settings.flag('SUITE_REAUTHENTICATE', false)
+}
+
 const SAMPLERS = [
   'always_on',
   'always_off',

@@ -15,10 +15,12 @@ export type TokenSubject = {
   username: string
   roles: string[]
   sessionId: string
+  /** When the user last proved who they are; a refresh does not change it. */
+  authenticatedAt?: Date
 }
 
-/** How (RFC 8176) and when the user authenticated. */
-type Proof = { amr?: string[]; authenticatedAt?: Date }
+/** How the user authenticated (RFC 8176). */
+type Proof = { amr?: string[] }
 
 /** The client that acts for the user, and what it was granted; without it the token is the user's own. */
 type TokenGrant = {
@@ -273,10 +275,11 @@ function grantedTokenOf(claims: Claims): GrantedToken | undefined {
 }
 
 function subjectOf(claims: Claims): TokenSubject | undefined {
-  const { sub, username, sid, roles } = claims
+  const { sub, username, sid, roles, auth_time: since } = claims
   if (!isText(sub) || !isText(username) || !isText(sid)) return undefined
   if (!Array.isArray(roles) || !roles.every(isText)) return undefined
-  return { userId: sub, username, roles, sessionId: sid }
+  const subject = { userId: sub, username, roles, sessionId: sid }
+  return isTime(since) ? { ...subject, authenticatedAt: new Date(since * 1000) } : subject
 }
 
 function hasExpired({ expiresAtSeconds }: { expiresAtSeconds: number }, clock: Clock): boolean {

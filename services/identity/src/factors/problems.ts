@@ -29,6 +29,7 @@ export const factorAbsent = defineProblem(
   'There is no second factor, or its enrolment has expired.',
 )
 
+/** The suite's problem, with what only this service offers. */
 export const reauthenticationRequired = defineProblem(
   'REAUTHENTICATION_REQUIRED',
   403,

@@ -11,11 +11,10 @@ import {
   withOwnPassword,
 } from '@plinth/accounts'
 import { type Db, inTransaction } from '@plinth/kit/database'
-import { type Caller, type Guard, guarding } from '@plinth/kit/http'
+import { type Caller, type Guard, guarding, RECENT_SECONDS } from '@plinth/kit/http'
 import { type Problem, validationFailed } from '@plinth/kit/problems'
 import { secondsAfter } from '@plinth/kit/runtime'
 import type { IdentityTables } from '../database/tables.ts'
-import { RECENT_SECONDS } from '../limits.ts'
 import { reauthenticationRequired } from './problems.ts'
 import {
   callerRefusal,

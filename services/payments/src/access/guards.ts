@@ -58,9 +58,9 @@ function issuerGuards(role: string, keys: KeyGuard, authenticate: Authenticate):
 export function endpointGuards(
   { access, production, host }: PaymentsConfig,
   keyGuard: KeyGuard,
-  admin: Guard | undefined,
+  { admin, recent }: { admin: Guard | undefined; recent: Guard },
 ) {
   const isOpen = access === 'open' && !production && isLoopback(host)
-  if (!isOpen) return eventGuards(keyGuard, admin)
+  if (!isOpen) return eventGuards(keyGuard, admin, recent)
   return { read: anyone, write: anyone, admin: anyone, seesReplies: () => true }
 }

@@ -131,7 +131,7 @@ const tags = ['Storage']
 export function locationRoutes(
   server: Server,
   context: LocationContext,
-  { admin: onRequest, root }: { admin: Guard; root: string },
+  { admin: onRequest, recent, root }: { admin: Guard; recent: Guard; root: string },
 ): void {
   server.get('/api/storage/status', {
     onRequest,
@@ -166,14 +166,16 @@ export function locationRoutes(
     handler: () => describeLocations(context),
   })
 
-  configurationRoutes(server, context, { onRequest, root })
-  activationRoutes(server, context, onRequest)
+  // A store of the attacker's would get every file.
+  const changing = [onRequest, recent]
+  configurationRoutes(server, context, { changing, root })
+  activationRoutes(server, context, { admin: onRequest, changing })
 }
 
 function configurationRoutes(
   server: Server,
   context: LocationContext,
-  { onRequest, root }: { onRequest: Guard; root: string },
+  { changing: onRequest, root }: { changing: Guard[]; root: string },
 ): void {
   server.put('/api/storage/config/local', {
     onRequest,
@@ -216,14 +218,18 @@ function configurationRoutes(
   })
 }
 
-function activationRoutes(server: Server, context: LocationContext, onRequest: Guard): void {
+function activationRoutes(
+  server: Server,
+  context: LocationContext,
+  { admin, changing }: { admin: Guard; changing: Guard[] },
+): void {
   const problems = [storageNotConfigured, storageTestFailed, storageUnavailable]
   for (const [path, provider, operationId] of [
     ['/api/storage/test/local', 'LOCAL', 'testLocal'],
     ['/api/storage/test/object', 'OBJECT', 'testObject'],
   ] as const)
     server.post(path, {
-      onRequest,
+      onRequest: admin,
       schema: {
         operationId,
         summary: `Write, read and remove an object with the saved settings of ${provider}`,
@@ -235,7 +241,7 @@ function activationRoutes(server: Server, context: LocationContext, onRequest: G
     })
 
   server.put('/api/storage/provider', {
-    onRequest,
+    onRequest: changing,
     schema: {
       operationId: 'activate',
       summary: 'Test a provider, then make it the active one',

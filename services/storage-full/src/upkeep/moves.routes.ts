@@ -55,10 +55,10 @@ const tags = ['Moves']
 export function moveRoutes(
   server: Server,
   storage: Storage,
-  { admin, job }: { admin: Guard; job: Job },
+  { admin, recent, job }: { admin: Guard; recent: Guard; job: Job },
 ): void {
   server.post('/api/storage/moves', {
-    onRequest: admin,
+    onRequest: [admin, recent],
     schema: {
       operationId: 'startMove',
       summary: 'Move all files to a provider, in the background',

@@ -1,4 +1,4 @@
+import { prove } from '../../../shared/account/session/proving.ts'
 import { createSession } from '../../../shared/account/session/session.ts'
-import { prove } from '../../proving.ts'
 
 export const session = createSession({ renewsItself: true, prove })

@@ -27,8 +27,11 @@ const REQUEST = `plinth-request ${baseUrl}`
 /** Set in a tab that was signed in: such a tab may ask for new tokens after a reload. */
 const SIGNED_IN = `plinth-signed-in ${baseUrl}`
 
-/** Leaves for the provider, which sends the browser back to this console. */
-export async function leave(endpoints: Endpoints, { silently = false } = {}): Promise<void> {
+/** Leaves for the provider, which sends the browser back to this console; `again` asks even a user who is signed in. */
+export async function leave(
+  endpoints: Endpoints,
+  { silently = false, again = false } = {},
+): Promise<void> {
   const [state, verifier] = [randomText(), randomText()]
   const request: Request = { state, verifier, place: placeHere(), endpoints }
   sessionStorage.setItem(REQUEST, JSON.stringify(request))
@@ -41,6 +44,7 @@ export async function leave(endpoints: Endpoints, { silently = false } = {}): Pr
     code_challenge: await challengeOf(verifier),
     code_challenge_method: 'S256',
     ...(silently && { prompt: 'none' }),
+    ...(again && { prompt: 'login' }),
   })
   const address = `${endpoints.authorize}?${query}`
   if (silently) location.replace(address)

@@ -45,10 +45,10 @@ export async function resume(session: Session): Promise<boolean> {
   return !isLeaving
 }
 
-export async function signInAt(issuer: string): Promise<void> {
+export async function signInAt(issuer: string, how: { again?: boolean } = {}): Promise<void> {
   const endpoints = isIdentity ? ownEndpoints(issuer) : await discover(issuer)
   refusal.value = endpoints ? undefined : 'no answer'
-  if (endpoints) await leave(endpoints)
+  if (endpoints) await leave(endpoints, how)
 }
 
 /** A sign-out at another console ends this session, too: noticed when the user comes back to this tab. */
