@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { describe, type TestContext, test } from 'node:test'
-import { openDatabase } from '@plinth/kit/database'
+import { inTransaction, openDatabase } from '@plinth/kit/database'
 import type { ApiReply } from '@plinth/kit/testing'
+import { sql } from 'kysely'
+import { until } from '../../../test/until.ts'
 import { storageMigrations } from '../src/database/migrations/index.ts'
 import type { StorageTables } from '../src/database/tables.ts'
 import { replace, TEXT, versionsOf } from './replace-file.ts'
@@ -61,7 +63,7 @@ for (const engine of bothEngines)
         assert.deepEqual([files, bytes], [stored.length, sumOf([...stored, ...kept])])
         return { files, bytes }
       }
-      return { here, there, requireCounted }
+      return { here, there, db, requireCounted }
     }
 
     test('two replacements with the same If-Match: one 200, one 412', async (t) => {
@@ -182,6 +184,55 @@ for (const engine of bothEngines)
         for (const { id } of back) await remove(here, id)
       }
     })
+
+    // On SQLite there is one writer.
+    if (engine.name === 'postgres')
+      test('the trash is emptied to the end while another node removes as many as one batch of it', {
+        tags: ['all'],
+      }, async (t) => {
+        const { here, db } = await start(t)
+        const BATCH = 200
+        const { id } = await store(here)
+        await trash(here, id)
+        const { id: _, ...row } = await db
+          .selectFrom('files')
+          .selectAll()
+          .where('id', '=', id)
+          .executeTakeFirstOrThrow()
+        const time = await db.selectFrom('restorable_files').selectAll().executeTakeFirstOrThrow()
+        const copies = Array.from({ length: BATCH + 9 }, (_, n) => ({
+          ...row,
+          object_name: `copy-${n}`,
+          stored_filename: `copy-${n}`,
+        }))
+        const more = await db.insertInto('files').values(copies).returning('id').execute()
+        const times = more.map(({ id: file_id }) => ({ ...time, file_id }))
+        await db.insertInto('restorable_files').values(times).execute()
+        const trashedFiles = db.selectFrom('files').select('id').where('state', '=', 'restorable')
+
+        const emptied = await inTransaction(db, async (other) => {
+          const first = trashedFiles.orderBy('id').limit(BATCH)
+          await other
+            .updateTable('files')
+            .set({ state: 'deleting' })
+            .where('id', 'in', first)
+            .execute()
+          const emptying = empty(here)
+          await until(
+            async () =>
+              (
+                await sql`select pid from pg_stat_activity
+                  where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+              ).rows,
+            ({ length }) => length > 0,
+          )
+          return { emptying }
+        })
+
+        const { body } = await emptied.emptying
+        assert.deepEqual(await trashedFiles.execute(), [])
+        assert.equal(body.files, 10)
+      })
 
     test('a reader gets one version whole, or an error, while the content is replaced', {
       tags: ['all'],

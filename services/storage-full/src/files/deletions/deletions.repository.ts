@@ -163,8 +163,9 @@ export type Leaving = {
 }
 
 /**
- * Marks at most `limit` files in the trash for deletion, and returns them with the bytes of all their versions. One
- * statement decides: a file that is restored at the same time is among them, or restored.
+ * Marks at most `limit` files in the trash for deletion, and returns them with the bytes of all their versions. Files
+ * that are restored or marked at the same time are passed over, so that none returned means none left. Only `files` is
+ * locked, and by id: a restore locks it before `restorable_files`. Call it in a transaction.
  */
 export async function claimLeaving(
   db: StorageDb,
@@ -177,7 +178,7 @@ export async function claimLeaving(
     ['restorable_until', '<=', until?.toISOString()],
     ['deleted_at', '<=', deletedBefore?.toISOString()],
   ] as const
-  const chosen = db
+  const leaving = db
     .selectFrom('restorable_files')
     .innerJoin('files as trashed', 'trashed.id', 'file_id')
     .select('file_id')
@@ -190,16 +191,12 @@ export async function claimLeaving(
         ...(wanted === undefined ? [] : [row('file_id', 'in', wanted)]),
       ]),
     )
+    .orderBy('file_id')
     .limit(limit)
-  const marked = await db
-    .updateTable('files')
-    .set({ state: 'deleting' })
-    .where('state', '=', 'restorable')
-    .where('id', 'in', chosen)
-    .returning('id')
-    .execute()
-  if (marked.length === 0) return []
-  const ids = marked.map(({ id }) => id)
+  const locked = engineOf(db) === 'postgres' ? leaving.forUpdate('trashed') : leaving
+  const ids = (await locked.execute()).map(({ file_id }) => file_id)
+  if (ids.length === 0) return []
+  await db.updateTable('files').set({ state: 'deleting' }).where('id', 'in', ids).execute()
   const rows = await selectFiles(db).where('files.id', 'in', ids).execute()
   const files = rows.map(fileOf)
   const versions = await versionBytesOf(db, ids)

@@ -55,7 +55,6 @@ async function purge(storage: Storage, leaving: Leaving, record?: Recording): Pr
   const emptied = { files: 0, bytes: 0 }
   for (;;) {
     const batch = await storage.withReserve(() => purgeSome(storage, leaving, record))
-    // A batch is smaller when files of it are restored at the same time.
     if (batch.files === 0) return emptied
     failPoint('trash:batch')
     emptied.files += batch.files
