@@ -36,6 +36,7 @@ import { resumable } from './storage/full/resumable.ts'
 import { search } from './storage/full/search.ts'
 import { small as fullSmall } from './storage/full/small.ts'
 import { thumbnails } from './storage/full/thumbnails.ts'
+import { zip } from './storage/full/zip.ts'
 import { large } from './storage/key/large.ts'
 import { lists as keyLists } from './storage/key/lists.ts'
 import { memory as keyMemory } from './storage/key/memory.ts'
@@ -63,6 +64,7 @@ const PARTS: Record<string, Part> = {
   'storage-full/search': search,
   'storage-full/thumbnails': thumbnails,
   'storage-full/pictures': pictures,
+  'storage-full/zip': zip,
   'storage-full/memory': fullMemory,
   'storage-key/large': large,
   'storage-key/small': keySmall,

@@ -11,6 +11,8 @@ export {
   isSmall,
   type OpenFile,
   openRegularFile,
+  PassingStream,
+  passingChunks,
   readRange,
   readSmallFile,
   readSmallRange,

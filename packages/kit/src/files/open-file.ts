@@ -155,6 +155,24 @@ export class RangeStream extends Readable {
     this.resume()
   }
 
+  /** For `passingChunks`. Ends with the file closed, also when its consumer stops early. */
+  async *passing(buffers: Buffer[]): AsyncGenerator<Buffer> {
+    while (buffers.length < 2) buffers.push(Buffer.allocUnsafeSlow(CHUNK_BYTES))
+    const [one, other] = buffers as [Buffer, Buffer]
+    let ahead = this.#readInto(one)
+    try {
+      for (let turn = 1; ; turn += 1) {
+        const chunk = await ahead
+        if (!chunk) return
+        ahead = this.#readInto(turn % 2 === 0 ? one : other)
+        ahead.catch(() => {}) // Reported when it is awaited.
+        yield chunk
+      }
+    } finally {
+      this.destroy()
+    }
+  }
+
   override _read(): void {
     this.#readInto(this.#newBuffer()).then(
       (chunk) => this.push(chunk ?? null),
@@ -182,6 +200,55 @@ export class RangeStream extends Readable {
     this.#handle.close().then(
       () => callback(error),
       (closing) => callback(error ?? closing),
+    )
+  }
+}
+
+/**
+ * The chunks of a stream that nothing else reads. Each is valid until the next one is asked for: those of a file on
+ * disk share two buffers, which are in `buffers` afterwards, for the next file.
+ */
+export function passingChunks(stream: Readable, buffers: Buffer[] = []): AsyncIterable<Buffer> {
+  return stream instanceof RangeStream ? stream.passing(buffers) : stream
+}
+
+/**
+ * A stream of chunks that are valid until the next one is asked for. Piped to an HTTP message, it asks for the next
+ * when the one before was sent, so that nothing is copied. Any other consumer may keep its chunks, so it gets copies.
+ */
+export class PassingStream extends Readable {
+  readonly #chunks: AsyncGenerator<Buffer>
+
+  constructor(chunks: AsyncGenerator<Buffer>) {
+    super({ highWaterMark: 1 })
+    this.#chunks = chunks
+  }
+
+  override pipe<T extends NodeJS.WritableStream>(destination: T, options?: { end?: boolean }): T {
+    const direct = destination instanceof http.OutgoingMessage && this.readableFlowing === null
+    if (!direct) return super.pipe(destination, options)
+    this.once('end', () => options?.end !== false && destination.end())
+    this.#sendTo(destination).catch((error) => this.destroy(error))
+    return destination
+  }
+
+  async #sendTo(message: OutgoingMessage): Promise<void> {
+    for await (const chunk of this.#chunks) if (!(await sent(message, chunk))) return
+    this.push(null)
+    this.resume()
+  }
+
+  override _read(): void {
+    this.#chunks.next().then(
+      ({ done, value }) => this.push(done ? null : Buffer.from(value)),
+      (error) => this.destroy(error),
+    )
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#chunks.return(undefined).then(
+      () => callback(error),
+      (ending) => callback(error ?? ending),
     )
   }
 }

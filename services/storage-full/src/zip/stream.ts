@@ -1,5 +1,6 @@
-import { addAbortSignal, Readable } from 'node:stream'
+import { addAbortSignal, type Readable } from 'node:stream'
 import { crc32 } from 'node:zlib'
+import { PassingStream, passingChunks } from '@plinth/kit/files'
 import { findFile } from '../files/files.repository.ts'
 import { storedBytesMissing } from '../files/problems.ts'
 import { objectKey, type Storage, type StoredFile } from '../files/storage.ts'
@@ -48,7 +49,7 @@ export function archiveStream(
       yield chunk
     }
   }
-  return Readable.from(chunks(), { objectMode: false, highWaterMark: JOINED_BYTES })
+  return new PassingStream(chunks())
 }
 
 async function* partsOf(
@@ -58,9 +59,10 @@ async function* partsOf(
 ): AsyncGenerator<Buffer> {
   const crcs: number[] = []
   const learnt = learntCrcs(storage)
+  const reading = { signal, buffers: [] }
   for (const { entry } of layout.placed) {
     yield localHeader(entry)
-    const crc = entry.file ? yield* contentOf(storage, entry, signal) : 0
+    const crc = entry.file ? yield* contentOf(storage, entry, reading) : 0
     crcs.push(crc)
     if (entry.crc32 !== undefined) continue
     yield descriptor(entry, crc)
@@ -72,17 +74,20 @@ async function* partsOf(
   await learnt.flush()
 }
 
-/** Yields the content of an entry, and returns its CRC-32. */
+/** What the files of one archive share: they are read one after the other. */
+type Reading = { signal: AbortSignal; buffers: Buffer[] }
+
+/** Yields the content of an entry, each chunk valid until the next, and returns its CRC-32. */
 async function* contentOf(
   storage: Storage,
   { file, crc32: expected }: FileEntry,
-  signal: AbortSignal,
+  reading: Reading,
 ): AsyncGenerator<Buffer, number> {
   if (!file) return 0
   // A file without a CRC-32 must at least have its SHA-256, or the archive would certify damaged bytes.
   const sums = expected === undefined ? runningSums() : undefined
   let [crc, bytes] = [0, 0]
-  for await (const chunk of await open(storage, file, signal)) {
+  for await (const chunk of await open(storage, file, reading)) {
     crc = crc32(chunk, crc)
     sums?.update(chunk)
     bytes += chunk.length
@@ -98,14 +103,14 @@ async function* contentOf(
 async function open(
   storage: Storage,
   file: ArchivedFile,
-  signal: AbortSignal,
+  reading: Reading,
 ): Promise<AsyncIterable<Buffer> | Iterable<Buffer>> {
   const range = { start: 0, end: file.sizeBytes - 1 }
   const found = await storage.providers.at(file.location).read(objectKey(file), range)
   if (Buffer.isBuffer(found)) return [found]
   if (found) {
-    addAbortSignal(signal, found)
-    return found
+    addAbortSignal(reading.signal, found)
+    return passingChunks(found, reading.buffers)
   }
   const current = await findFile(storage.db, file.id)
   const isMoved =
@@ -113,7 +118,7 @@ async function open(
     current.checksumSha256 === file.checksumSha256 &&
     current.objectName !== file.objectName
   if (!isMoved) throw storedBytesMissing({ cause: new Error(`No object for file ${file.id}`) })
-  return open(storage, current, signal)
+  return open(storage, current, reading)
 }
 
 /** Keeps what was learnt about files of an earlier version, so that the next archive knows it before. */
@@ -146,7 +151,8 @@ async function* joined(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     const isLarge = isFirst || part.length >= JOINED_BYTES
     isFirst = false
     if (!isLarge) {
-      pieces.push(part)
+      // A copy: the part is valid only until the next.
+      pieces.push(Buffer.from(part))
       bytes += part.length
     }
     if ((isLarge && bytes > 0) || bytes >= JOINED_BYTES) {
