@@ -264,6 +264,7 @@ const FILLED: Record<string, string> = {
   'createUser email': `ada-$${UNIQUE}@example.com`,
   'changeEmail newEmail': `ada-$${UNIQUE}@example.com`,
   'checkOut businessReference': `order-$${UNIQUE}`,
+  'moveFolder to': `/archive/$${UNIQUE}`,
 }
 
 /** Free text without an example, and codes from a mail or an authenticator. */
