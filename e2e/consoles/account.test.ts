@@ -553,8 +553,8 @@ describe('the account pages', { skip }, () => {
     await passkeys.getByRole('button', { name: 'Remove Test device' }).click()
     await passkeys.getByText('You will no longer be able to sign in with it.').waitFor()
     await passkeys.getByRole('button', { name: 'Remove Test device' }).click()
-    await passkeys.waitFor({ state: 'detached' })
-    await page.getByRole('heading', { name: 'Your account' }).waitFor()
+    await passkeys.getByRole('listitem').waitFor({ state: 'detached' })
+    await passkeys.getByRole('button', { name: 'Add a passkey' }).waitFor()
   })
 
   test('a browser without passkeys is not offered to use one', async (t) => {

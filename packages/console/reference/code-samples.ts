@@ -29,6 +29,7 @@ const TAKES: Record<string, string[]> = {
   resetPasswordOfUser: ['reason', REST],
   addPasskey: ['credential', 'label'],
   createLink: ['id', 'expiresInSeconds'],
+  configureLocal: ['path'],
   clientToken: ['scope'],
   introspect: ['token'],
   revoke: ['token'],
