@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
+import { secondConnection } from '../second-connection.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
@@ -22,15 +22,17 @@ describe('the account pages', { skip }, () => {
   const shared = suiteCleanup()
   let browser: Browser
   let identity: string
-  let database: DatabaseSync
+  let database: ReturnType<typeof secondConnection>
 
   before(async () => {
     browser = await openBrowser(shared)
     const settings = { IDENTITY_REAUTHENTICATE: 'true', IDENTITY_APP_COLOUR: '#1f7a4d' }
     const suite = await startSuite(shared, settings)
     identity = suite.urlOf('identity')
-    database = new DatabaseSync(join(suite.folder, 'identity.db'))
-    shared.after(async () => database.close())
+    database = secondConnection(join(suite.folder, 'identity.db'))
+    shared.after(async () => {
+      database.close()
+    })
   })
 
   const post = (path: string, body: object) =>
@@ -551,8 +553,8 @@ describe('the account pages', { skip }, () => {
     await passkeys.getByRole('button', { name: 'Remove Test device' }).click()
     await passkeys.getByText('You will no longer be able to sign in with it.').waitFor()
     await passkeys.getByRole('button', { name: 'Remove Test device' }).click()
-    await passkeys.waitFor({ state: 'detached' })
-    await page.getByRole('heading', { name: 'Your account' }).waitFor()
+    await passkeys.getByRole('listitem').waitFor({ state: 'detached' })
+    await passkeys.getByRole('button', { name: 'Add a passkey' }).waitFor()
   })
 
   test('a browser without passkeys is not offered to use one', async (t) => {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { DatabaseSync } from 'node:sqlite'
 import { before, describe, type TestContext, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
+import { secondConnection } from '../second-connection.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults, listen } from './accessibility.ts'
@@ -724,9 +724,8 @@ async function framed(page: Page, title: string, text: string, style: string, va
 
 /** Inserts users directly, because registering so many would take an hour of hashing. Every second one is disabled. */
 function insertUsers(file: string, count: number): void {
-  const database = new DatabaseSync(file)
+  const database = secondConnection(file)
   database.exec(`
-    pragma busy_timeout = 30000;
     with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${count})
     insert into users (username, email, password_hash, roles, admin, enabled, created_at)
     select printf('many%06d', n), printf('many%06d@example.com', n), '!', '["ROLE_USER"]', 0,

@@ -182,7 +182,7 @@ describe('the API reference', { skip }, () => {
 
     await stream.getByText('Ended.').waitFor()
     await stream.getByRole('button', { name: /^Send/ }).waitFor()
-    assert.match(command, /--data-urlencode 'token='"\$TOKEN"''/)
+    assert.match(command, /--data-urlencode 'token='"\$ACCESS_TOKEN"''/)
     assert.equal(await page.locator('#onPaymentPaid').getByRole('button').count(), 0)
     assert.match(await page.locator('#onPaymentPaid').innerText(), /webhook-signature/)
   })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { before, describe, type TestContext, test } from 'node:test'
 import { storageClient } from '@plinth/client'
 import type { Browser, Page } from 'playwright-core'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
+import { secondConnection } from '../second-connection.ts'
 import { startSuite, takePayment } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults, listen } from './accessibility.ts'
@@ -233,9 +233,8 @@ describe('the tables of the consoles', { skip }, () => {
 
 /** `row0001` and so on, inserted directly: hashing so many passwords takes long. */
 function insertUsers(file: string, count: number): void {
-  const database = new DatabaseSync(file)
+  const database = secondConnection(file)
   database.exec(`
-    pragma busy_timeout = 30000;
     with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${count})
     insert into users (username, email, password_hash, roles, admin, enabled, created_at)
     select printf('row%04d', n), printf('row%04d@example.com', n), '!', '["ROLE_USER"]', 0, 1,

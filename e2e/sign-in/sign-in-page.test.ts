@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { until } from '../../test/until.ts'
@@ -8,6 +7,7 @@ import { browserSkip, openBrowser } from '../browser.ts'
 import { accessibilityFaults } from '../consoles/accessibility.ts'
 import { addVirtualAuthenticator } from '../consoles/virtual-authenticator.ts'
 import { consoleOf, goTo } from '../consoles/watched-page.ts'
+import { secondConnection } from '../second-connection.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { claimsOf, enrol, openVisitor, register, signIn, startApplication } from './application.ts'
@@ -20,15 +20,17 @@ describe('the sign-in page', { skip }, () => {
   let browser: Browser
   let identity: string
   let shop: Awaited<ReturnType<typeof startApplication>>
-  let database: DatabaseSync
+  let database: ReturnType<typeof secondConnection>
 
   before(async () => {
     browser = await openBrowser(shared)
     const suite = await startSuite(shared, { IDENTITY_APP_COLOUR: '#1f7a4d' }, ['identity'])
     identity = suite.urlOf('identity')
     shop = await startApplication(shared, identity, { firstParty: true })
-    database = new DatabaseSync(join(suite.folder, 'identity.db'))
-    shared.after(async () => database.close())
+    database = secondConnection(join(suite.folder, 'identity.db'))
+    shared.after(async () => {
+      database.close()
+    })
   })
 
   const press = (page: Page, name: string) =>

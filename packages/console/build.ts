@@ -4,13 +4,16 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { type ConsoleName, consoleFolder } from './index.ts'
 
+/** What a console loads only when it draws a QR code. */
+const QR_CODES = { 'qr-squares': 'shared/components/qr-squares.ts' }
+
 /** `source`: the folder of the page, if it differs from the name of the console. */
 type Description = {
   title: string
   about: string
   colour: string
   source?: string
-  /** More programs of the page, loaded when someone asks for them, by name. */
+  /** More programs of the page, loaded when someone asks for them, by name: their files in this folder. */
   later?: Record<string, string>
 }
 
@@ -19,17 +22,20 @@ const CONSOLES: Record<ConsoleName, Description> = {
     title: 'Identity console · Plinth',
     about: 'Sign in, register, refresh, passkeys and users, shown request by request.',
     colour: '4f55c9',
+    later: QR_CODES,
   },
   account: {
     title: 'Your account',
     about: 'Your second factor, devices, e-mail address, password and data.',
     colour: '4f55c9',
     source: 'identity/account',
+    later: QR_CODES,
   },
   'storage-full': {
     title: 'Storage workbench · Plinth',
     about: 'Upload, preview, share and administer files, shown request by request.',
     colour: '0b7a6f',
+    later: QR_CODES,
   },
   'storage-key': {
     title: 'Key storage tester · Plinth',
@@ -61,7 +67,7 @@ const CONSOLES: Record<ConsoleName, Description> = {
     title: 'Plinth',
     about: 'Identity, storage and payments: the services running here.',
     colour: '57534e',
-    later: { home: 'home/home.tsx' },
+    later: { home: 'landing/home/home.tsx' },
   },
 }
 
@@ -85,10 +91,10 @@ if (faults.flat().length > 0) process.exitCode = 1
 
 async function bundle(name: ConsoleName): Promise<Files> {
   const { source = name, later = {} } = CONSOLES[name]
-  const entries = Object.entries({ page: 'page.tsx', ...later })
+  const entries = Object.entries({ page: `${source}/page.tsx`, ...later })
   const { outputFiles } = await build({
     entryPoints: entries.map(([out, file]) => ({
-      in: join(import.meta.dirname, source, file),
+      in: join(import.meta.dirname, file),
       out,
     })),
     outdir: consoleFolder(name),

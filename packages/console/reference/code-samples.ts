@@ -29,6 +29,7 @@ const TAKES: Record<string, string[]> = {
   resetPasswordOfUser: ['reason', REST],
   addPasskey: ['credential', 'label'],
   createLink: ['id', 'expiresInSeconds'],
+  configureLocal: ['path'],
   clientToken: ['scope'],
   introspect: ['token'],
   revoke: ['token'],
@@ -264,6 +265,7 @@ const FILLED: Record<string, string> = {
   'createUser email': `ada-$${UNIQUE}@example.com`,
   'changeEmail newEmail': `ada-$${UNIQUE}@example.com`,
   'checkOut businessReference': `order-$${UNIQUE}`,
+  'moveFolder to': `/archive/$${UNIQUE}`,
 }
 
 /** Free text without an example, and codes from a mail or an authenticator. */

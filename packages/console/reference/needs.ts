@@ -1,3 +1,4 @@
+import { UNIQUE } from '../shared/shell/inspector/snippets.ts'
 import {
   type ApiDocument,
   api,
@@ -25,8 +26,8 @@ export type Need = {
 type Source = {
   operation: string
   member?: string
-  /** Called before, because there would be nothing to list. */
-  after?: string
+  /** Called before, because there would be nothing to list: the variable and the member of its reply. */
+  after?: { operation: string; variable: string; member: string }
   isLast?: boolean
 }
 
@@ -38,7 +39,18 @@ const SOURCES: Record<string, Source> = {
   '/file/picture': { operation: 'upload', member: 'id' },
   '/file/info': { operation: 'upload', member: 'id' },
   '/file/presigned': { operation: 'createLink', member: 'token' },
-  '/file/{id}/links': { operation: 'links', member: 'id', after: 'createLink' },
+  '/file/{id}/links': {
+    operation: 'links',
+    member: 'id',
+    after: { operation: 'createLink', variable: 'LINK_TOKEN', member: 'token' },
+  },
+  // The last is the oldest; the current one can be neither restored nor deleted.
+  '/file/{id}/versions': {
+    operation: 'versions',
+    member: 'version',
+    after: { operation: 'replace', variable: 'REPLACED_ID', member: 'id' },
+    isLast: true,
+  },
   '/api/payments': { operation: 'checkOut', member: 'paymentId' },
   '/api/users': { operation: 'users', member: 'id', isLast: true },
   '/api/users/me/sessions': { operation: 'sessions', member: 'id' },
@@ -46,15 +58,25 @@ const SOURCES: Record<string, Source> = {
   '/api/events': { operation: 'testWebhookEndpoint', member: 'eventId' },
 }
 
-/** The members of bodies that are ids. */
-const IN_BODIES: Record<string, Source & { variable: string }> = {
-  'createLink id': { operation: 'upload', member: 'id', variable: 'FILE_ID' },
+const OWN_FILE = { operation: 'upload', member: 'id', variable: 'FILE_ID' }
+const OWN_FOLDER = { operation: 'createFolder', member: 'path', variable: 'FOLDER_PATH' }
+
+/** The members of bodies and queries that name something which must be there. */
+const NAMED: Record<string, Source & { variable: string }> = {
+  'createLink id': OWN_FILE,
+  'createZip ids': OWN_FILE,
+  'bulk ids': OWN_FILE,
+  'moveFolder from': OWN_FOLDER,
+  'deleteFolder path': OWN_FOLDER,
   'replayEvent endpointId': {
     operation: 'createWebhookEndpoint',
     member: 'id',
     variable: 'ENDPOINT_ID',
   },
 }
+
+/** Members that differ each time, of what is called first: an older folder of that name may have files in it. */
+const FRESH: Record<string, object> = { createFolder: { path: `/holidays/$${UNIQUE}` } }
 
 /** What the document has for a text without an example of its own. */
 export const FREE_TEXT = 'text'
@@ -103,9 +125,10 @@ export function withNeeds(operation: Operation, draft: Draft): { draft: Draft; n
   for (const { name, in: place, example } of operation.parameters ?? []) {
     if (values[name] !== String(example)) continue
     if (place === 'query' && example === FREE_TEXT) values[name] = `$${variableOf(name)}`
-    if (place !== 'path') continue
-    const variable = variableAt(operation.path, name)
-    needs.push(...(needOf(operation, variable, sourceOf(operation, name)) ?? []))
+    const named = NAMED[`${operation.operationId} ${name}`]
+    if (place !== 'path' && !named) continue
+    const variable = named?.variable ?? variableAt(operation.path, name)
+    needs.push(...(needOf(operation, variable, named ?? sourceOf(operation, name)) ?? []))
     values[name] = `$${variable}`
   }
   const body = bodyWithNeeds(operation, draft.body, needs)
@@ -126,11 +149,13 @@ export function withNeeds(operation: Operation, draft: Draft): { draft: Draft; n
 function bodyWithNeeds({ operationId, ...operation }: Operation, body: unknown, needs: Need[]) {
   if (typeof body !== 'object' || body === null) return body
   const members = Object.entries(body).map(([name, value]) => {
-    const source = IN_BODIES[`${operationId} ${name}`]
+    const source = NAMED[`${operationId} ${name}`]
     const need = source && needOf({ operationId, ...operation }, source.variable, source)
     if (!need) return [name, value]
     needs.push(...need)
-    return [name, `$${source.variable}${typeof value === 'number' ? '#' : ''}`]
+    const isNumber = typeof [value].flat()[0] === 'number'
+    const variable = `$${source.variable}${isNumber ? '#' : ''}`
+    return [name, Array.isArray(value) ? [variable] : variable]
   })
   return Object.fromEntries(members)
 }
@@ -163,19 +188,19 @@ function needOf(
       .map((parameter) => [parameter.name, String(parameter.example ?? '')]),
   )
   const isUpload = from.requestBody?.content[UPLOAD] !== undefined
-  const drafted = draftOf(
-    from,
-    values,
-    bodyOf(from)?.media.example,
-    isUpload ? EXAMPLE_FILE : undefined,
-  )
+  const drafted = draftOf(from, values, bodyWithFresh(from), isUpload ? EXAMPLE_FILE : undefined)
   const { draft, needs } = withNeeds(from, drafted)
-  const before =
-    source.after && needOf(operation, 'LINK_TOKEN', { operation: source.after, member: 'token' })
+  const before = source.after && needOf(operation, source.after.variable, source.after)
   const isText = replyOf(from)?.type === 'string'
   const member = isText ? undefined : source.member
   const need = { name, from, draft, member, list: listIn(from) }
   return [...needs, ...(before || []), { ...need, isLast: source.isLast ?? false }]
+}
+
+function bodyWithFresh(from: Operation): unknown {
+  const example = bodyOf(from)?.media.example
+  const fresh = FRESH[from.operationId]
+  return fresh ? { ...(example as object), ...fresh } : example
 }
 
 export const UPLOAD = 'multipart/form-data'

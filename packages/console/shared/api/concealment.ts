@@ -28,7 +28,7 @@ const HEADERS: Record<string, string> = {
 
 /** The names of the variables that a copied request may need. */
 export const NAMES =
-  '(?:[A-Z]+_)*(?:TOKEN|CODE|ID)|(?:NEW_)?PASSWORD|[A-Z]+_KEY|(?:CLIENT_)?SECRET|TOTP_URI|USERNAME|UNIQUE|FILENAME|TICKET|PROVIDER|AUTHORIZATION'
+  '(?:[A-Z]+_)*(?:TOKEN|CODE|ID)|(?:NEW_)?PASSWORD|[A-Z]+_KEY|(?:CLIENT_)?SECRET|TOTP_URI|USERNAME|UNIQUE|FILENAME|FOLDER_PATH|VERSION|TICKET|PROVIDER|AUTHORIZATION'
 
 export const PLACEHOLDER = new RegExp(`\\$(${NAMES})`, 'g')
 

@@ -1,6 +1,5 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { encode } from 'uqr'
 import { shortId } from '../wording.ts'
 import { Button } from './button.tsx'
 
@@ -121,17 +120,4 @@ export async function copyText(text: string, button: HTMLElement): Promise<boole
     button.focus()
     return isCopied
   }
-}
-
-/** Drawn in the browser, so that its content reaches no other server. */
-export function QrCode({ text, label }: { text: string; label: string }) {
-  const { data, size } = encode(text, { border: 1 })
-  const squares = data.flatMap((row, y) =>
-    row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : [])),
-  )
-  return (
-    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={label}>
-      <path d={squares.join('')} />
-    </svg>
-  )
 }

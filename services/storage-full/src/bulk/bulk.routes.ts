@@ -15,7 +15,7 @@ const BulkBody = Type.Object(
       Type.String({ description: 'Where to move the files', examples: ['/holidays/2026'] }),
     ),
   },
-  { title: 'BulkRequest' },
+  { title: 'BulkRequest', examples: [{ action: 'trash', ids: [1, 2] }] },
 )
 
 const BulkReply = Type.Object(

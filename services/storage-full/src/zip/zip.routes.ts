@@ -50,7 +50,10 @@ const ZipBody = Type.Object(
     ),
     expiresInSeconds: Type.Optional(positiveInteger(MAX_ZIP_SECONDS)),
   },
-  { title: 'ZipRequest' },
+  {
+    title: 'ZipRequest',
+    examples: [{ ids: [1], name: 'holidays.zip', expiresInSeconds: 3600 }],
+  },
 )
 
 const ZipReply = Type.Object(
