@@ -16,10 +16,17 @@ export type WithReserve = <R>(work: () => Promise<R>) => Promise<R>
  */
 export async function openReserve<T>(db: Kysely<T>, file: string): Promise<WithReserve> {
   const path = `${file}-reserve`
-  await fill(path)
+  let isReserved = await fill(path)
+  const reserveAgain = async () => {
+    // While there is space: a checkpoint may need some, and without it the WAL would take all that was reserved.
+    await reuseLog(db)
+    isReserved = await fill(path)
+  }
   return async (work) => {
     try {
-      return await work()
+      const result = await work()
+      if (!isReserved) await reserveAgain()
+      return result
     } catch (error) {
       if (databaseFault(error) !== 'full') throw error
     }
@@ -28,17 +35,20 @@ export async function openReserve<T>(db: Kysely<T>, file: string): Promise<WithR
     try {
       return await work()
     } finally {
-      await fill(path)
+      await reserveAgain()
     }
   }
 }
 
-/** A full disk has no space to reserve. */
-async function fill(path: string): Promise<void> {
+/** Whether there is a reserve now. A full disk has no space for it. */
+async function fill(path: string): Promise<boolean> {
   const present = await lstat(path).catch(() => undefined)
-  if (present?.isFile() && present.size === RESERVE_BYTES) return
+  if (present?.isFile() && present.size === RESERVE_BYTES) return true
   await rm(path, { force: true })
-  await create(path).catch(() => rm(path, { force: true }))
+  return create(path).then(
+    () => true,
+    () => rm(path, { force: true }).then(() => false),
+  )
 }
 
 /** Random bytes, so that no file system compresses them. Never through a link, which root might follow elsewhere. */
