@@ -58,7 +58,7 @@ const ASKED: Record<string, string[]> = {
   retryWebhookEvent: ['WEBHOOK_EVENT_ID'],
 }
 
-/** Of payments, which nobody signs in to: its keys belong to the holder of another one. */
+/** Payments has no sign-in: only the holder of a key can make another one. */
 const ASKED_OF_PAYMENTS: Record<string, string[]> = {
   createServiceKey: ['SERVICE_KEY'],
   serviceKeys: ['SERVICE_KEY'],

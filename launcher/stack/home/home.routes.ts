@@ -6,7 +6,7 @@ import { administratorGuard } from './administrators.ts'
 
 const MAX_SHOWN = 200
 
-/** Without identity nobody can sign in, so there is nothing to show. */
+/** Without identity there is no sign-in, so there is nothing to show. */
 export function homeRoutes(server: Server, running: RunningService[], activity: Activity): void {
   const identity = running.find(({ entry }) => entry.signsForOthers)
   if (!identity) return

@@ -28,7 +28,7 @@ export function openIdSettings(settings: Settings, { issuer, audience, publicUrl
     )
   const documents = documentSetting(settings)
   const registration = settings.flag('IDENTITY_CLIENT_REGISTRATION', false)
-  // Whoever gets a user to type a code gets a token of that user: in production it must be wanted.
+  // An attacker who gets a user to type a code gets a token of that user, so production has to ask for it.
   const commandLogin = settings.flag('IDENTITY_COMMAND_LOGIN', !settings.production)
   return { resources, consoles, documents, registration, commandLogin }
 }

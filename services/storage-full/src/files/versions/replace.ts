@@ -122,6 +122,7 @@ export async function storeContent(
   const provider = storage.providers.at(content.location)
   await provider.put(objectKey(content), { ...content, content: bytes })
   failPoint('replace:put')
+  // The sweeper removes what could not be removed here.
   const removeObject = () => provider.remove(objectKey(content)).catch(() => {})
   await before?.().catch(async (error) => {
     await removeObject()
