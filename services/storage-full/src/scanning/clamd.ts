@@ -99,8 +99,7 @@ async function converse<R>(
 function readAnswer(socket: Socket) {
   const { promise: text, resolve, reject } = Promise.withResolvers<string>()
   let [received, isThere] = [Buffer.alloc(0), false]
-  // It may fail while nothing waits for it.
-  // Not an unhandled rejection: it is reported when it is awaited.
+  // It may fail before anything awaits it; the await reports the error.
   text.catch(() => {})
   const fail = (reason: string, cause?: Error) => reject(new ClamdError(reason, { cause }))
   socket.on('data', (chunk: Buffer) => {
