@@ -89,7 +89,8 @@ function newClient(request: ClientRequest, { actor }: By, now: Date): Client {
     ...DEFAULTS,
     ...request,
     name: request.name.trim(),
-    clientId: randomBytes(16).toString('base64url'),
+    // Hexadecimal, because an id in base64url may begin with a hyphen, which a command line takes for an option.
+    clientId: randomBytes(16).toString('hex'),
     selfRegistered: false,
     enabled: true,
     createdBy: actor,
