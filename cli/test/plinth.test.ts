@@ -110,7 +110,7 @@ describe('plinth', () => {
     const deleted = await run('delete', tool.stdout.trim())
 
     assert.match(clientSecret, /^[\w-]{43}$/)
-    assert.match(tool.stdout, /^[0-9a-f]{32}\n$/)
+    assert.match(tool.stdout, /^[\w-]{22}\n$/)
     assert.match(rotated.stdout, /^[\w-]{43}\n$/)
     assert.equal(wrong.code, 64)
     assert.match(wrong.stderr, /redirectUris: must start with https/)

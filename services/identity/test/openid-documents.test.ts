@@ -392,7 +392,7 @@ for (const engine of engines)
       assert.equal(registered.status, 201)
       const { client_id, client_id_issued_at, ...described } = registered.body
       assert.equal(typeof client_id_issued_at, 'number')
-      assert.match(client_id, /^[0-9a-f]{32}$/)
+      assert.match(client_id, /^[\w-]{22}$/)
       assert.deepEqual(described, {
         client_name: 'Tool',
         redirect_uris: [CALLBACK],

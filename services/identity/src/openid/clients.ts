@@ -89,14 +89,20 @@ function newClient(request: ClientRequest, { actor }: By, now: Date): Client {
     ...DEFAULTS,
     ...request,
     name: request.name.trim(),
-    // Hexadecimal, because an id in base64url may begin with a hyphen, which a command line takes for an option.
-    clientId: randomBytes(16).toString('hex'),
+    clientId: newClientId(),
     selfRegistered: false,
     enabled: true,
     createdBy: actor,
     createdAt: now.toISOString(),
     updatedAt: now.toISOString(),
   }
+}
+
+/** Its first character is a letter: a command line takes a word that begins with a hyphen for an option. */
+function newClientId(): string {
+  const bytes = randomBytes(16)
+  bytes.writeUInt8(bytes.readUInt8() & 0x7f)
+  return bytes.toString('base64url')
 }
 
 const SELF_REGISTERED = 'self-registration'
