@@ -46,8 +46,6 @@ export {
 } from './run.ts'
 export {
   emailText,
-  emptyBody,
-  faultsOf,
   IdPath,
   lookUpText,
   oneOf,
@@ -60,3 +58,4 @@ export {
   timestamp,
 } from './schema.ts'
 export { createServer } from './server.ts'
+export { emptyBody, faultsOf } from './validation.ts'
