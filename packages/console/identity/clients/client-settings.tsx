@@ -14,7 +14,7 @@ export function ClientSettings({ client }: { client: Client }) {
   const metadata = useLoad<{ issuer: string }>(() =>
     session.api.get('/.well-known/openid-configuration', { open: true }),
   )
-  const { clientId, authMethod, redirectUris, scopes } = client
+  const { clientId, authMethod, redirectUris, scopes, requirePkce } = client
   return (
     <Card title="Its settings" about="For the application; the secret comes from its environment.">
       <div class="row">
@@ -34,9 +34,9 @@ export function ClientSettings({ client }: { client: Client }) {
       <Loaded of={metadata}>
         {({ issuer }) => {
           const { title = '', text } = KINDS[kind.value] ?? {}
-          const isPublic = authMethod === 'none'
           const [redirectUri = ''] = redirectUris
-          const shown = text?.({ issuer, clientId, isPublic, redirectUri, scopes }) ?? ''
+          const known = { issuer, clientId, authMethod, requirePkce, redirectUri, scopes }
+          const shown = text?.(known) ?? ''
           return (
             <>
               <Code text={shown} label={`Settings for ${title}`} />

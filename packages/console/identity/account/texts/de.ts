@@ -179,6 +179,7 @@ export const de: Texts = {
   otherAccount: 'Anderes Konto verwenden',
   consentTitle: '{client} erlauben?',
   consentAbout: '{client} ({host}) möchte:',
+  consentAboutDevice: '{client} möchte:',
   consentDocument:
     'Sie beschreibt sich selbst unter {host}. Niemand hat sie geprüft: Erlaube sie nur, wenn du diese Adresse kennst.',
   consentLoopback:

@@ -170,6 +170,7 @@ export const en = {
   otherAccount: 'Use another account',
   consentTitle: 'Allow {client}?',
   consentAbout: '{client} ({host}) would like to:',
+  consentAboutDevice: '{client} would like to:',
   consentDocument:
     'It describes itself at {host}. It has not been checked: allow it only if you know this address.',
   consentLoopback:

@@ -178,6 +178,7 @@ export const es: Texts = {
   otherAccount: 'Usar otra cuenta',
   consentTitle: '¿Permitir {client}?',
   consentAbout: '{client} ({host}) quiere:',
+  consentAboutDevice: '{client} quiere:',
   consentDocument:
     'Se describe a sí misma en {host}. Nadie la ha comprobado: permítela solo si conoces esta dirección.',
   consentLoopback:
