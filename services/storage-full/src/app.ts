@@ -90,6 +90,7 @@ import { dataOpenedBy } from './upkeep/backup.ts'
 import { bucketFindingsWith } from './upkeep/bucket.ts'
 import { startUpkeep } from './upkeep/jobs.ts'
 import { moveRoutes } from './upkeep/moves.routes.ts'
+import { uploadPathFindings } from './uploads/doctor.ts'
 import { measureUploads } from './uploads/measure.ts'
 import { tusRoutes } from './uploads/tus.routes.ts'
 import { TUS_CORS_HEADERS } from './uploads/tus.ts'
@@ -352,7 +353,11 @@ export const description = {
     trustedIssuer: undefined,
     events: { ...config.events, delivers: false },
   }),
-  checks: { bucket: bucketFindingsWith(openStorage), scanner: scannerFindings },
+  checks: {
+    bucket: bucketFindingsWith(openStorage),
+    scanner: scannerFindings,
+    uploads: uploadPathFindings,
+  },
   dataChecks: {
     'signing key': (db: StorageDb, examined: Examined, config: StorageFullConfig) =>
       rotationFindings(db, examined, config),
