@@ -68,8 +68,13 @@ export function answerProblem(
   if (problem.status >= 500 && !hasLeft(problem, reply)) logFailure(problem, request)
   if (problem.page) addVary(reply, 'accept')
   const isPage = problem.page && (problem.page.always || wantsPage(request))
-  const { type, body } = isPage ? renderProblemPage(problem.page) : render(problem, request)
-  if (isPage) reply.headers(PROBLEM_PAGE_HEADERS)
+  const { type, body } = isPage
+    ? renderProblemPage(problem.page, request.headers['accept-language'])
+    : render(problem, request)
+  if (isPage) {
+    addVary(reply, 'accept-language')
+    reply.headers(PROBLEM_PAGE_HEADERS)
+  }
   return reply
     .code(problem.status)
     .headers(withMetadata(problem, request.server.resourceMetadata))
