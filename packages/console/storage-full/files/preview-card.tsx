@@ -4,18 +4,29 @@ import { useLoad } from '../../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../../shared/components/button.tsx'
 import { Code } from '../../shared/components/code.tsx'
 import { Card } from '../../shared/components/page.tsx'
-import { Loaded, Refusal } from '../../shared/components/reply.tsx'
+import { Announced, Loaded, Refusal } from '../../shared/components/reply.tsx'
 import { useContent } from '../../shared/files/use-content.ts'
 import { sizeText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
+import { PictureChoice } from './picture-choice.tsx'
 import { Thumbnail } from './thumbnail.tsx'
+
+/** The types that the service draws in other sizes. */
+const DRAWN = /^image\/(png|jpeg|webp|gif)$/
 
 /** Shows the file in the page, fetched with the access token. */
 export function PreviewCard({ file }: { file: StoredFile }) {
+  const picture = useSignal('')
+  const draws = DRAWN.test(file.contentType)
   return (
     <Card title="Preview">
+      {draws && <PictureChoice file={file} chosen={picture} />}
       <div class="preview">
-        <Preview file={file} />
+        {draws && picture.value ? (
+          <Drawn key={picture.value} file={file} path={picture.value} />
+        ) : (
+          <Preview file={file} />
+        )}
       </div>
     </Card>
   )
@@ -27,6 +38,21 @@ function Preview({ file }: { file: StoredFile }) {
   if (/^(video|audio)\//.test(file.contentType)) return <Media file={file} />
   if (file.contentType === 'application/pdf') return <Pdf file={file} />
   return <p class="soft">A file of this type cannot be shown here. Download it to open it.</p>
+}
+
+/** A picture that the service has drawn, and what came of it. */
+function Drawn({ file, path }: { file: StoredFile; path: string }) {
+  const { address, refusal, content } = useContent(session.api, path)
+  if (!address) return <Refusal reply={refusal} />
+  return (
+    <>
+      <img src={address} alt={file.originalFilename} />
+      <Announced class="small soft drawn">
+        {content?.type.replace('image/', '').toUpperCase()}, {sizeText(content?.size ?? 0)}; the
+        original has {sizeText(file.size)}.
+      </Announced>
+    </>
+  )
 }
 
 const pathOf = ({ id }: StoredFile) => `/file/stream/${id}`

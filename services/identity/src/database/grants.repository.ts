@@ -97,7 +97,7 @@ export async function deleteGrant(
       .where('client_id', '=', clientId)
       .where('state', '=', 'allowed')
       .where('session_id', 'in', (sessions) =>
-        sessions.selectFrom('sessions').select('id').where('user_id', '=', userId),
+        sessions.selectFrom('sessions').select('sessions.id').where('user_id', '=', userId),
       )
       .execute()
   return numDeletedRows > 0n
