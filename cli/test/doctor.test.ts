@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, request } from 'node:http'
+import { createServer, IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createListener } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -12,6 +12,7 @@ import { postgres } from '@plinth/kit/testing'
 import { sealText } from '@plinth/kit/tokens'
 import Sqlite from 'better-sqlite3'
 import { launch, lineOf } from '../../launcher/test/launch.ts'
+import { newDataFolder } from '../../launcher/test/test-env.ts'
 import { freePortSettings, freePorts } from '../../test/servers/free-ports.ts'
 import { type Ended, plinth, plinthHere, temporaryFolder } from './run-plinth.ts'
 
@@ -257,10 +258,18 @@ const FAULTS: Record<string, Fault> = {
     seen: /^the last webhook arrived at 2026-01-01T\S+, but polling found an event at 2026-01-02/,
     fix: /PROVIDER_WEBHOOK_SECRET/,
   },
+  'a disk that is not mounted': {
+    env: PRODUCTION,
+    prepare: async (folder) => mkdirSync(join(folder, 'data'), { mode: 0o700 }),
+    check: 'data-dir',
+    status: 'fail',
+    seen: /data is empty$/,
+    fix: /^mount its disk; for a new installation: touch .*\/data\/\.new-installation$/,
+  },
   'an administrator whom no mail reaches': {
     env: PRODUCTION,
     prepare: async (folder) => {
-      mkdirSync(join(folder, 'data'), { mode: 0o700 })
+      newDataFolder(join(folder, 'data'))
       for (const [name, ...admin] of [['admin', '--admin'], ['ada', '--admin'], ['bob']]) {
         const words = ['user', 'create', `${name}`, `${name}@example.com`, ...admin]
         await plinthHere(words, { cwd: folder, env: PRODUCTION })
@@ -457,6 +466,7 @@ describe('plinth doctor, next to a running suite behind a proxy', () => {
       'exposure',
       'clock',
       'webhook',
+      'uploads',
     ])
       assert.ok(
         found.some((each) => each.check === check && each.status === 'ok'),
@@ -489,6 +499,25 @@ describe('plinth doctor, next to a running suite behind a proxy', () => {
       assert.match(finding?.seen ?? '', seen)
       assert.ok(finding?.fix)
       assert.equal(code, 1)
+    })
+
+  const BODY_FAULTS = {
+    'buffers bodies': ['buffering', 'warn', /^no answer to the beginning of an upload/],
+    'refuses large bodies': ['narrow', 'fail', /^a proxy refuses a body of \d+ bytes with 413$/],
+  } as const
+  for (const [name, [mode, status, seen]] of Object.entries(BODY_FAULTS))
+    test(`reports a proxy that ${name}`, async () => {
+      proxy.mode = mode
+
+      const { found } = await examine()
+
+      const faults = found.filter((each) => each.status === 'fail' || each.status === 'warn')
+      assert.deepEqual(
+        faults.map((each) => [each.check, each.status]),
+        [['uploads', status]],
+      )
+      assert.match(faults[0]?.seen ?? '', seen)
+      assert.match(faults[0]?.fix ?? '', /in nginx/)
     })
 
   test('reports an overdue signing key, a pending migration and a public bucket', async (t) => {
@@ -726,7 +755,8 @@ function read({ code, stdout, stderr }: Ended): { code: number | null; found: Fi
   return { code, found: JSON.parse(stdout) }
 }
 
-type Mode = 'good' | 'trusting' | 'hostless' | 'elsewhere' | 'down' | 'walled'
+type Faults = 'trusting' | 'hostless' | 'elsewhere' | 'down' | 'walled' | 'buffering' | 'narrow'
+type Mode = 'good' | Faults
 
 /** A reverse proxy that makes one mistake, or none. */
 async function startProxy(port: number, upstream: number) {
@@ -737,10 +767,11 @@ async function startProxy(port: number, upstream: number) {
       server.close()
     },
   }
-  const server = createServer((asked, response) => {
-    if (proxy.mode === 'down') return asked.socket.destroy()
-    if (proxy.mode === 'walled' && asked.method === 'POST') return response.writeHead(401).end()
-    if (proxy.mode === 'elsewhere') return response.end('<h1>It works!</h1>')
+  const server = createServer(async (asked, response) => {
+    if (isStopped(asked, response)) return
+    const body = proxy.mode === 'buffering' ? await buffer(asked).catch(() => undefined) : asked
+    // The client has left before its body was there.
+    if (body === undefined) return
     const headers = headersFor(proxy.mode, asked)
     const { method, url: path } = asked
     const passed = request(
@@ -750,10 +781,21 @@ async function startProxy(port: number, upstream: number) {
         reply.pipe(response)
       },
     )
-    return asked.pipe(passed)
+    return body instanceof IncomingMessage ? body.pipe(passed) : passed.end(body)
   })
   await once(server.listen(port, 'localhost'), 'listening')
   return proxy
+
+  function isStopped(asked: IncomingMessage, response: ServerResponse): boolean {
+    const { mode } = proxy
+    const isLarge = Number(asked.headers['content-length'] ?? 0) > 2 ** 20
+    if (mode === 'down') asked.socket.destroy()
+    else if (mode === 'walled' && asked.method === 'POST') response.writeHead(401).end()
+    else if (mode === 'elsewhere') response.end('<h1>It works!</h1>')
+    else if (mode === 'narrow' && isLarge) response.writeHead(413).end()
+    else return false
+    return true
+  }
 
   function headersFor(mode: Mode, { headers, socket }: IncomingMessage) {
     return {

@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { identityClient } from '@plinth/client'
+import { type StorageClient, storageClient } from '@plinth/client/storage'
 import { build } from 'esbuild'
 import * as openid from 'openid-client'
+import type { Page, Route } from 'playwright-core'
 import { Webhook } from 'standardwebhooks'
 import { freePorts } from '../../test/servers/free-ports.ts'
 import { until } from '../../test/until.ts'
@@ -22,6 +24,7 @@ import { startSuite } from '../stack.ts'
 const FOLDER = join(import.meta.dirname, '../../docs/quickstarts')
 const PASSWORD = 'password123123'
 const WEBHOOK_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+const LARGE_BYTES = 12 * 2 ** 20
 const noBrowser = await browserSkip()
 
 describe('the quickstarts', async () => {
@@ -35,6 +38,7 @@ describe('the quickstarts', async () => {
       IDENTITY_PASSKEY_ORIGINS: origin,
       IDENTITY_RESOURCES: mcp,
       IDENTITY_CLIENT_DOCUMENTS: 'on',
+      STORAGE_FULL_CORS_ORIGINS: origin,
     },
   )
   const identityUrl = urlOf('identity')
@@ -105,6 +109,103 @@ describe('the quickstarts', async () => {
       const reply = await fetch(address, { headers: { accept: 'image/webp' } })
       assert.deepEqual([reply.status, reply.headers.get('content-type')], [200, 'image/webp'])
     }
+  })
+
+  describe('uppy.js', { skip: noBrowser }, () => {
+    const storage = storageClient(urlOf('storage-full'))
+    before(() => storage.logIn('user', PASSWORD))
+    const open = async (t: TestContext) => {
+      await servePage(t, port, { file: 'uppy.js', data: { storage: urlOf('storage-full') } })
+      const page = await (await openBrowser(t)).newPage()
+      const sent: string[] = []
+      page.on('response', (response) => {
+        const method = response.request().method()
+        if (method !== 'OPTIONS' && response.url().includes('/file/uploads'))
+          sent.push(`${method} ${response.status()}`)
+      })
+      await page.goto(origin)
+      await page.getByLabel('Username').fill('user')
+      await page.getByLabel('Password').fill(PASSWORD)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.locator('.uppy-Dashboard-AddFiles').waitFor()
+      return { page, sent }
+    }
+    const start = (page: Page) => page.getByRole('button', { name: /^Upload \d files?$/ }).click()
+    const stored = (page: Page) => page.getByLabel('Stored files').getByRole('listitem')
+    /** Two pieces; the second one waits until the test says what happens to it. */
+    const chooseLarge = (page: Page, name: string) => {
+      const buffer = Buffer.alloc(LARGE_BYTES, 'Plinth ')
+      const file = { name, mimeType: 'text/plain', buffer }
+      return page.locator('input[type=file]').first().setInputFiles(file)
+    }
+    const secondPiece = async (page: Page, then: (route: Route) => Promise<void>) => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      let pieces = 0
+      await page.route('**/file/uploads/*', async (route) => {
+        if (route.request().method() !== 'PATCH' || ++pieces !== 2) return route.continue()
+        await then(route)
+        resolve()
+      })
+      return promise
+    }
+
+    test('uploads a folder that is dropped into the page', async (t) => {
+      const folder = await mkdtemp(join(tmpdir(), 'quickstart-'))
+      t.after(() => rm(folder, { recursive: true }))
+      await mkdir(join(folder, 'holiday/beach'), { recursive: true })
+      await writeFile(join(folder, 'holiday/one.txt'), 'one')
+      await writeFile(join(folder, 'holiday/beach/two.txt'), 'two')
+      await writeFile(join(folder, 'three.txt'), 'three')
+      const { page } = await open(t)
+
+      await drop(page, '.uppy-Dashboard-AddFiles', [
+        join(folder, 'holiday'),
+        join(folder, 'three.txt'),
+      ])
+      await start(page)
+
+      await stored(page).nth(2).waitFor()
+      const lines = await stored(page).allTextContents()
+      assert.deepEqual(lines.toSorted(), [
+        '/holiday/beach/two.txt',
+        '/holiday/one.txt',
+        '/three.txt',
+      ])
+    })
+
+    test('goes on after a reload, with the bytes that had arrived', async (t) => {
+      const { page, sent } = await open(t)
+      const reached = secondPiece(page, async () => {})
+      await chooseLarge(page, 'reload.txt')
+      await start(page)
+      await reached
+      sent.length = 0
+
+      await page.reload()
+      await start(page)
+
+      await stored(page).getByText('/reload.txt').waitFor()
+      assert.deepEqual(sent, ['HEAD 200', 'PATCH 204'])
+      assert.deepEqual(await sizesOf(storage, 'reload.txt'), [LARGE_BYTES])
+    })
+
+    test('waits while there is no network, and goes on by itself', async (t) => {
+      const { page, sent } = await open(t)
+      const reached = secondPiece(page, async (route) => {
+        await page.context().setOffline(true)
+        await route.abort('internetdisconnected')
+      })
+      await chooseLarge(page, 'offline.txt')
+      await start(page)
+      await reached
+      sent.length = 0
+
+      await page.context().setOffline(false)
+
+      await stored(page).getByText('/offline.txt').waitFor()
+      assert.deepEqual(sent, ['HEAD 200', 'PATCH 204'])
+      assert.deepEqual(await sizesOf(storage, 'offline.txt'), [LARGE_BYTES])
+    })
   })
 
   test('react-passkey.jsx signs in with a passkey', { skip: noBrowser }, async (t) => {
@@ -324,25 +425,43 @@ async function start(
   throw new Error(`${name} ended without an address`)
 }
 
+/** As a user does with a folder or files from the desktop. */
+async function drop(page: Page, selector: string, files: string[]): Promise<void> {
+  const box = await page.locator(selector).boundingBox()
+  const at = { x: (box?.x ?? 0) + 9, y: (box?.y ?? 0) + 9 }
+  const browserItself = await page.context().newCDPSession(page)
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await browserItself.send('Input.dispatchDragEvent', {
+      ...{ type, ...at, data: { items: [], files, dragOperationsMask: 1 } },
+    })
+}
+
+async function sizesOf(storage: StorageClient, name: string): Promise<number[]> {
+  const files = await storage.files.list()
+  return files.filter(({ originalFilename }) => originalFilename === name).map(({ size }) => size)
+}
+
 type Quickstart = { file: string; data: Record<string, string> }
+const TYPES: Record<string, string> = { '.js': 'text/javascript', '.css': 'text/css' }
 
 async function servePage(t: TestContext, port: number, { file, data }: Quickstart): Promise<void> {
   const { outputFiles } = await build({
-    entryPoints: [join(FOLDER, file)],
+    entryPoints: { page: join(FOLDER, file) },
     bundle: true,
     write: false,
+    outdir: '/',
     format: 'esm',
     jsx: 'automatic',
     logLevel: 'warning',
   })
-  const script = outputFiles[0]?.text ?? ''
+  const bundled = new Map(outputFiles.map(({ path, text }) => [path, text]))
   const attributes = Object.entries(data).map(([name, value]) => `data-${name}="${value}"`)
-  const page = `<!doctype html><html ${attributes.join(' ')}><title>Quickstart</title>
+  const styles = bundled.has('/page.css') ? '<link rel="stylesheet" href="/page.css">' : ''
+  const page = `<!doctype html><html ${attributes.join(' ')}><title>Quickstart</title>${styles}
 <div id="app"></div><script type="module" src="/page.js"></script></html>`
-  const server = createServer(({ url }, response) => {
-    const isScript = url === '/page.js'
-    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html')
-    response.end(isScript ? script : page)
+  const server = createServer(({ url = '' }, response) => {
+    response.setHeader('content-type', TYPES[extname(url)] ?? 'text/html')
+    response.end(bundled.get(url) ?? page)
   })
   await once(server.listen(port, 'localhost'), 'listening')
   t.after(() => {

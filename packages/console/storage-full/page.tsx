@@ -28,7 +28,7 @@ const SCOPES = [
 ]
 
 const EVENTS =
-  'FILE_DELETED FILE_RESTORED FILE_CHANGED FILE_REFUSED OWNER_ERASED MOVE_STARTED MOVE_CANCELLED STORAGE_CONFIGURED STORAGE_TESTED STORAGE_ACTIVATED'
+  'FILE_DELETED FILE_RESTORED FILE_CHANGED FILE_REFUSED OWNER_ERASED MOVE_STARTED MOVE_CANCELLED STORAGE_CONFIGURED STORAGE_TESTED STORAGE_ACTIVATED LIMIT_CHANGED'
 
 const FileRoute = () => (route.value[1] ? <FilePage /> : <FilesPage />)
 
@@ -67,6 +67,7 @@ if (await resume(session))
       'Where files are stored': 'storage',
       'Move files to another location': 'storage',
       'Quota of each owner': 'owners',
+      'Change quota, trash and versions': 'storage',
       'Change your password': 'profile',
     },
     finders: () => [

@@ -24,6 +24,28 @@ function uploadWith(bytes: Buffer, options: Options) {
   return { upload, sent, done }
 }
 
+type UrlStorage = NonNullable<Options['urlStorage']>
+type Remembered = Awaited<ReturnType<UrlStorage['findAllUploads']>>[number]
+
+/** As the storage of a browser or a file, for one test. */
+function rememberedUploads(): UrlStorage {
+  const known = new Map<string, { fingerprint: string; upload: Remembered }>()
+  const list = (fingerprint?: string) =>
+    [...known]
+      .filter(([, entry]) => fingerprint === undefined || entry.fingerprint === fingerprint)
+      .map(([urlStorageKey, { upload }]) => ({ ...upload, urlStorageKey }))
+  return {
+    findAllUploads: async () => list(),
+    findUploadsByFingerprint: async (fingerprint) => list(fingerprint),
+    removeUpload: async (key) => void known.delete(key),
+    addUpload: async (fingerprint, upload) => {
+      const key = `${fingerprint}-${known.size}`
+      known.set(key, { fingerprint, upload })
+      return key
+    },
+  }
+}
+
 for (const engine of engines)
   describe(`tus-js-client, unmodified, on ${engine.name}`, engine.options, () => {
     const shared = sharedStorage(engine)
@@ -87,6 +109,33 @@ for (const engine of engines)
       const listed = await files()
       assert.equal(listed.length, 1)
       assert.ok((await content(listed[0].id)).equals(bytes))
+    })
+
+    test('finds its upload again by the fingerprint of the file', async () => {
+      const { files, options } = await start()
+      const bytes = textOf(300_000)
+      const kept = { ...options, chunkSize: 100_000, urlStorage: rememberedUploads() }
+      const first = uploadWith(bytes, kept)
+      const { promise: some, resolve } = Promise.withResolvers<void>()
+      first.upload.options.onChunkComplete = () => resolve()
+      first.upload.start()
+      await some
+      await first.upload.abort()
+
+      const second = uploadWith(bytes, { ...kept, removeFingerprintOnSuccess: true })
+      const [previous] = await second.upload.findPreviousUploads()
+      assert.ok(previous)
+      second.upload.resumeFromPreviousUpload(previous)
+      second.upload.start()
+      await second.done
+
+      assert.equal(second.sent[0]?.method, 'HEAD')
+      assert.ok(!second.sent.some(({ method }) => method === 'POST'))
+      assert.deepEqual(
+        (await files()).map(({ size }: { size: number }) => size),
+        [300_000],
+      )
+      assert.deepEqual(await second.upload.findPreviousUploads(), [])
     })
 
     test('finds that an upload is done when its last reply was lost', async () => {

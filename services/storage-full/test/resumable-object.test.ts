@@ -3,10 +3,15 @@ import { randomBytes } from 'node:crypto'
 import { after, describe, type TestContext, test } from 'node:test'
 import { ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { createLogger } from '@plinth/kit/logging'
+import { systemClock } from '@plinth/kit/runtime'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { openStorage } from '../src/app.ts'
-import { loadConfig } from '../src/config.ts'
+import { loadConfig, type StorageFullConfig } from '../src/config.ts'
+import type { Storage } from '../src/files/storage.ts'
+import { listLocations } from '../src/locations/locations.ts'
 import { partBytesOf } from '../src/locations/providers/object-partial.ts'
+import { bucketFindingsWith } from '../src/upkeep/bucket.ts'
+import { sweep } from '../src/upkeep/sweep.ts'
 import { verifyFiles } from '../src/upkeep/verify.ts'
 import { activateObject, engines, startStorage, temporaryFolder } from './start-storage.ts'
 import { fileIdOf, locationOf, offsetOf, sha256, tusFor } from './tus-client.ts'
@@ -129,6 +134,33 @@ for (const engine of engines)
       assert.deepEqual(await verified(env, clock), [])
     })
 
+    test('plinth doctor counts parts that belong to no upload, and the sweep removes them', {
+      tags: ['all'],
+    }, async (t) => {
+      const { config, tus } = await start(t)
+      const known = locationOf(await tus.create({ name: 'a.mp3', length: 20 * MIB }))
+      await tus.patch(known, 0, soundOf(9 * MIB))
+      const examine = async () => {
+        const examined = { name: 'storage-full', prefix: '', production: false, isPublic: false }
+        const found = await bucketFindingsWith(openStorage)(
+          { ...examined, isRunning: true },
+          config,
+        )
+        return found.find(({ seen }) => seen.includes('uploads that have ended'))
+      }
+
+      const before = await examine()
+      await desk(config, leaveParts)
+      const found = await examine()
+      await desk(config, sweep)
+      const after = await examine()
+
+      assert.deepEqual([before?.status, found?.status, after?.status], ['ok', 'warn', 'ok'])
+      assert.match(found?.seen ?? '', /: 1$/)
+      assert.equal(offsetOf(await tus.head(known)), 9 * MIB)
+      await tus.cancel(known)
+    })
+
     test('an upload stays at the location that was active when it was created', async (t) => {
       const { api, user, admin, tus } = await start(t)
       const bytes = soundOf(100)
@@ -175,11 +207,31 @@ async function leftovers(): Promise<string[]> {
   )
 }
 
+/** What a request leaves that goes on after its upload has ended. */
+async function leaveParts({ db, providers }: Storage): Promise<void> {
+  const bucket = (await listLocations(db)).find(({ provider }) => provider === 'OBJECT')
+  if (!bucket) throw new Error('There is no bucket')
+  const known = { offset: 0, multipartId: null, tail: null, contentType: 'audio/mpeg' }
+  const object = { ...known, key: `${bucket.prefix}/late.mp3`, sizeBytes: 20 * MIB }
+  await using appending = await providers.at(bucket).partial.append(object)
+  await appending.write(soundOf(9 * MIB))
+  await appending.keep()
+}
+
 async function verified(env: Record<string, string>, clock: () => Date) {
+  return desk(loadConfig(env), (storage) => Array.fromAsync(verifyFiles(storage)), clock)
+}
+
+/** Beside the running service, as the command line is. */
+async function desk<T>(
+  config: StorageFullConfig,
+  work: (storage: Storage) => Promise<T>,
+  clock = systemClock,
+): Promise<T> {
   const log = createLogger('desk', 'silent')
-  const { storage, database } = await openStorage(loadConfig(env), { clock, log })
+  const { storage, database } = await openStorage(config, { clock, log })
   try {
-    return await Array.fromAsync(verifyFiles(storage))
+    return await work(storage)
   } finally {
     storage.providers.close()
     await database.close()

@@ -289,6 +289,25 @@ for (const engine of engines)
       assert.deepEqual(clamd.scanned, [])
     })
 
+    test('/actuator/prometheus has unfinished uploads, and those that only wait for the scanner', async (t) => {
+      const { tus, clamd, server } = await start(t)
+      clamd.behave('closes at once')
+      const waiting = locationOf(await tus.create({ length: 100 }))
+      await tus.patch(waiting, 0, textOf(100))
+      const begun = locationOf(await tus.create({ length: 100 }))
+      await tus.patch(begun, 0, textOf(70))
+
+      const families = await server.metrics.read()
+
+      const gauge = (name: string) => {
+        const [sample] = families.find((family) => family.name === name)?.samples ?? []
+        return sample && 'value' in sample && sample.value
+      }
+      assert.equal(gauge('plinth_unfinished_uploads'), 2)
+      assert.equal(gauge('plinth_unfinished_upload_bytes'), 170)
+      assert.equal(gauge('plinth_waiting_uploads'), 1)
+    })
+
     test('/actuator/prometheus counts scans by their results', async (t) => {
       const { api, user, clamd, server } = await start(t)
       await upload(api, user)

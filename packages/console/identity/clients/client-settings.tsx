@@ -40,7 +40,9 @@ export function ClientSettings({ client }: { client: Client }) {
           return (
             <>
               <Code text={shown} label={`Settings for ${title}`} />
-              <CopyButton text={() => shown} label="Copy the settings" />
+              <div>
+                <CopyButton text={() => shown} label="Copy the settings" />
+              </div>
             </>
           )
         }}

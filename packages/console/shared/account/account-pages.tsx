@@ -1,5 +1,5 @@
 import type { PageOfUsers } from '@plinth/client'
-import type { ComponentChildren } from 'preact'
+import type { ComponentType } from 'preact'
 import { Page } from '../components/page.tsx'
 import { HealthPage } from '../health.tsx'
 import type { ConsoleAction, ConsolePage, Finder } from '../shell/definition.ts'
@@ -14,8 +14,12 @@ import { DEMO_ACCOUNTS, type Session } from './session/session.ts'
 import { SessionPage } from './session/session-page.tsx'
 import { AdminOnly } from './session/sign-in.tsx'
 
-/** The pages about the caller's own account, for every service with accounts. */
-export function ownPages(session: Session, more?: () => ComponentChildren): ConsolePage[] {
+/** The pages about the caller's own account, for every service with accounts. `waysIn` has more ways to sign in. */
+export function ownPages(
+  session: Session,
+  { more, waysIn }: { more?: ComponentType; waysIn?: ComponentType } = {},
+): ConsolePage[] {
+  const [More, WaysIn] = [more, waysIn]
   return [
     {
       path: 'session',
@@ -23,13 +27,13 @@ export function ownPages(session: Session, more?: () => ComponentChildren): Cons
         return session.claims.value ? 'Session' : 'Sign in'
       },
       icon: 'session',
-      component: () => <SessionPage session={session} />,
+      component: () => <SessionPage session={session}>{WaysIn && <WaysIn />}</SessionPage>,
     },
     {
       path: 'profile',
       title: 'Profile',
       icon: 'person',
-      component: () => <ProfilePage session={session}>{more?.()}</ProfilePage>,
+      component: () => <ProfilePage session={session}>{More && <More />}</ProfilePage>,
     },
   ]
 }

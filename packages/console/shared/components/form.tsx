@@ -149,11 +149,13 @@ export type FieldProps = {
 /** Keeps what was typed when the page is rendered again; a new `value` replaces it. */
 export function Field(props: FieldProps) {
   const id = useId()
-  const own = useSignal(props.value ?? '')
+  // A choice of nothing would be sent as nothing.
+  const first = props.value ?? props.options?.[0]?.value ?? ''
+  const own = useSignal(first)
   // Before the page is painted: a later effect would clear what has already been typed.
   useLayoutEffect(() => {
-    own.value = props.value ?? ''
-  }, [props.value, own])
+    own.value = first
+  }, [first, own])
   const text = props.bind ?? own
   const { fault } = props
   const described = [props.hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean)

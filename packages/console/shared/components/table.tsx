@@ -1,6 +1,6 @@
 // biome-ignore-all lint/a11y/noRedundantRoles: a narrow table is laid out as blocks, which some screen readers no longer announce as a table.
 import { type Signal, useSignal } from '@preact/signals'
-import { type ComponentChildren, Fragment } from 'preact'
+import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { Reply } from '../api/api.ts'
 import { useExistingPage } from '../api/use-reply.ts'
@@ -366,21 +366,5 @@ function Pager(props: { page: PageNumber; totalPages: number; busy?: boolean; of
         Next
       </Button>
     </nav>
-  )
-}
-
-/** Names and values side by side; entries without a value are left out. */
-export function Facts({ of }: { of: Record<string, ComponentChildren> }) {
-  return (
-    <dl class="facts">
-      {Object.entries(of).map(([name, value]) =>
-        value === undefined ? null : (
-          <Fragment key={name}>
-            <dt>{name}</dt>
-            <dd>{value ?? <span class="soft">none</span>}</dd>
-          </Fragment>
-        ),
-      )}
-    </dl>
   )
 }

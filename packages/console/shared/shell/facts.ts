@@ -21,6 +21,8 @@ type Facts = {
   /** Whether a registration becomes an account only when its mail is confirmed. */
   registrationByMail?: boolean
   uploads?: UploadFacts
+  /** Whether there is a database for service keys, where that is a setting. */
+  serviceKeys?: boolean
   /** The service whose tokens this one requires. */
   issuer?: string
   /** Who may call the service, if that is a setting. */

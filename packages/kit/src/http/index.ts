@@ -47,8 +47,6 @@ export {
 } from './run.ts'
 export {
   emailText,
-  emptyBody,
-  faultsOf,
   IdPath,
   lookUpText,
   oneOf,
@@ -61,3 +59,4 @@ export {
   timestamp,
 } from './schema.ts'
 export { createServer } from './server.ts'
+export { emptyBody, faultsOf } from './validation.ts'

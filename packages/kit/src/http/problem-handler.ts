@@ -23,7 +23,7 @@ import type { Reply, Request, Server } from './framework.ts'
 import { drainAfterAnswer, drainBeforeClosing } from './hooks/drain.ts'
 import { addVary, type ReplyHeaders, requestId, wantsPage } from './hooks/replies.ts'
 import { PROBLEM_PAGE_HEADERS, renderProblemPage } from './problem-page.ts'
-import { describeFaults, type SchemaFault } from './schema.ts'
+import { describeFaults, type SchemaFault } from './validation.ts'
 
 export type ProblemRenderer = (problem: Problem, request: Request) => { type: string; body: string }
 

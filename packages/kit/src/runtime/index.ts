@@ -20,7 +20,7 @@ export {
   makeOwnedFolder,
   withoutSavingKeys,
 } from './data-folder.ts'
-export { enterDataFolder } from './enter-data-folder.ts'
+export { enterDataFolder, markNewInstallation, unmountedFault } from './enter-data-folder.ts'
 export { armFailPoint, failPoint } from './fail-point.ts'
 export { createFairQueue } from './fair-queue.ts'
 export { clockFindings, type Examined, type Finding, ok, skip } from './findings.ts'

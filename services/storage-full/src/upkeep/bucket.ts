@@ -9,6 +9,11 @@ import {
   systemClock,
 } from '@plinth/kit/runtime'
 import type { StorageFullConfig } from '../config.ts'
+import type { Storage } from '../files/storage.ts'
+import { listLocations } from '../locations/locations.ts'
+import { storageUnavailable } from '../locations/problems.ts'
+import type { Location } from '../locations/providers/provider.ts'
+import { leftoversAt } from '../uploads/expire.ts'
 import type { OpenStorage } from './backup.ts'
 import { examineBucket } from './verify.ts'
 
@@ -23,7 +28,10 @@ export function bucketFindingsWith(open: OpenStorage) {
     const { storage, database } = await open(config, { clock: systemClock, log })
     try {
       const examined = await examineBucket(storage)
-      return examined ? findingsOf(examined) : [skip('bucket', 'files are stored in a folder')]
+      const found = examined
+        ? findingsOf(examined)
+        : [skip('bucket', 'files are stored in a folder')]
+      return [...found, ...(await leftoverFindings(storage))]
     } finally {
       storage.providers.close()
       await database.close()
@@ -49,6 +57,50 @@ function findingsOf({ steps, state }: Examination): Finding[] {
     ...(state ? [...exposureFindings(state), ...versionFindings(state)] : []),
     ...(state?.date === undefined ? [] : clockFindings('the object store', Date.parse(state.date))),
   ]
+}
+
+/** Parts of uploads cost money for as long as they are there, and no listing of the objects shows them. */
+async function leftoverFindings(storage: Storage): Promise<Finding[]> {
+  const counts: number[] = []
+  for (const location of await listLocations(storage.db)) {
+    if (location.provider !== 'OBJECT') continue
+    const count = await countLeftovers(storage, location)
+    if (count === undefined) return [unlistable(location)]
+    counts.push(count)
+  }
+  if (counts.length === 0) return []
+  const leftovers = counts.reduce((sum, count) => sum + count, 0)
+  if (leftovers === 0) return [ok('bucket', 'no parts are left of uploads that have ended')]
+  return [
+    {
+      check: 'bucket',
+      status: 'warn',
+      seen: `parts are left of uploads that have ended: ${leftovers}`,
+      expected: 'none: the hourly sweep removes them',
+      why: 'they cost money, and no list of the objects shows them',
+      fix: 'plinth files sweep',
+    },
+  ]
+}
+
+async function countLeftovers(storage: Storage, location: Location): Promise<number | undefined> {
+  try {
+    return (await Array.fromAsync(leftoversAt(storage, location))).length
+  } catch (error) {
+    if (storageUnavailable.is(error)) return undefined
+    throw error
+  }
+}
+
+function unlistable({ id }: Location): Finding {
+  return {
+    check: 'bucket',
+    status: 'warn',
+    seen: `the unfinished uploads of location ${id} cannot be listed`,
+    expected: 'a list, even if it is empty',
+    why: 'parts of uploads that have ended stay and cost money',
+    fix: 'allow the access key s3:ListBucketMultipartUploads and s3:AbortMultipartUpload, or use a lifecycle rule that aborts them',
+  }
 }
 
 function exposureFindings({ othersMay }: BucketState): Finding[] {

@@ -1,5 +1,6 @@
 import { objectNameOf, type Storage } from '../files/storage.ts'
 import { listLocations } from '../locations/locations.ts'
+import type { Location } from '../locations/providers/provider.ts'
 import {
   deleteUpload,
   findUploadNames,
@@ -90,20 +91,31 @@ export async function eraseUploads(storage: Storage, ownerId: string): Promise<v
 }
 
 /**
- * Removes received bytes that belong to no upload: a request that had lost its upload may have stored them late. A row
+ * Received bytes that belong to no upload: a request that had lost its upload may have stored them late. A row
  * is there before the first byte and until after the last, so bytes that were listed before their row was missed
  * belong to no upload.
  */
+export async function* leftoversAt(
+  { db, providers }: Storage,
+  location: Location,
+): AsyncGenerator<string> {
+  const { partial } = providers.at(location)
+  const keys = new Set(await Array.fromAsync(partial.list(location.prefix)))
+  for (const key of keys) {
+    const name = objectNameOf(key)
+    const known = await findUploadNames(db, location.id, [name])
+    if (!known.has(name)) yield key
+  }
+}
+
+/** Removes what belongs to no upload. */
 export async function sweepUploads(storage: Storage, signal?: AbortSignal): Promise<void> {
   for (const location of await listLocations(storage.db)) {
     const { partial } = storage.providers.at(location)
     try {
-      const keys = new Set(await Array.fromAsync(partial.list(location.prefix)))
-      for (const key of keys) {
+      for await (const key of leftoversAt(storage, location)) {
         if (signal?.aborted) return
-        const name = objectNameOf(key)
-        const known = await findUploadNames(storage.db, location.id, [name])
-        if (!known.has(name)) await partial.discard(key)
+        await partial.discard(key)
       }
     } catch (error) {
       storage.log.warn({ err: error, location: location.id }, 'leftover uploads could not be swept')

@@ -15,4 +15,12 @@ export function measureUploads(metrics: Metrics, { db }: Storage): void {
     async () => (await sumUploads(db)).bytes,
     COUNT_EVERY_SECONDS,
   )
+  metrics.gauge(
+    {
+      name: 'plinth_waiting_uploads',
+      help: 'Resumable uploads whose bytes are all there, but that are no files yet.',
+    },
+    async () => (await sumUploads(db)).waiting,
+    COUNT_EVERY_SECONDS,
+  )
 }

@@ -196,16 +196,21 @@ export async function findUploadNames(
   return new Set(rows.map((row) => row.object_name))
 }
 
-export async function sumUploads(db: StorageDb): Promise<{ uploads: number; bytes: number }> {
+/** `waiting`: those whose bytes are all there. */
+export async function sumUploads(
+  db: StorageDb,
+): Promise<{ uploads: number; bytes: number; waiting: number }> {
   const row = await db
     .selectFrom('uploads')
     .select(({ fn }) => [
       fn.countAll<number>().as('uploads'),
       fn.sum<number | null>('received').as('bytes'),
+      fn.countAll<number>().filterWhereRef('received', '=', 'length').as('waiting'),
     ])
     .where('state', '=', 'receiving')
     .executeTakeFirstOrThrow()
-  return { uploads: Number(row.uploads), bytes: Number(row.bytes ?? 0) }
+  const { uploads, bytes, waiting } = row
+  return { uploads: Number(uploads), bytes: Number(bytes ?? 0), waiting: Number(waiting) }
 }
 
 type Hold = { id: string; holder: string; forMs: number }

@@ -42,7 +42,7 @@ export function Consent({ asked }: { asked: Authorization }) {
       )}
       {account && (
         <p class="soft">
-          {filled(texts.signedInAs, { username: account.username })} {account.email}
+          {filled(texts.signedInAs, { username: `${account.username}, ${account.email}` })}
         </p>
       )}
       <div class="row">

@@ -25,11 +25,8 @@ import {
 type Work<T, R> = (db: Kysely<T>) => Promise<R | Last<R>>
 
 /** A Kysely instance on a connection pool. */
-export function openPostgresKysely<T>(
-  pool: PostgresPool,
-  { namedStatements = true }: { namedStatements?: boolean },
-): Kysely<T> {
-  const statements = new Statements(namedStatements)
+export function openPostgresKysely<T>(pool: PostgresPool): Kysely<T> {
+  const statements = new Statements()
   const dialect = new PostgresDialect({ pool })
   const driver = new PostgresDriver(() => pool.end())
   const dbFor = (run: Run) => {

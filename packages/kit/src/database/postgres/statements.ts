@@ -10,12 +10,9 @@ const COUNTED = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
 
 /** Sends statements. A prepared one has a name, so the server parses and plans it once per connection. */
 export class Statements {
-  #named: boolean
+  /** Until a pooler turns out not to support names. */
+  #named = true
   readonly #names = new Map<string, string>()
-
-  constructor(named: boolean) {
-    this.#named = named
-  }
 
   /**
    * Sends all queries in one go, without waiting for the answer to one before the next is sent. Fails with the error
