@@ -86,12 +86,12 @@ function DetailsForm({ file, onChange }: { file: StoredFile; onChange(): Promise
   const metadata = useSignal(lines.join('\n'))
   const unread = useSignal('')
   const change = useAction(
-    async ({ name = '', folder = '/', tags = '' }: Values) => {
+    async ({ originalFilename = '', folder = '/', tags = '' }: Values) => {
       const parsed = metadataIn(metadata.value)
       unread.value = parsed ? '' : 'Each line of the metadata needs a name, “=” and a value.'
       if (!parsed) return undefined
       const wanted: StorageApi.FileChange = {
-        originalFilename: name,
+        originalFilename,
         folder,
         tags: listIn(tags),
         metadata: parsed,
@@ -109,7 +109,12 @@ function DetailsForm({ file, onChange }: { file: StoredFile; onChange(): Promise
       <Form
         label="Change the file"
         fields={[
-          { label: 'Name', name: 'name', value: file.originalFilename, maxLength: 255 },
+          {
+            label: 'Name',
+            name: 'originalFilename',
+            value: file.originalFilename,
+            maxLength: 255,
+          },
           { label: 'Folder', name: 'folder', value: file.folder, suggestions: knownFolders() },
           {
             label: 'Tags',
