@@ -336,6 +336,51 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     assert.equal((await user.client.usage.get()).uploadingBytes, 0)
   })
 
+  test('a form that was stored while the page was left is not sent again', async (t) => {
+    const user = await newUser()
+    const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
+    await signInAs(page, user)
+    await goTo(page, '')
+    const stored = Promise.withResolvers<void>()
+    await page.route('**/file', async (route) => {
+      await route.fetch()
+      stored.resolve()
+    })
+    await page.getByLabel('Files to upload').setInputFiles(textFile('once.txt', 'only once'))
+    await stored.promise
+
+    await page.reload()
+    await page.unroute('**/file')
+    await signInAs(page, user)
+    await goTo(page, '')
+
+    await page.locator('.uploads li', { hasText: 'once.txt' }).getByText('stored').waitFor()
+    assert.equal((await user.client.files.list()).length, 1)
+    assert.equal(await keptIn(page), 0)
+  })
+
+  test('a second tab of the same user leaves to the first what that is sending', async (t) => {
+    const user = await newUser()
+    const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
+    await signInAs(page, user)
+    await goTo(page, '')
+    const { stop, begun } = await holdFrom(page, 1)
+    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await begun
+
+    const second = await page.context().newPage()
+    await second.goto(consoleOf(service))
+    await signInAs(second, user)
+    await goTo(second, '')
+    await second.getByRole('list', { name: 'Unfinished uploads' }).waitFor()
+    assert.equal(await second.locator('.uploads li').count(), 0)
+    await second.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()
+    await second.getByText('Not signed in.').waitFor()
+
+    assert.equal(await keptIn(page), 1, 'nor does a log-out there end it')
+    await stop()
+  })
+
   test('files that one user queued are not kept for the next user of the browser', async (t) => {
     const [user, next] = [await newUser(), await newUser()]
     const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })

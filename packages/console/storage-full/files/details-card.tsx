@@ -9,7 +9,7 @@ import { Facts } from '../../shared/components/table.tsx'
 import { saveFile } from '../../shared/files/save-file.ts'
 import { goTo } from '../../shared/shell/route.ts'
 import { dateText, sizeText } from '../../shared/wording.ts'
-import { hrefOf, isOwn, knownFolders, placeOf } from '../folders/folders.ts'
+import { hrefOf, isOwn, knownFolders, placeOf, relistFolders } from '../folders/folders.ts'
 import { session } from '../session.ts'
 import { deleteFile } from '../trash/deletions.tsx'
 import { addFile } from './library.ts'
@@ -101,6 +101,7 @@ function DetailsForm({ file, onChange }: { file: StoredFile; onChange(): Promise
     async (reply) => {
       if (!reply?.ok) return
       addFile(reply.body)
+      relistFolders()
       await onChange()
     },
   )
