@@ -205,7 +205,7 @@ describe('the tables of the consoles', { skip }, () => {
     await page.getByText('1 file', { exact: true }).first().waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
     await goTo(page, 'trash')
-    await page.getByLabel('Select all', { exact: true }).check()
+    await page.getByLabel('Select all on this page').check()
     await bar.getByRole('button', { name: 'Restore' }).click()
     await bar.getByRole('button', { name: 'Restore' }).click()
     await page.getByText('2 of 2 restored.').waitFor()

@@ -73,7 +73,7 @@ describe('in a browser unlike ours', { skip }, () => {
       await page.getByRole('button', { name: 'Delete', exact: true }).click()
       await page.getByText('Deleted clock.png').waitFor()
       await goTo(page, 'trash')
-      await page.getByRole('button', { name: 'Restore clock.png' }).waitFor()
+      await page.getByRole('button', { name: 'Restore clock.png' }).first().waitFor()
     })
 
   for (const [locale, pattern] of [

@@ -18,6 +18,8 @@ export type Upload = {
   key?: string
   /** Where the service keeps what has arrived. */
   uploadId?: string
+  /** Chosen before the page was loaded, at this time. */
+  keptAt?: number
 }
 
 export type Going = { signal: AbortSignal; onProgress(share: number): void }
@@ -42,7 +44,7 @@ type QueueOptions<Stored> = {
 export type UploadQueue = ReturnType<typeof createUploadQueue>
 
 /** A file from before a reload, with what is known of it. */
-export type Resumed = Chosen & Pick<Upload, 'key' | 'uploadId'>
+export type Resumed = Chosen & Pick<Upload, 'key' | 'uploadId' | 'keptAt'>
 
 const AT_ONCE = 3
 

@@ -9,7 +9,7 @@ import { Announced, Refusal, Success } from '../../shared/components/reply.tsx'
 import { saveFile } from '../../shared/files/save-file.ts'
 import { goTo } from '../../shared/shell/route.ts'
 import { dateText, sizeText } from '../../shared/wording.ts'
-import { hrefOf, isOwn, knownFolders, placeOf } from '../folders/folders.ts'
+import { hrefOf, isOwn, knownFolders, placeOf, relistFolders } from '../folders/folders.ts'
 import { session } from '../session.ts'
 import { deleteFile } from '../trash/deletions.tsx'
 import { addFile } from './library.ts'
@@ -86,12 +86,12 @@ function DetailsForm({ file, onChange }: { file: StoredFile; onChange(): Promise
   const metadata = useSignal(lines.join('\n'))
   const unread = useSignal('')
   const change = useAction(
-    async ({ name = '', folder = '/', tags = '' }: Values) => {
+    async ({ originalFilename = '', folder = '/', tags = '' }: Values) => {
       const parsed = metadataIn(metadata.value)
       unread.value = parsed ? '' : 'Each line of the metadata needs a name, “=” and a value.'
       if (!parsed) return undefined
       const wanted: StorageApi.FileChange = {
-        originalFilename: name,
+        originalFilename,
         folder,
         tags: listIn(tags),
         metadata: parsed,
@@ -101,6 +101,7 @@ function DetailsForm({ file, onChange }: { file: StoredFile; onChange(): Promise
     async (reply) => {
       if (!reply?.ok) return
       addFile(reply.body)
+      relistFolders()
       await onChange()
     },
   )
@@ -109,7 +110,12 @@ function DetailsForm({ file, onChange }: { file: StoredFile; onChange(): Promise
       <Form
         label="Change the file"
         fields={[
-          { label: 'Name', name: 'name', value: file.originalFilename, maxLength: 255 },
+          {
+            label: 'Name',
+            name: 'originalFilename',
+            value: file.originalFilename,
+            maxLength: 255,
+          },
           { label: 'Folder', name: 'folder', value: file.folder, suggestions: knownFolders() },
           {
             label: 'Tags',

@@ -5,7 +5,7 @@ import {
   type BulkResult,
   whyOf,
 } from '../../shared/components/bulk.tsx'
-import { knownFolders } from '../folders/folders.ts'
+import { knownFolders, relistFolders } from '../folders/folders.ts'
 import { session } from '../session.ts'
 import { downloadArchive } from './archive.ts'
 
@@ -39,6 +39,7 @@ async function together(
         : some.map(({ id }) => failureOf(some, id, whyOf(reply)))),
     )
   }
+  if (action === 'move' || action === 'restore') await relistFolders()
   return result
 }
 

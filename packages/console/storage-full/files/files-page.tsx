@@ -12,7 +12,7 @@ import { UploadList } from '../../shared/files/upload-list.tsx'
 import { useKept } from '../../shared/shell/route.ts'
 import { FolderBar } from '../folders/folder-bar.tsx'
 import { FolderLinks } from '../folders/folder-links.tsx'
-import { createFolder, joined, ROOT, relistFolders } from '../folders/folders.ts'
+import { createFolder, joined, ROOT } from '../folders/folders.ts'
 import { FolderTree } from '../folders/tree.tsx'
 import { session } from '../session.ts'
 import { DeletionList, hiddenIds } from '../trash/deletions.tsx'
@@ -21,7 +21,6 @@ import { UnfinishedUploads } from '../uploads/unfinished.tsx'
 import { FileGrid, FileTable } from './file-list.tsx'
 import { filesInBulk } from './files-in-bulk.ts'
 import {
-  changes,
   files,
   isComplete,
   layout,
@@ -57,9 +56,6 @@ function Library() {
     listFiles(query, pages.peek())
   }, [who.value, query])
   useEffect(() => void listUnfinished(), [])
-  useEffect(() => {
-    if (changes.value > 0) relistFolders()
-  }, [changes.value])
   // Files dropped on a search, or on the files of everyone, go to the folder behind it.
   const place = folder ?? ROOT
   const add = (chosen: Chosen[]) =>

@@ -46,7 +46,7 @@ export function nameOf(path: string): string {
 }
 
 export function joined(folder: string, below: string): string {
-  return `${folder === ROOT ? '' : folder}${below}`
+  return `${folder === ROOT ? '' : folder}${below}` || ROOT
 }
 
 /** The path and those above it, from the root. */
@@ -68,6 +68,16 @@ export async function listFolders(path: string, silent = false): Promise<Reply> 
   else known.delete(path)
   foldersBelow.value = known
   return reply
+}
+
+/** Whether a folder, or one above it, is missing where it would be shown. */
+export function isNewFolder(path: string): boolean {
+  return pathsTo(path)
+    .slice(1)
+    .some((one) => {
+      const known = foldersBelow.value.get(parentOf(one))
+      return known !== undefined && !known.some((folder) => folder.path === one)
+    })
 }
 
 /** Looks again into everything that is shown: folders appear with files, too. */

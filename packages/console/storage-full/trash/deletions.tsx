@@ -4,6 +4,7 @@ import type { Reply } from '../../shared/api/api.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Announced, Refusal } from '../../shared/components/reply.tsx'
 import { addFile, changes, forgetFile, who } from '../files/library.ts'
+import { isNewFolder, relistFolders } from '../folders/folders.ts'
 import { session } from '../session.ts'
 
 const SECONDS_SHOWN = 10
@@ -63,7 +64,10 @@ export async function change(verb: Verb, file: StoredFile): Promise<void> {
   if (reply.ok) focusHeadingInsteadOf('td [aria-busy=true]')
   show({ file, verb, refusal: reply.ok ? undefined : reply })
   if (verb === 'Delete' && (reply.ok || reply.status === 404)) forgetFile(id)
-  if (verb === 'Restore' && reply.ok) addFile(reply.body)
+  if (verb === 'Restore' && reply.ok) {
+    addFile(reply.body)
+    if (isNewFolder(reply.body.folder)) relistFolders()
+  }
   changes.value += 1
 }
 

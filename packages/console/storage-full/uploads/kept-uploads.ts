@@ -1,5 +1,4 @@
 import { baseUrl } from '../../shared/api/base-url.ts'
-import type { Chosen } from '../../shared/files/chosen.ts'
 import type { Keeping, Resumed } from '../../shared/files/upload-queue.ts'
 
 /** A file that is not stored yet, as the browser keeps it. Nothing in it is secret but the file. */
@@ -28,15 +27,32 @@ export function keptUploads(user: () => string | undefined): Keeping {
   return {
     async keep({ file, folder, uploadId }: Resumed) {
       const of = user()
-      if (of === undefined) return undefined
+      // Without locks, which need https or localhost, two tabs would send the same file.
+      if (of === undefined || !navigator.locks) return undefined
       const [key, owner] = [crypto.randomUUID(), ownerOf(of)]
+      await hold(key)
       const kept: Kept = { key, owner, file, folder, uploadId, keptAt: Date.now() }
       return (await stored((store) => store.put(kept))) === undefined ? undefined : key
     },
     forget: async (key) => {
       await stored((store) => store.delete(key))
+      held.get(key)?.()
+      held.delete(key)
     },
   }
+}
+
+const held = new Map<string, () => void>()
+
+/** A record is one tab's until it has sent the file or is gone. False if it is another's. */
+function hold(key: string): Promise<boolean> {
+  if (held.has(key)) return Promise.resolve(true)
+  return new Promise((resolve) => {
+    navigator.locks.request(`${DATABASE} ${key}`, { ifAvailable: true }, (lock) => {
+      resolve(lock !== null)
+      return lock && new Promise<void>((end) => held.set(key, end))
+    })
+  })
 }
 
 /** Remembers where the service keeps what has arrived of a file. */
@@ -46,21 +62,27 @@ export async function noteUploadOf(key: string, uploadId: string | undefined): P
 }
 
 /** What a user has not stored yet, in the order in which it was chosen; removes what is too old, whoever chose it. */
-export async function keptOf(user: string): Promise<(Chosen & Resumed)[]> {
-  const all = (await stored<Kept[]>((store) => store.getAll())) ?? []
+export async function keptOf(user: string): Promise<Resumed[]> {
   const isOld = ({ keptAt }: Kept) => keptAt < Date.now() - KEPT_MS
-  for (const { key } of all.filter(isOld)) await stored((store) => store.delete(key))
-  return all
+  const free = await freeRecords()
+  for (const { key } of free.filter(isOld)) await stored((store) => store.delete(key))
+  return free
     .filter((kept) => kept.owner === ownerOf(user) && !isOld(kept))
     .sort((one, other) => one.keptAt - other.keptAt)
-    .map(({ file, folder, uploadId, key }) => ({ file, folder, uploadId, key }))
 }
 
-/** When a user leaves, the files leave with them. */
+/** When a user leaves, the files leave with them; another tab may still be sending its own. */
 export async function forgetUploadsOf(user: string): Promise<void> {
-  const all = (await stored<Kept[]>((store) => store.getAll())) ?? []
-  const own = all.filter(({ owner }) => owner === ownerOf(user))
+  const own = (await freeRecords()).filter(({ owner }) => owner === ownerOf(user))
   for (const { key } of own) await stored((store) => store.delete(key))
+}
+
+/** Those that no other tab is sending. */
+async function freeRecords(): Promise<Kept[]> {
+  if (!navigator.locks) return []
+  const all = (await stored<Kept[]>((store) => store.getAll())) ?? []
+  const isFree = await Promise.all(all.map(({ key }) => hold(key)))
+  return all.filter((_, index) => isFree[index])
 }
 
 /** Undefined when the browser keeps nothing: in some private windows, without room, or by its settings. */

@@ -1,9 +1,11 @@
-import type { StoredFile, Upload as StoredUpload } from '@plinth/client'
+import type { StorageApi, StoredFile, Upload as StoredUpload } from '@plinth/client'
 import { signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
+import { serverAheadMs } from '../../shared/api/transport.ts'
 import { createUploadQueue, type Going, type Upload } from '../../shared/files/upload-queue.ts'
 import { addFile, readUsage, who } from '../files/library.ts'
-import { session } from '../session.ts'
+import { isNewFolder, ROOT, relistFolders } from '../folders/folders.ts'
+import { ownerId, session } from '../session.ts'
 import { forgetUploadsOf, keptOf, keptUploads, noteUploadOf } from './kept-uploads.ts'
 import { PIECE_BYTES, sendInPieces, TUS } from './resumable.ts'
 
@@ -14,16 +16,19 @@ export const queue = createUploadQueue<StoredFile>({
   send,
   onStored: (file) => {
     addFile(file)
-    listUnfinished()
+    if (isNewFolder(file.folder)) relistFolders()
+    if (unfinished.value.length > 0) listUnfinished()
   },
   canPause: isLarge,
   onCancelled: ({ uploadId }) => uploadId && abortUpload(uploadId),
   keeping: keptUploads(() => who.value),
 })
 
-function send(upload: Upload, going: Going): Promise<Reply<StoredFile>> {
+async function send(upload: Upload, going: Going): Promise<Reply<StoredFile>> {
   const { file, folder, id } = upload
   if (!isLarge(file) && !upload.uploadId) {
+    const earlier = await storedMeanwhile(upload)
+    if (earlier) return earlier
     const query = folder && folder !== '/' ? `?folder=${encodeURIComponent(folder)}` : ''
     return session.api.send({ method: 'POST', path: `/file${query}`, file, ...going })
   }
@@ -32,6 +37,30 @@ function send(upload: Upload, going: Going): Promise<Reply<StoredFile>> {
     if (upload.key) noteUploadOf(upload.key, uploadId)
   }
   return sendInPieces(session.api, upload, { ...going, onUpload })
+}
+
+const TOLERATED_MS = 10_000
+
+/** The page may have been left between the end of a form and its answer. */
+async function storedMeanwhile({ file, folder = ROOT, keptAt }: Upload) {
+  if (keptAt === undefined) return undefined
+  const size = String(file.size)
+  const since = new Date(keptAt + serverAheadMs.value - TOLERATED_MS).toISOString()
+  const owner = session.isAdmin.value && { ownerId: ownerId.value }
+  const wanted = {
+    folder,
+    createdAfter: since,
+    minSize: size,
+    maxSize: size,
+    size: '500',
+    ...owner,
+  }
+  const reply = await session.api.get<StorageApi.FoundFiles>(
+    `/file/search?${new URLSearchParams(wanted)}`,
+  )
+  const isSame = ({ originalFilename }: StoredFile) => originalFilename === file.name
+  const found = reply.ok ? reply.body.content.find(isSame) : undefined
+  return found && { ...reply, ok: true as const, body: found }
 }
 
 /** The user's uploads that the service has only a part of, from whatever browser. */
