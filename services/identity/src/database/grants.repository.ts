@@ -96,7 +96,9 @@ export async function deleteGrant(
       .deleteFrom(table)
       .where('client_id', '=', clientId)
       .where('state', '=', 'allowed')
-      .where(sql<boolean>`session_id in (select id from sessions where user_id = ${userId})`)
+      .where('session_id', 'in', (sessions) =>
+        sessions.selectFrom('sessions').select('sessions.id').where('user_id', '=', userId),
+      )
       .execute()
   return numDeletedRows > 0n
 }
