@@ -23,7 +23,7 @@ export const PROBLEM_PAGE_HEADERS = { 'content-security-policy': POLICY }
  * own, so nothing in them needs escaping.
  */
 export function renderProblemPage({ translations = {}, ...english }: ProblemPage, wanted?: string) {
-  const texts = { en: english, ...translations }
+  const texts: NonNullable<ProblemPage['translations']> = { en: english, ...translations }
   const language = preferredLanguage(wanted, Object.keys(texts)) ?? 'en'
   const { title, text } = texts[language] ?? english
   const body = `<!doctype html>
