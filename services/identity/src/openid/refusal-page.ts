@@ -1,4 +1,4 @@
-import { PROBLEM_PAGE_HEADERS, type Request, renderProblemPage } from '@plinth/kit/http'
+import { PROBLEM_PAGE_HEADERS, renderProblemPage } from '@plinth/kit/http'
 import { words } from './parameters.ts'
 import { authorizationUnknown } from './problems.ts'
 import { RequestRefused, refusalTexts } from './refusals.ts'
@@ -9,7 +9,7 @@ type PageReply<R> = {
   }
 }
 
-type Asking = Pick<Request, 'url' | 'headers'>
+type Asking = { url: string; headers: { 'accept-language'?: string | undefined } }
 
 /** Until it is certain who asked, the person is told, whatever the request accepts. */
 export async function orRefusal<R extends PageReply<R>>(
