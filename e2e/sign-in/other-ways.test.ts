@@ -113,6 +113,17 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
     await page.goto(shop.authorize({ prompt: 'login' }))
     await press(page, 'Continue with Upstream')
     assert.equal((await userOf(page)).sub, first.sub)
+
+    // The account has no password, and its page gets by without one.
+    await page.goto(`${identity}/account/`)
+    await press(page, 'Continue with Upstream')
+    await page.getByText(`Upstream · ${user.email}`).waitFor()
+    assert.equal(await page.getByLabel('Current password').count(), 0)
+    await page.getByText('Your account has no password.').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await press(page, 'Remove Upstream')
+    await press(page, 'Remove Upstream')
+    await page.getByText('This is your only way to sign in.').waitFor()
   })
 
   test('a provider whose address belongs to an account is linked to it after one more sign-in', async (t) => {

@@ -1,12 +1,11 @@
 import type { Authorization } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
 import { problemIn, type Reply } from '../../../shared/api/api.ts'
 import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { INBOX } from '../../../shared/components/icon.tsx'
-import { Notice, Skeleton } from '../../../shared/components/page.tsx'
+import { Skeleton } from '../../../shared/components/page.tsx'
 import { Failure, Heading } from '../parts.tsx'
 import { filled, texts } from '../texts/texts.ts'
 import { MailedCode } from '../ways-in/mailed-code.tsx'
@@ -16,19 +15,16 @@ import { ProveAddress } from '../ways-in/prove-address.tsx'
 import {
   PROVIDER_FAILURES,
   ProviderButtons,
-  returnedText,
-  tokensIn,
+  ProviderRefusal,
 } from '../ways-in/provider-buttons.tsx'
-import { away, finish, returned } from '../ways-in/providers.ts'
+import { linkIdentity, tokensIn, useProviderReturn } from '../ways-in/provider-return.ts'
+import { away } from '../ways-in/providers.ts'
 import { isOpen, Register } from '../ways-in/register.tsx'
 import { followToken, SecondStep } from '../ways-in/second-step.tsx'
 import { session } from '../ways-in/session.ts'
 import { decide, handOver } from './authorization.ts'
 
 type Way = 'first' | 'code' | 'register'
-
-/** A ticket is valid once, but the ways in can be shown again. */
-let isFinished = false
 
 /** Every way in that the service offers; each ends with the session handed over to the authorization. */
 export function WaysIn({ asked }: { asked: Authorization }) {
@@ -40,15 +36,7 @@ export function WaysIn({ asked }: { asked: Authorization }) {
     await linkIdentity(tokensIn(back.refusal).linkToken)
     refused.value = await handOver(remember.value)
   }
-  const back = useAction(finish, async (reply) => {
-    followToken(problemIn(reply))
-    await signedIn(reply)
-  })
-  useEffect(() => {
-    const { ticket = '' } = returned && 'ticket' in returned ? returned : {}
-    if (ticket !== '' && !isFinished) back.run(ticket)
-    isFinished = true
-  }, [])
+  const back = useProviderReturn(signedIn)
   const { signUpToken } = tokensIn(back.refusal)
   if (back.busy) return <Skeleton label={texts.loading} />
   if (session.secondStep.value) return <SecondStep signedIn={signedIn} />
@@ -102,11 +90,7 @@ function FirstWays({ asked, way, remember, signedIn, children }: FirstWaysProps)
       <Heading>{texts.signInTitle}</Heading>
       <p>{filled(texts.signInFor, { client: client.name })}</p>
       {children}
-      {returned && 'error' in returned && (
-        <Notice tone="bad" alert>
-          <p>{returnedText(returned.error)}</p>
-        </Notice>
-      )}
+      <ProviderRefusal />
       {methods.includes('password') && (
         <PasswordForm
           username={asked.loginHint ?? undefined}
@@ -163,12 +147,6 @@ function Cancel() {
       {texts.cancel}
     </Button>
   )
-}
-
-/** The account exists already: from now on it can be used with the provider as well. */
-async function linkIdentity(linkToken: string | undefined): Promise<void> {
-  // If that fails, the user is signed in all the same, and can link the identity later.
-  if (linkToken) await session.api.post('/api/users/me/identities', { linkToken })
 }
 
 function addressIn({ loginHint }: Authorization): string | undefined {

@@ -78,7 +78,23 @@ function Unconfirmed({ email, confirmed }: { email: string; confirmed(): unknown
   )
 }
 
-export function Password() {
+export function Password({ exists }: { exists: boolean }) {
+  return exists ? <ChangePassword /> : <ChoosePassword />
+}
+
+/** Only the mailbox proves whose account it is. */
+function ChoosePassword() {
+  return (
+    <Section title={texts.password}>
+      <p>{texts.noPassword}</p>
+      <p>
+        <a href="#forgot">{texts.choosePassword}</a>
+      </p>
+    </Section>
+  )
+}
+
+function ChangePassword() {
   const change = useAction((values: Values) => session.api.post('/api/users/me/password', values))
   const count = brand.value?.passwordMinLength ?? 12
   return (

@@ -13,6 +13,7 @@ import { session } from '../ways-in/session.ts'
 import { Address, Password } from './credentials.tsx'
 import { Devices } from './devices.tsx'
 import { Grants } from './grants.tsx'
+import { Identities } from './identities.tsx'
 import { OwnData } from './own-data.tsx'
 import { Passkeys } from './passkeys.tsx'
 import { SecondFactor } from './second-factor.tsx'
@@ -65,10 +66,11 @@ function Overview() {
         )}
         <SecondFactor on={secondFactor} since={enrolledAt} changed={security.reload} />
         <Passkeys />
+        <Identities />
         <Devices />
         <Grants />
         <Address email={email} verified={emailVerified} changed={reload} />
-        <Password />
+        <Password exists={security.body.password} />
         <OwnData
           erased={(at) => {
             erasedAt.value = at

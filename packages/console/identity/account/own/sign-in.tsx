@@ -1,33 +1,56 @@
+import type { IdentityApi } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { proving } from '../../../shared/account/session/proving.ts'
-import { problemIn } from '../../../shared/api/api.ts'
-import { useAction } from '../../../shared/api/use-reply.ts'
+import { problemIn, type Reply } from '../../../shared/api/api.ts'
+import { useAction, useLoad } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { faultOf } from '../../../shared/components/form.tsx'
-import { brand } from '../account.ts'
+import { Skeleton } from '../../../shared/components/page.tsx'
+import { api, brand } from '../account.ts'
 import { Ask, Failure, Heading } from '../parts.tsx'
 import { filled, texts } from '../texts/texts.ts'
 import { askPasskey, PasskeyButton, signInByPasskey } from '../ways-in/passkey.tsx'
 import { PASSWORD, PasswordForm } from '../ways-in/password.tsx'
+import { ProveAddress } from '../ways-in/prove-address.tsx'
+import {
+  PROVIDER_FAILURES,
+  ProviderButtons,
+  ProviderRefusal,
+} from '../ways-in/provider-buttons.tsx'
+import { linkIdentity, tokensIn, useProviderReturn } from '../ways-in/provider-return.ts'
 import { isOpen, Register } from '../ways-in/register.tsx'
 import { FACTOR, followToken, SecondStep } from '../ways-in/second-step.tsx'
 import { session } from '../ways-in/session.ts'
 
+type Providers = IdentityApi.Replies['GET /api/auth/providers']
+
 export function SignIn() {
+  const providers = useLoad<Providers>(() => api.get('/api/auth/providers', { open: true }))
+  const registers = useSignal(false)
+  const remember = useSignal(false)
+  const signedIn = async (reply: Reply | undefined) => {
+    if (reply?.ok) await linkIdentity(tokensIn(back.refusal).linkToken)
+  }
+  const back = useProviderReturn(signedIn)
   const byPasskey = useAction(
     () => signInByPasskey(),
-    (reply) => followToken(problemIn(reply)),
+    async (reply) => {
+      followToken(problemIn(reply))
+      await signedIn(reply)
+    },
   )
-  const registers = useSignal(false)
   const show = (value: boolean) => () => {
     registers.value = value
   }
-  if (session.secondStep.value) return <SecondStep />
+  const { signUpToken } = tokensIn(back.refusal)
+  if (back.busy) return <Skeleton label={texts.loading} />
+  if (session.secondStep.value) return <SecondStep signedIn={signedIn} />
+  if (signUpToken) return <ProveAddress signUpToken={signUpToken} signedIn={signedIn} />
   if (registers.value)
     return (
       <>
-        <Register signedIn={() => {}} />
+        <Register signedIn={signedIn} />
         <div class="row">
           <Button onClick={show(false)}>{texts.backToSignIn}</Button>
         </div>
@@ -37,13 +60,16 @@ export function SignIn() {
     <>
       <Heading>{texts.signInTitle}</Heading>
       <p>{filled(texts.signInAbout, { app: brand.value?.name ?? '' })}</p>
-      <PasswordForm />
+      <Failure reply={back.refusal} meanings={PROVIDER_FAILURES} />
+      <ProviderRefusal />
+      <PasswordForm signedIn={signedIn} />
       <div class="row">
         <PasskeyButton action={byPasskey}>{texts.passkeySignIn}</PasskeyButton>
         {isOpen() && <Button onClick={show(true)}>{texts.registerTitle}</Button>}
         <a href="#forgot">{texts.forgotTitle}</a>
       </div>
       <Failure reply={byPasskey.refusal ?? session.stepRefusal.value} />
+      <ProviderButtons providers={providers.body ?? []} remember={remember} />
     </>
   )
 }

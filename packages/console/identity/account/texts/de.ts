@@ -226,6 +226,12 @@ export const de: Texts = {
   proveAddressTitle: 'Deine E-Mail-Adresse',
   proveAddressAbout:
     'Der Anbieter bestätigt deine Adresse nicht, deshalb schicken wir einen Code dorthin.',
+  identitiesTitle: 'Konten anderswo',
+  identitiesAbout: 'Konten bei Anbietern, mit denen du dich anmelden kannst.',
+  identityRemoveAsk: 'Dann kannst du dich damit nicht mehr anmelden.',
+  lastWayIn: 'Das ist dein einziger Weg, dich anzumelden. Wähle zuerst ein Passwort.',
+  noPassword: 'Dein Konto hat kein Passwort. Mit einer Mail kannst du eines wählen.',
+  choosePassword: 'Passwort wählen',
   grantsTitle: 'Anwendungen',
   grantsAbout: 'Was du Anwendungen erlaubt hast, bei denen du dich anmeldest.',
   grantedOn: 'seit {date}',

@@ -1,9 +1,9 @@
-import { problemIn, type Reply } from '../../../shared/api/api.ts'
 import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
+import { Notice } from '../../../shared/components/page.tsx'
 import { Failure } from '../parts.tsx'
 import { filled, texts } from '../texts/texts.ts'
-import { leaveFor } from './providers.ts'
+import { leaveFor, returned } from './providers.ts'
 
 type Provider = { id: string; name: string }
 
@@ -31,12 +31,16 @@ export const PROVIDER_FAILURES: Record<string, string> = {
 }
 
 /** The error that came back in the address, as the reader should see it. */
-export function returnedText(error: string): string {
+function returnedText(error: string): string {
   return error === 'access_denied' ? texts.providerDenied : texts.providerFailed
 }
 
-/** What is left to do after a provider: link its identity to an account, or prove an address. */
-export function tokensIn(reply: Reply | undefined) {
-  const { linkToken, signUpToken } = (problemIn(reply) ?? {}) as Record<string, string | undefined>
-  return { linkToken, signUpToken }
+/** What the provider has sent back instead of a sign-in. */
+export function ProviderRefusal() {
+  if (!returned || !('error' in returned)) return null
+  return (
+    <Notice tone="bad" alert>
+      <p>{returnedText(returned.error)}</p>
+    </Notice>
+  )
 }
