@@ -8,6 +8,7 @@ import { paymentsClient } from '@plinth/client'
 import type { ServiceEntry } from '../launcher/services.ts'
 import { type Stack, startStack } from '../launcher/stack/stack.ts'
 import { checkedServices } from '../launcher/test/checked-services.ts'
+import { newDataFolder } from '../launcher/test/test-env.ts'
 import { freePortSettings } from '../test/servers/free-ports.ts'
 import { until } from '../test/until.ts'
 
@@ -27,6 +28,7 @@ export async function startSuite(
   await bundleConsoles()
   const folder = await mkdtemp(join(tmpdir(), 'plinth-e2e-'))
   const env = { SUITE_DATA: folder, SUITE_DRAIN_SECONDS: '0', LOG_LEVEL: 'silent', ...settings }
+  newDataFolder(folder)
   const only = checkedServices(t).filter(({ name }) => !names || names.includes(name))
   const stack = await startOnFreePorts({ env, only })
   t.after(async () => {

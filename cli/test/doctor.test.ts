@@ -12,6 +12,7 @@ import { postgres } from '@plinth/kit/testing'
 import { sealText } from '@plinth/kit/tokens'
 import Sqlite from 'better-sqlite3'
 import { launch, lineOf } from '../../launcher/test/launch.ts'
+import { newDataFolder } from '../../launcher/test/test-env.ts'
 import { freePortSettings, freePorts } from '../../test/servers/free-ports.ts'
 import { type Ended, plinth, plinthHere, temporaryFolder } from './run-plinth.ts'
 
@@ -257,10 +258,18 @@ const FAULTS: Record<string, Fault> = {
     seen: /^the last webhook arrived at 2026-01-01T\S+, but polling found an event at 2026-01-02/,
     fix: /PROVIDER_WEBHOOK_SECRET/,
   },
+  'a disk that is not mounted': {
+    env: PRODUCTION,
+    prepare: async (folder) => mkdirSync(join(folder, 'data'), { mode: 0o700 }),
+    check: 'data-dir',
+    status: 'fail',
+    seen: /data is empty$/,
+    fix: /^mount its disk; for a new installation: touch .*\/data\/\.new-installation$/,
+  },
   'an administrator whom no mail reaches': {
     env: PRODUCTION,
     prepare: async (folder) => {
-      mkdirSync(join(folder, 'data'), { mode: 0o700 })
+      newDataFolder(join(folder, 'data'))
       for (const [name, ...admin] of [['admin', '--admin'], ['ada', '--admin'], ['bob']]) {
         const words = ['user', 'create', `${name}`, `${name}@example.com`, ...admin]
         await plinthHere(words, { cwd: folder, env: PRODUCTION })

@@ -6,7 +6,7 @@ import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import { addVirtualAuthenticator } from './virtual-authenticator.ts'
-import { openConsole } from './watched-page.ts'
+import { goTo, openConsole } from './watched-page.ts'
 
 const skip = await browserSkip()
 
@@ -41,6 +41,52 @@ describe('the account page', { skip }, () => {
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
 
     await page.getByRole('button', { name: 'Add a passkey' }).waitFor()
+  })
+
+  test('the console signs in with that passkey, and says why another sign-in by passkey ended', async (t) => {
+    const page = await openConsole(t, browser, `${identity}/api-test/index.html#/session`)
+    await addVirtualAuthenticator(page)
+    const form = page.getByRole('form', { name: 'Register' })
+    await form.getByLabel('Username').fill('grace')
+    await form.getByLabel('E-mail').fill('grace@localhost')
+    await form.getByLabel('Password').fill('a long passphrase')
+    await form.getByRole('button', { name: 'Create account' }).click()
+    await page.getByText('Signed in as grace.').waitFor()
+    await goTo(page, 'passkeys')
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.getByRole('button', { name: 'Delete This device' }).waitFor()
+    await goTo(page, 'session')
+    await page.locator('main').getByRole('button', { name: 'Log out' }).click()
+    const byPasskey = page.getByRole('button', { name: 'Sign in with a passkey' })
+
+    await page.route('**/login/webauthn', (route) => route.abort())
+    await byPasskey.click()
+    await page
+      .locator('main')
+      .getByRole('alert')
+      .getByText('The service does not answer')
+      .or(page.getByText('The server did not answer.'))
+      .first()
+      .waitFor()
+    await page.unroute('**/login/webauthn')
+    await byPasskey.click()
+
+    await page.getByText('Signed in as grace.').waitFor()
+  })
+
+  test('a forgotten password is chosen anew from the console, with the inbox for development', async (t) => {
+    const page = await openConsole(t, browser, `${identity}/api-test/index.html#/session`)
+    await page.getByRole('link', { name: 'Forgot your password?' }).click()
+    await page.getByLabel('E-mail address').fill('user@example.com')
+    await page.getByRole('button', { name: 'Send the mail' }).click()
+    await page.getByRole('heading', { name: 'Check your inbox' }).waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await page.getByRole('link', { name: 'Back to sign-in' }).waitFor()
+
+    await page.getByRole('link', { name: /inbox of the console/ }).click()
+
+    await page.getByText('user@example.com').first().waitFor()
+    await page.locator('main[data-page=mail]').waitFor()
   })
 
   test('the console leads to the API reference', async (t) => {

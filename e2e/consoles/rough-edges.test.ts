@@ -9,7 +9,7 @@ import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import { authenticatorCode } from './authenticator-code.ts'
 import { samplePng } from './sample-files.ts'
-import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
+import { consoleOf, goTo, openConsole, sandboxPageOf, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
 
@@ -23,7 +23,7 @@ describe('where the pages were rough', { skip }, () => {
 
   before(async () => {
     browser = await openBrowser(shared)
-    suite = await startSuite(shared, {}, ['identity', 'storage-full'])
+    suite = await startSuite(shared)
   })
 
   for (const username of ['user', 'admin'] as const)
@@ -50,6 +50,34 @@ describe('where the pages were rough', { skip }, () => {
         assert.ok(paths.includes('users') && paths.includes('audit'))
         assert.deepEqual(reported, [])
       })
+
+  for (const [service, address] of [
+    ['storage-key', consoleOf],
+    ['payments', consoleOf],
+    ['provider-sandbox', sandboxPageOf],
+  ] as const)
+    test(`every page of ${service}, and a search, leave the browser nothing to report`, async (t) => {
+      const page = await openConsole(t, browser, address(suite.urlOf(service)), {
+        viewport: LAPTOP,
+      })
+      const reported = reportsOf(page)
+      await page.locator('main h1').waitFor()
+
+      const paths = await page.evaluate<string[]>(PATHS)
+      for (const path of paths) {
+        await goTo(page, path)
+        await until(
+          () => page.locator('.skeleton').count(),
+          (count) => count === 0,
+        )
+      }
+      await page.keyboard.press('Control+k')
+      await page.keyboard.type('key')
+      await page.getByText(/^(No matches\.|\d+ found)$/).waitFor()
+
+      assert.ok(paths.length > 1)
+      assert.deepEqual(reported, [])
+    })
 
   test('a shared picture leaves the browser nothing to report', async (t) => {
     const storage = storageClient(suite.urlOf('storage-full'))
@@ -136,7 +164,7 @@ describe('where the pages were rough', { skip }, () => {
     })
 })
 
-const PATHS = `[...document.querySelectorAll('nav.pages a')].map(({ hash }) => hash.slice(2))`
+const PATHS = `[...document.querySelectorAll('nav.pages a[href^="#"]')].map(({ hash }) => hash.slice(2))`
 
 const FOCUSED = `(() => {
   const { activeElement: { name } } = document

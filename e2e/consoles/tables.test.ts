@@ -198,12 +198,18 @@ describe('the tables of the consoles', { skip }, () => {
     await page.getByLabel('Select three.txt').click()
     const bar = page.getByRole('region', { name: 'Selected rows' })
 
-    await bar.getByRole('button', { name: 'Delete' }).click()
-    await bar.getByRole('button', { name: 'Delete' }).click()
+    await bar.getByRole('button', { name: 'Move to the trash' }).click()
+    await bar.getByRole('button', { name: 'Move to the trash' }).click()
 
-    await page.getByText('2 of 2 deleted.').waitFor()
+    await page.getByText('2 of 2 moved to the trash.').waitFor()
     await page.getByText('1 file', { exact: true }).first().waitFor()
-    await page.getByRole('heading', { name: 'Recently deleted' }).waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await goTo(page, 'trash')
+    await page.getByLabel('Select all on this page').check()
+    await bar.getByRole('button', { name: 'Restore' }).click()
+    await bar.getByRole('button', { name: 'Restore' }).click()
+    await page.getByText('2 of 2 restored.').waitFor()
+    await page.getByText('The trash is empty').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
   })
 

@@ -317,6 +317,7 @@ describe('the sign-in page', { skip }, () => {
     await signIn(page, user)
     await page.getByText('uses FilmPlayer').waitFor()
     await page.getByText('Allow it only if you have the device in front of you').waitFor()
+    await page.getByText('Film would like to:', { exact: true }).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
     await press(page, 'Allow')
     await page.getByText('go back to your device').waitFor()

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
-import { type Env, generatedKey } from '@plinth/kit/runtime'
+import { type Env, enterDataFolder, generatedKey } from '@plinth/kit/runtime'
 
 type SandboxPlan = {
   dataFolder: string
@@ -16,7 +16,7 @@ type SandboxPlan = {
 export function withSandboxKeys(env: Env, plan: SandboxPlan): Env {
   const names = ['PROVIDER_SECRET_KEY', 'PROVIDER_WEBHOOK_SECRET', 'PROVIDER_API_BASE']
   if (names.some((name) => env[name] !== undefined || env[`${name}_FILE`] !== undefined)) return env
-  const key = generatedKey(join(plan.dataFolder, 'sandbox.key'))
+  const key = generatedKey(join(plan.dataFolder, 'sandbox.key'), () => enterDataFolder(plan))
   const derive = (purpose: string) => createHmac('sha256', key).update(purpose).digest('hex')
   const webhookSecret = `whsec_${derive('webhook secret').slice(0, 32)}`
   const secretKey = `sk_test_${derive('secret key').slice(0, 32)}`

@@ -83,6 +83,19 @@ describe('the home of administrators on the landing page', () => {
     assert.ok((body as Request[]).length <= 200)
   })
 
+  test('what the page asks by itself is not in the list of requests', async () => {
+    await landing.get('/api/home', { token: admin })
+    await apiFor(identityUrl).get('/api/users/me', { token: user })
+
+    const { body } = await landing.get('/api/requests', { token: admin })
+
+    const asked = (body as Request[]).filter(({ route }) => route === '/api/users/me')
+    assert.deepEqual(
+      asked.map(({ who }) => who),
+      ['user'],
+    )
+  })
+
   test('the services name their reference, the account page and the inbox for development', async () => {
     const { body } = await landing.get('/api/services')
 

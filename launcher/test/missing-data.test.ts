@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { enterDataFolder } from '@plinth/kit/runtime'
 import { plinth, plinthHere } from '../../cli/test/run-plinth.ts'
 import { startStack } from '../stack/stack.ts'
 import { testEnv } from './test-env.ts'
 
 const KEY = randomBytes(32).toString('base64')
+const NOT_THERE_AT_ALL = /is not there/
 const NOT_THERE =
   /The data folder .*mounted.* is not there\. If its disk is not mounted, mount it\./
 
@@ -43,14 +46,67 @@ test('in production a disk that is not mounted does not become a new installatio
   assert.equal(existsSync(join(data, '..')), false)
 })
 
-test('an empty data folder, such as a new volume of a container, is a new installation', async (t) => {
+test('nor does the empty folder that a disk is mounted on, whatever commands have left in it', async (t) => {
   const { env, data } = await unmounted(t)
   mkdirSync(data, { recursive: true })
+  const EMPTY = /The data folder .*plinth is empty\. If its disk is not mounted, mount it\./
 
-  const stack = await startStack({ env })
-  await stack.close()
+  const backup = await plinth(['backup', 'create'], { env })
+  const started = await plinth(['start'], { env })
+  const alone = await plinth(['start', 'payments'], { env })
+  const command = await plinthHere(['user', 'list'], { env })
+
+  assert.notEqual(backup.code, 0)
+  for (const { code, stderr } of [started, alone, command]) {
+    assert.equal(code, 69, stderr)
+    assert.match(stderr, EMPTY)
+  }
+  assert.deepEqual(readdirSync(data), ['last-backup.json'])
+})
+
+test('nor does one that runs the sandbox, which keeps a key there', async (t) => {
+  const { env, data } = await unmounted(t)
+  const sandbox = { ...env, SUITE_SANDBOX: 'on' }
+
+  const missing = await plinth(['start'], { env: sandbox })
+  assert.equal(missing.code, 69, missing.stderr)
+  assert.match(missing.stderr, NOT_THERE)
+  mkdirSync(data, { recursive: true })
+  const empty = await plinth(['start'], { env: sandbox })
+
+  assert.equal(empty.code, 69, empty.stderr)
+  assert.deepEqual(readdirSync(data), [])
+})
+
+test('an empty data folder is a new installation if the operator says so, once', async (t) => {
+  const { env, data } = await unmounted(t)
+  mkdirSync(data, { recursive: true })
+  const { stderr } = await plinthHere(['user', 'list'], { env })
+  const [, mark = ''] = /say so once: touch (\S+) \./.exec(stderr) ?? []
+
+  writeFileSync(mark, '')
+  for (let starts = 0; starts < 2; starts += 1) await (await startStack({ env })).close()
 
   assert.ok(existsSync(join(data, 'identity.db')))
+  assert.equal(existsSync(mark), false)
+})
+
+test('a service that keeps nothing in the data folder starts with an empty one', () => {
+  const dataFolder = '/var/empty/plinth'
+  const there = { dataFolder: tmpdir(), production: true }
+
+  assert.doesNotThrow(() =>
+    enterDataFolder({ dataFolder, production: true, databaseUrl: 'postgres://db.example/plinth' }),
+  )
+  for (const place of [
+    { databaseUrl: `sqlite:${dataFolder}/identity.db` },
+    { root: `${dataFolder}/files` },
+  ])
+    assert.throws(
+      () => enterDataFolder({ dataFolder, production: true, ...place }),
+      NOT_THERE_AT_ALL,
+    )
+  assert.doesNotThrow(() => enterDataFolder(there))
 })
 
 test('plinth init creates the data folder, and a restore needs none', async (t) => {

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { markNewInstallation } from '@plinth/kit/runtime'
 import { NO_DRAIN } from '@plinth/kit/testing'
 import { freePortSettings } from '../../test/servers/free-ports.ts'
 
@@ -25,7 +26,12 @@ export async function testEnv(t: TestScope, overrides: Record<string, string> = 
     LOG_LEVEL: 'silent',
     ...overrides,
   }
-  // Production starts only where its data folder exists.
-  if (env.NODE_ENV === 'production') mkdirSync(env.SUITE_DATA as string)
+  if (env.NODE_ENV === 'production') newDataFolder(env.SUITE_DATA as string)
   return { folder, env }
+}
+
+/** Production starts in a new data folder only if it is said to be one. */
+export function newDataFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true })
+  markNewInstallation(folder)
 }

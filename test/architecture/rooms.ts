@@ -118,6 +118,7 @@ export const LAYERS: Record<string, string[]> = {
     'locations',
     'scanning',
     'files',
+    'limits',
     'search',
     'bulk',
     'uploads',

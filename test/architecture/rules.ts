@@ -55,8 +55,6 @@ const OWN_CLOCKS =
   /^packages\/(kit\/src\/runtime\/clock\.ts|client\/src\/webhooks\.ts|console\/.*)$/
 /** Remembers the executor of the attempt that committed; each attempt sets it first. */
 const RETRIES = 'packages/kit/src/database/transaction.ts'
-/** Opens databases of any tables, and looks for its own in them. */
-const OPENS = 'packages/kit/src/database/open.ts'
 /** The head of a function whose first parameter is a database: the form of all work in a transaction. */
 const DATABASE_WORK =
   /(?:^|[^\w.])(?!(?:if|for|while|switch)\b)\w*\(\s*(?:db|database|transaction|inside)\b[^()]*(?:\([^()]*\)[^()]*)*\)(?::[^={};]+)?(?:\s=>)? \{/gm
@@ -157,9 +155,7 @@ export const fileRules: Rule[] = [
     (file) => (file.path === RETRIES ? [] : outerAssignments(file.source)),
   ),
   perSource('the tables of a database are checked: no cast gives it others', (file) =>
-    file.path === OPENS
-      ? []
-      : matches(file, /as unknown as (Db\b|Connection\b|[\w.[\]']*\bdb\b).*/),
+    matches(file, /as unknown as (\w*Db\b|Kysely\b|Connection\b|[\w.[\]']*\bdb\b).*/),
   ),
   perFile('a test on an engine takes its options, which say which command runs it', (file) =>
     file.path.startsWith('test/') ? [] : matches(file, /\{ *skip: engine\.skip\b[^}]*\}/),

@@ -15,7 +15,7 @@ import {
 import { createServer } from 'node:net'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
-import { type Finding, ok, skip } from '@plinth/kit/runtime'
+import { type Finding, ok, skip, unmountedFault } from '@plinth/kit/runtime'
 import {
   type Check,
   healthAt,
@@ -69,7 +69,21 @@ function isOurFolder(folder: string): boolean {
 /** An older Node, or one without libatomic, does not get this far: the launcher reports it. */
 const node: Check = async () => [ok('node', `Node ${process.versions.node}`)]
 
-const data: Check = async ({ dataFolder, hasData, production }) => {
+const data: Check = async ({ dataFolder, hasData, production, prepared }) => {
+  const unmounted = prepared
+    .map(({ service }) => unmountedFault(service.config))
+    .find((fault) => fault !== undefined)
+  if (unmounted)
+    return [
+      {
+        check: 'data-dir',
+        status: 'fail',
+        seen: unmounted.seen,
+        expected: 'the data of this installation',
+        why: 'its disk may not be mounted: the services do not start with nothing',
+        fix: `mount its disk; for a new installation: ${unmounted.fix}`,
+      },
+    ]
   if (!hasData)
     return [skip('data-dir', `${dataFolder} does not exist yet: the first start creates it`)]
   const refused = refusalOf(dataFolder)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { isLocalAddress } from '@plinth/kit/runtime'
+import { isLocalAddress, markNewInstallation } from '@plinth/kit/runtime'
 import { type Command, CommandError, EXIT } from '../../command.ts'
 
 const SECRETS = {
@@ -34,9 +34,11 @@ export const init: Command = {
     // Write .env last, in one piece, so that an interrupted run can be repeated.
     if (await isThere('.env')) throw alreadyThere('.env')
     await mkdir('secrets', { recursive: true, mode: 0o700 }).catch(cannotWrite('secrets'))
-    // In production no service creates it: it may only be missing because its disk is not mounted.
+    // In production no service does this: the folder may only be missing or empty because its disk is not mounted.
     const folder = data ?? resolve('data')
-    await mkdir(folder, { recursive: true, mode: 0o700 }).catch(cannotWrite(folder))
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+      .then(() => markNewInstallation(folder))
+      .catch(cannotWrite(folder))
     const written: string[] = []
     for (const [name, secret] of Object.entries(SECRETS))
       if (await writeNew(join('secrets', name), `${secret()}\n`)) written.push(`secrets/${name}`)

@@ -10,7 +10,8 @@ const MAX_SHOWN = 200
 export function homeRoutes(server: Server, running: RunningService[], activity: Activity): void {
   const identity = running.find(({ entry }) => entry.signsForOthers)
   if (!identity) return
-  const onRequest = [administratorGuard(identity)]
+  const { guard, isOwn } = administratorGuard(identity)
+  const onRequest = [guard]
   const noStore = { 'cache-control': 'no-store' }
   server.get('/api/home', {
     onRequest,
@@ -22,7 +23,7 @@ export function homeRoutes(server: Server, running: RunningService[], activity: 
   })
   server.get('/api/requests', {
     onRequest,
-    handler: async (_request, reply) => reply.headers(noStore).send(recentOf(running)),
+    handler: async (_request, reply) => reply.headers(noStore).send(recentOf(running, isOwn)),
   })
 }
 
@@ -36,12 +37,13 @@ function healthOf(running: RunningService[]) {
   )
 }
 
-/** Newest first. */
-function recentOf(running: RunningService[]) {
+/** Newest first, without what this page asks itself: it would push out everything else. */
+function recentOf(running: RunningService[], isOwn: (requestId: string) => boolean) {
   return running
     .flatMap(({ entry, server }) =>
       server.recentRequests().map((each) => ({ service: entry.name, ...each })),
     )
+    .filter(({ requestId }) => !isOwn(requestId))
     .sort((left, right) => right.at - left.at)
     .slice(0, MAX_SHOWN)
 }

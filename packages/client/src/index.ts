@@ -88,6 +88,8 @@ export type {
 } from './generated/payments.ts'
 export type * as StorageApi from './generated/storage-full.ts'
 export type {
+  LimitChanges,
+  Limits,
   Link,
   Move,
   ObjectSettings,

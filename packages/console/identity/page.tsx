@@ -22,6 +22,7 @@ import { MailPage } from './mail/mail-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
 import { OwnDataCard } from './own-data-card.tsx'
 import { PasskeysPage } from './passkeys/passkeys-page.tsx'
+import { WaysIn } from './passkeys/ways-in.tsx'
 import { ProveDialog } from './prove-dialog.tsx'
 import { ProvidersPage } from './providers/providers-page.tsx'
 import { SecurityPage } from './security-page.tsx'
@@ -41,6 +42,13 @@ const CLIENTS = inList<Page<Client>>(session.api, '/api/clients?size=100', ({ co
 )
 
 const operations = inReference(session.api)
+
+const OwnCards = () => (
+  <>
+    <OwnGrantsCard />
+    <OwnDataCard />
+  </>
+)
 
 if (await resume(session))
   startConsole({
@@ -65,12 +73,7 @@ if (await resume(session))
     finders: () => [...accountFinders(session, CLIENTS), operations],
     pages: [
       { path: '', title: 'Overview', icon: HOME, component: OverviewPage },
-      ...ownPages(session, () => (
-        <>
-          <OwnGrantsCard />
-          <OwnDataCard />
-        </>
-      )),
+      ...ownPages(session, { more: OwnCards, waysIn: WaysIn }),
       { path: 'passkeys', title: 'Passkeys', icon: PASSKEY, component: PasskeysPage },
       { path: 'security', title: 'Security', icon: 'key', component: SecurityPage },
       { path: 'mail', title: 'Mail', icon: INBOX, component: MailPage },

@@ -74,7 +74,7 @@ function ForAdministrators() {
       {!isWanted.value && (
         <div>
           <Button icon="pulse" onClick={show}>
-            Show today’s figures and the last requests
+            Show today’s figures
           </Button>
         </div>
       )}

@@ -1,7 +1,7 @@
 import { ButtonLink } from '../shared/components/button.tsx'
 import { CopyButton } from '../shared/components/code.tsx'
+import { Facts } from '../shared/components/facts.tsx'
 import { Badge } from '../shared/components/page.tsx'
-import { Facts } from '../shared/components/table.tsx'
 import { type RunningService, reachable } from './services.ts'
 
 export function ServiceCard({ service }: { service: RunningService }) {

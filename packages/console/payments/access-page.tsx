@@ -6,13 +6,14 @@ import { SignInWithPlinth } from '../shared/account/session/code-flow/sign-in-bu
 import { useAction } from '../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../shared/components/button.tsx'
 import { Form, type Values } from '../shared/components/form.tsx'
-import { Card, EmptyState, Page } from '../shared/components/page.tsx'
+import { Card, EmptyState, Notice, Page } from '../shared/components/page.tsx'
 import { Success } from '../shared/components/reply.tsx'
 import { HealthBar } from '../shared/health.tsx'
 import { facts } from '../shared/shell/facts.ts'
 import {
   api,
   callWith,
+  identifies,
   keysApi,
   mayCall,
   session,
@@ -36,30 +37,40 @@ export function AccessPage() {
     >
       <SignInCard />
       <GivenCard />
-      <ServiceKeys
-        api={keysApi}
-        scopes={[
-          'payments:read',
-          'payments:write',
-          'refunds:write',
-          'events:read',
-          'webhooks:write',
-          'keys:write',
-        ]}
-        by={`${timesGiven.value} ${session.claims.value?.sub}`}
-        instead={(status) =>
-          /401|403/.test(String(status)) && (
-            <p>
-              Keys are managed here with the token of an administrator, or with a key that has{' '}
-              <code>keys:write</code> and every scope that it gives to others. An operator creates
-              the first one: <code>plinth keys create --help</code>.
-            </p>
-          )
-        }
-      />
+      <KeysCard />
     </Page>
   )
 }
+
+const SCOPES = [
+  'payments:read',
+  'payments:write',
+  'refunds:write',
+  'events:read',
+  'webhooks:write',
+  'keys:write',
+]
+
+/** Without credentials the service would refuse to list keys, so it is not asked. */
+function KeysCard() {
+  if (!identifies.value) return <Notice>{KEYS_NEED}</Notice>
+  return (
+    <ServiceKeys
+      api={keysApi}
+      scopes={SCOPES}
+      by={`${timesGiven.value} ${session.claims.value?.sub}`}
+      instead={(status) => /401|403/.test(String(status)) && KEYS_NEED}
+    />
+  )
+}
+
+const KEYS_NEED = (
+  <p>
+    Keys are managed here with the token of an administrator, or with a key that has{' '}
+    <code>keys:write</code> and every scope that it gives to others. An operator creates the first
+    one: <code>plinth keys create --help</code>.
+  </p>
+)
 
 /** Only if the service accepts tokens of Identity. */
 function SignInCard() {

@@ -48,13 +48,11 @@ export function callWith(token: string): void {
   wasRefused.value = false
 }
 
+/** Whether calls say who makes them. */
+export const identifies = computed(() => usesGiven.value || session.claims.value !== undefined)
+
 /** By default the endpoints require nothing; otherwise they answer 401 without a token or a key. */
-export const mayCall = computed(
-  () =>
-    (facts.value.access ?? 'open') === 'open' ||
-    usesGiven.value ||
-    session.claims.value !== undefined,
-)
+export const mayCall = computed(() => (facts.value.access ?? 'open') === 'open' || identifies.value)
 
 /** A random reference, short enough to read aloud. */
 export function newReference(prefix: string): string {

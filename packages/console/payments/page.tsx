@@ -10,7 +10,7 @@ import { inAccess, inList, inReference } from '../shared/shell/finders.ts'
 import { route } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
 import { AccessBar, AccessPage, withCaller } from './access-page.tsx'
-import { api, mayCall, session, timesGiven } from './api.ts'
+import { api, identifies, mayCall, session, timesGiven } from './api.ts'
 import { CheckoutPage } from './checkout/checkout-page.tsx'
 import { CustomersPage } from './checkout/customers-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
@@ -39,6 +39,8 @@ const FOR_CALLERS: ConsolePage[] = [
   { path: 'customers', title: 'Customers', icon: 'people', component: CustomersPage },
 ]
 
+const [KEYS, ENDPOINTS] = inAccess(api, { keys: 'access', events: 'events' })
+
 const RECORDS = [
   inList<PageOf<Payment>>(
     api,
@@ -57,7 +59,7 @@ const RECORDS = [
       path: `customers?sought=${encodeURIComponent(id)}`,
     })),
   ),
-  ...inAccess(api, { keys: 'access', events: 'events' }),
+  ENDPOINTS,
 ]
 
 const operations = inReference(api)
@@ -75,13 +77,17 @@ if (isHere)
       </>
     ),
     settings: { 'Access token or service key': 'access', 'Service keys': 'access' },
-    finders: () => [...(mayCall.value ? RECORDS : []), operations],
+    finders: () => [
+      ...(mayCall.value ? RECORDS : []),
+      ...(identifies.value ? [KEYS] : []),
+      operations,
+    ],
     pages: [
       { path: '', title: 'Overview', icon: HOME, component: OverviewPage },
       ...FOR_CALLERS.map((page) => ({
         ...page,
         component: withCaller(page.title, page.component),
       })),
-      { path: 'access', title: 'Access', icon: 'key', component: AccessPage, inside: '' },
+      { path: 'access', title: 'Access', icon: 'key', component: AccessPage },
     ],
   })

@@ -69,7 +69,7 @@ function Parameters({ operation: { parameters = [] } }: { operation: Operation }
         {parameters.map(({ name, in: place, required, schema, description }) => (
           <li key={name} class="member">
             <code>{name}</code> <span class="type">{typeText(schema)}</span>
-            <span class="soft">
+            <span class="soft small">
               {' '}
               in the {place}
               {!required && ', optional'}

@@ -45,6 +45,8 @@ function ReferencePage() {
   const load = useAction(readDocument)
   useEffect(() => {
     load.run().then(goToAddress)
+    addEventListener('keydown', focusSearch)
+    return () => removeEventListener('keydown', focusSearch)
   }, [])
   return (
     <div class="reference">
@@ -68,6 +70,15 @@ function ReferencePage() {
   )
 }
 
+/** The same keys as in the consoles. */
+function focusSearch(event: KeyboardEvent): void {
+  if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return
+  event.preventDefault()
+  const field = document.querySelector<HTMLInputElement>('nav input')
+  field?.scrollIntoView({ block: 'center' })
+  field?.select()
+}
+
 /** The URL may name an operation that was not rendered yet when the page opened. Adds nothing to the history. */
 function goToAddress(): void {
   const { hash } = location
@@ -86,7 +97,7 @@ function Reference({ document: { info, tags, ...rest } }: { document: ApiDocumen
   return (
     <div class="halves">
       <nav aria-label="Operations">
-        <Field label="Search" name="search" bind={words} placeholder="path, word or code" />
+        <Field label="Search" name="search" bind={words} placeholder="Ctrl K: path, word or code" />
         <p class="soft small" role="status">
           {found.length} of {all.length} operations and events
         </p>

@@ -18,7 +18,7 @@ export function SchemaTree({ schema, depth = 0 }: { schema: Schema; depth?: numb
       {names.map(([name, member]) => (
         <li key={name} class="member">
           <code>{name}</code> <TypeOf schema={member} />
-          {!inner.required?.includes(name) && <span class="soft"> optional</span>}
+          {!inner.required?.includes(name) && <span class="soft small"> optional</span>}
           <Rules schema={member} />
           {depth < DEEPEST && hasMembers(member) && (
             <SchemaTree schema={member} depth={depth + 1} />

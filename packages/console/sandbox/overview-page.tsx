@@ -1,7 +1,8 @@
+import { Facts } from '../shared/components/facts.tsx'
 import { Form } from '../shared/components/form.tsx'
 import { Badge, Card, Page, Skeleton } from '../shared/components/page.tsx'
 import { Refusal } from '../shared/components/reply.tsx'
-import { Facts, Table } from '../shared/components/table.tsx'
+import { Table } from '../shared/components/table.tsx'
 import { type Clock, type Faults, type Switches, setControlToken, useCurrent } from './api.ts'
 import { aheadText } from './clock-page.tsx'
 

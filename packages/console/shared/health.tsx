@@ -6,9 +6,9 @@ import type { Api } from './api/api.ts'
 import { baseUrl } from './api/base-url.ts'
 import { useLoad } from './api/use-reply.ts'
 import { Button } from './components/button.tsx'
+import { Facts } from './components/facts.tsx'
 import { Badge, Card, Page, Skeleton } from './components/page.tsx'
 import { Refusal } from './components/reply.tsx'
-import { Facts } from './components/table.tsx'
 import { InspectorButton } from './shell/inspector/inspector-button.tsx'
 
 type About = IdentityApi.Replies['GET /actuator/info']

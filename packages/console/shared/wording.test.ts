@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { minorUnitsOf, moneyText, sizeText, typedAmount, visible } from './wording.ts'
+import { bytesOf, minorUnitsOf, moneyText, sizeText, typedAmount, visible } from './wording.ts'
 
 describe('an amount in minor units', () => {
   for (const [currency, amount] of [
@@ -42,6 +42,22 @@ describe('a typed amount', () => {
     assert.equal(typedAmount(4905, 'eur'), '49.05')
     assert.equal(typedAmount(4900, 'jpy'), '4900')
   })
+})
+
+describe('a typed size', () => {
+  for (const [text, bytes] of [
+    ['2048', 2048],
+    ['10 GB', 10_737_418_240],
+    [' 1,5 kB ', 1536],
+    ['3m', 3_145_728],
+    ['1 byte', 1],
+    ['a lot', Number.NaN],
+    ['-1', Number.NaN],
+    ['', Number.NaN],
+  ] as const)
+    test(`${JSON.stringify(text)} is ${bytes}`, () => {
+      assert.equal(bytesOf(text), bytes)
+    })
 })
 
 describe('a size', () => {

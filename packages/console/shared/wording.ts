@@ -7,6 +7,15 @@ export function sizeText(bytes: number): string {
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1).replace('.0', '')} ${UNITS[power]}`
 }
 
+/** The bytes that a typed size such as `1.5 GB` or `2048` means; NaN for other text. */
+export function bytesOf(text: string): number {
+  const [, amount = '', unit = ''] =
+    /^\s*(\d+(?:[.,]\d+)?)\s*([kmgt]?)(?:i?b|bytes?)?\s*$/i.exec(text) ?? []
+  if (amount === '') return Number.NaN
+  const power = ' kmgt'.indexOf(unit.toLowerCase() || ' ')
+  return Math.round(Number(amount.replace(',', '.')) * 1024 ** power)
+}
+
 /**
  * Writes the characters that change the direction of a text as escapes: unseen in the name of a file, they
  * make `\u202egpj.exe` look like `exe.jpg`.

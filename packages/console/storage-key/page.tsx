@@ -1,7 +1,8 @@
 import { ABOUT_KEYS, ServiceKeys } from '../shared/account/administration/service-keys.tsx'
-import { Page } from '../shared/components/page.tsx'
+import { Notice, Page } from '../shared/components/page.tsx'
 import { HealthBar } from '../shared/health.tsx'
 import type { Finder } from '../shared/shell/definition.ts'
+import { facts } from '../shared/shell/facts.ts'
 import { inAccess, inReference } from '../shared/shell/finders.ts'
 import { goTo } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
@@ -9,20 +10,18 @@ import { api, names, selectedName } from './store.ts'
 import { TesterPage } from './tester-page.tsx'
 
 function KeysPage() {
+  const { serviceKeys } = facts.value
   return (
     <Page title="Service keys" about={ABOUT_KEYS}>
-      <ServiceKeys
-        api={api}
-        scopes={['files:read', 'files:write']}
-        instead={(status) =>
-          status === 404 && (
-            <p>
-              This server has no database for keys. Its operator can set one with{' '}
-              <code>STORAGE_KEY_DATABASE_URL</code>; until then the configured key is the only one.
-            </p>
-          )
-        }
-      />
+      {serviceKeys && <ServiceKeys api={api} scopes={['files:read', 'files:write']} />}
+      {serviceKeys === false && (
+        <Notice>
+          <p>
+            This server has no database for keys. Its operator can set one with{' '}
+            <code>STORAGE_KEY_DATABASE_URL</code>; until then the configured key is the only one.
+          </p>
+        </Notice>
+      )}
     </Page>
   )
 }
@@ -52,7 +51,7 @@ startConsole({
       note={<span class="soft long">The key stays in this page’s memory.</span>}
     />
   ),
-  finders: () => [FILES, ...KEYS, operations],
+  finders: () => [FILES, ...(facts.value.serviceKeys ? KEYS : []), operations],
   pages: [
     { path: '', title: 'Files', icon: 'file', component: TesterPage },
     { path: 'keys', title: 'Service keys', icon: 'key', component: KeysPage },

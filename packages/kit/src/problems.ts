@@ -13,9 +13,13 @@ type ProblemKind = {
   sends?: string[]
   /** JSON Schemas of the members that `extra` may have. */
   members?: Record<string, object>
-  /** Shown by a browser that opens the address; programs get the problem document, unless `always` is set. */
-  page?: { title: string; text: string; always?: boolean }
+  page?: ProblemPage
 }
+
+/** Shown by a browser that opens the address; programs get the problem document, unless `always` is set. */
+export type ProblemPage = PageTexts & { always?: boolean; translations?: Record<string, PageTexts> }
+
+type PageTexts = { title: string; text: string }
 
 /** A failure that is reported to the caller. Anything else that is thrown is a bug and becomes a 500. */
 export class Problem extends Error {

@@ -35,8 +35,9 @@ export function checkReplies(server: Server): () => string[] {
     }
     if (payload instanceof Readable && isJson(reply)) {
       const chunks: Buffer[] = []
-      later.push(() => examine(Buffer.concat(chunks).toString()))
       payload.on('data', (chunk) => chunks.push(Buffer.from(chunk)))
+      // A body that the client gave up is not complete.
+      payload.on('end', () => later.push(() => examine(Buffer.concat(chunks).toString())))
       return done(null, payload)
     }
     examine(typeof payload === 'string' || Buffer.isBuffer(payload) ? String(payload) : undefined)

@@ -158,7 +158,7 @@ export async function endKeysMadeBy(
   { to, now }: { to: string; now: Date },
 ): Promise<void> {
   if (isReservedName(username)) return
-  await (db as unknown as KeyDb)
+  await db
     .updateTable('service_keys')
     .set(({ fn, val }) => ({
       created_by: to,

@@ -487,8 +487,7 @@ async function openQueue(t: TestContext, { databaseUrl, ...config }: IdentityCon
   // Each mail is a second younger than the one before, so that they are sent in order.
   const clock = testClock(new Date(Date.now() - 60_000).toISOString())
   const outbox = openOutbox(db, clock, config)
-  const accounts = db as unknown as Parameters<typeof findUserByUsername>[0]
-  const admin = (await findUserByUsername(accounts, ADMIN.username)) as User
+  const admin = (await findUserByUsername(db, ADMIN.username)) as User
   const { hold } = holdRegistrations(outbox, { confirmRegistration: true })
   const { passwordHash } = admin
   let count = 0

@@ -45,6 +45,25 @@ for (const engine of engines)
       return browser
     }
 
+    test('explains a refusal in the language of the application, or that of the browser', async () => {
+      const { api } = shared()
+      const path = (more: Fields = {}) =>
+        `/oauth2/authorize?${new URLSearchParams({ client_id: 'nobody', ...more })}`
+      const inLanguage = (accept: string) => ({ headers: { 'accept-language': accept } })
+
+      const german = await api.get(path(), inLanguage('fr, de-AT;q=0.8, en;q=0.1'))
+      const spanish = await api.get(path({ ui_locales: 'fr es' }), inLanguage('de'))
+      const other = await api.get(path(), inLanguage('fr'))
+      const signOut = await api.get('/oauth2/logout?id_token_hint=x', inLanguage('de'))
+      const callback = await api.get('/federation/acme/callback', inLanguage('es'))
+
+      assert.match(german.body, /<html lang="de">[\s\S]*ist unbekannt oder abgeschaltet/)
+      assert.match(spanish.body, /<html lang="es">[\s\S]*es desconocida o está desactivada/)
+      assert.match(other.body, /<html lang="en">[\s\S]*is unknown or disabled/)
+      assert.match(signOut.body, /<html lang="de">[\s\S]*Anfrage zum Abmelden/)
+      assert.match(callback.body, /<html lang="es">[\s\S]*Vuelve a la aplicación/)
+    })
+
     test('answers a page and sends nothing anywhere while client or address are uncertain', async () => {
       const { api } = shared()
       const { parameters } = requestOf(client)

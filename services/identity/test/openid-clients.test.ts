@@ -50,6 +50,17 @@ for (const engine of engines) {
       )
     })
 
+    test('have ids that a command line does not take for an option', async () => {
+      const { create } = await admin()
+      const names = Array.from({ length: 100 }, (_, index) => `Tool ${index}`)
+
+      const made = await Promise.all(
+        names.map((name) => create({ name, redirectUris: [CALLBACK] })),
+      )
+
+      for (const { body } of made) assert.match(body.clientId, /^[A-Za-z][\w-]{21}$/)
+    })
+
     test('are listed in pages, for administrators only', async () => {
       const { api, token, create } = await admin()
       await create({ name: 'Listed', redirectUris: [CALLBACK] })

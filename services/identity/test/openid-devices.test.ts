@@ -140,6 +140,21 @@ for (const engine of engines)
       assert.equal((await type(api, later.body.user_code)).status, 201)
     })
 
+    test('an approval that the user takes back before the device asks gives no tokens', async () => {
+      const { api, token } = shared()
+      const { body } = await ask(api, client)
+      const { browser, id } = await opened(api, body.user_code)
+      await signIn(api, browser, id)
+      await browser.decide(id, { action: 'allow' })
+
+      const { status } = await api.delete(`/api/users/me/grants/${client.clientId}`, {
+        token,
+      })
+
+      assert.equal(status, 204)
+      assert.equal((await poll(api, client, body.device_code)).body.error, 'invalid_grant')
+    })
+
     test('a user who was disabled after the approval gets no tokens', async (t) => {
       const { api, userId } = await startWithAlice(t, { engine })
       const command = await registerClient(api, DEVICE)

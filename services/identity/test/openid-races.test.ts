@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
+  formRequest,
   obtainCode,
   obtainTokens,
   openBrowser,
@@ -13,6 +14,7 @@ import {
 import { ADMIN, ALICE, adminToken, bothEngines, startWithAlice } from './start-identity.ts'
 
 const AT_ONCE = 6
+const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code'
 
 function several<T>(work: () => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: AT_ONCE }, work))
@@ -46,6 +48,48 @@ for (const engine of bothEngines)
       )
       const winner = refreshes.find(({ status }) => status === 200)
       assert.equal((await refreshWith(api, client, winner?.body.refresh_token)).status, 200)
+    })
+
+    test('one of many uses of a user code, device code and pushed request succeeds', async (t) => {
+      const { api } = await startWithAlice(t, { engine })
+      const device = await registerClient(api, { grantTypes: [DEVICE], redirectUris: [] })
+      const { body } = await formRequest(api, '/oauth2/device_authorization', {
+        client_id: device.clientId,
+        client_secret: device.clientSecret ?? '',
+        scope: 'openid',
+      })
+      const browsers = await several(async () => {
+        const browser = openBrowser(api)
+        const opened = await api.post('/api/authorizations', { userCode: body.user_code })
+        browser.setCookie(opened.headers.get('set-cookie')?.split(';')[0])
+        await signIn(api, browser, opened.body.id)
+        return { browser, id: opened.body.id }
+      })
+      const client = await registerClient(api)
+      const { parameters } = requestOf(client)
+      const credentials = { client_secret: client.clientSecret ?? '' }
+      const pushed = await formRequest(api, '/oauth2/par', { ...parameters, ...credentials })
+      const { request_uri } = pushed.body
+
+      const decisions = await Promise.all(
+        browsers.map(({ browser, id }) => browser.decide(id, { action: 'allow' })),
+      )
+      const poll = { grant_type: DEVICE, device_code: body.device_code }
+      const polls = await several(() => tokenRequest(api, poll, device))
+      const requests = await several(async () => {
+        const asked = { client_id: client.clientId, request_uri }
+        return (await openBrowser(api).authorize(asked)).reply
+      })
+
+      const statuses = (replies: { status: number }[]) =>
+        replies.map(({ status }) => status).sort((a, b) => a - b)
+      const others = (status: number) => Array.from({ length: AT_ONCE - 1 }, () => status)
+      assert.deepEqual(statuses(decisions), [200, ...others(404)])
+      assert.deepEqual(statuses(polls), [200, ...others(400)])
+      assert.deepEqual(
+        statuses(requests),
+        [303, ...others(400)].sort((a, b) => a - b),
+      )
     })
 
     test('a client that is disabled while codes are exchanged keeps nothing', async (t) => {

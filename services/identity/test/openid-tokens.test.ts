@@ -68,6 +68,25 @@ for (const engine of engines) {
       assert.equal((await tokenRequest(api, late, client)).body.error, 'invalid_grant')
     })
 
+    test('a request without what its grant needs is invalid_request', async () => {
+      const { api } = shared()
+      const device_code = 'urn:ietf:params:oauth:grant-type:device_code'
+      const device = await registerClient(api, { grantTypes: [device_code], redirectUris: [] })
+      const error = async (fields: Fields, by = client) => {
+        const { status, body } = await tokenRequest(api, fields, by)
+        return [status, body.error]
+      }
+
+      const errors = [
+        await error({}),
+        await error({ grant_type: 'authorization_code' }),
+        await error({ grant_type: 'refresh_token' }),
+        await error({ grant_type: device_code }, device),
+      ]
+
+      for (const each of errors) assert.deepEqual(each, [400, 'invalid_request'])
+    })
+
     test('a second use of a code ends what the first gave', async () => {
       const { api } = shared()
       const { exchange, access_token, refresh_token } = await obtainTokens(api, client)

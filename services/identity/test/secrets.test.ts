@@ -22,9 +22,11 @@ const NEW_PASSWORD = 'another unmistakable secret'
 const NEW_EMAIL = 'alice@new.example'
 const SMTP_PASSWORD = 'the-secret-of-the-relay'
 
+type AnyTables = Record<string, Record<string, unknown>>
+
 /** Every row of every table, as text. */
 async function contentsOf(databaseUrl: string): Promise<string> {
-  const { db, close } = await openDatabase<Record<string, object>>(databaseUrl, identityMigrations)
+  const { db, close } = await openDatabase<AnyTables>(databaseUrl, identityMigrations)
   const rows: unknown[] = []
   for (const { name, schema = 'public' } of await db.introspection.getTables())
     if (schema === 'public') rows.push(await db.selectFrom(name).selectAll().execute())

@@ -65,6 +65,8 @@ import type { Storage } from './files/storage.ts'
 import { measureStorage } from './files/usage/measure.ts'
 import { usageRoutes } from './files/usage/usage.routes.ts'
 import { versionRoutes } from './files/versions/versions.routes.ts'
+import { limitRoutes } from './limits/limits.routes.ts'
+import { applyChangedLimits, followLimits } from './limits/limits.ts'
 import { locationRoutes } from './locations/locations.routes.ts'
 import {
   findActiveLocation,
@@ -186,6 +188,9 @@ export async function createStorageFull(
   linkRoutes(server, storage, { read, links })
   zipRoutes(server, { storage, maxFiles: config.zipFiles }, links)
   usageRoutes(server, storage, { caller: read, admin })
+  const live = followLimits(storage, config.limits)
+  server.onClose(live.stop)
+  limitRoutes(server, storage, { admin, recent, settings: config.limits, live })
   locationRoutes(server, storage, { admin, recent, root: config.root })
   moveRoutes(server, storage, { admin, recent, job: upkeep.moves })
   serviceKeyRoutes(server, keys, admin, recent)
@@ -299,10 +304,11 @@ export async function openStorage(
     publicUrl,
     isEnabledElsewhere: enabledOwners(keys, config.trustedIssuer, introspection),
     embed,
-    limits,
+    limits: { ...limits },
   }
   try {
     await requireReadableSettings(storage)
+    await applyChangedLimits(storage, limits)
     await prepareRoot(storage, config.root)
     await prepareFirstStart(storage)
   } catch (error) {

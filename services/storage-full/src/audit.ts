@@ -15,6 +15,7 @@ export type StorageAuditEvent =
   | 'STORAGE_CONFIGURED'
   | 'STORAGE_TESTED'
   | 'STORAGE_ACTIVATED'
+  | 'LIMIT_CHANGED'
 
 type Recorder = Parameters<typeof recordEvent>[0]
 type Entry = Parameters<typeof recordEvent>[1] & { event: StorageAuditEvent }

@@ -23,8 +23,9 @@ const MAX_FILE_BYTES = 104_857_600
 const MAX_ZIP_FILES = 100_000
 const HOUR_SECONDS = 3_600
 const DAY_SECONDS = 86_400
+export const MAX_RESTORABLE_SECONDS = 365 * DAY_SECONDS
 /** Every replacement looks at all kept versions of its file. */
-const MAX_VERSIONS = 1_000
+export const MAX_VERSIONS = 1_000
 
 export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
@@ -57,7 +58,7 @@ export function loadConfig(env: Env = process.env) {
         orphanAgeSeconds: orphanAgeSeconds(settings),
         restorableSeconds: settings.integer('STORAGE_FULL_RESTORABLE_SECONDS', 30 * DAY_SECONDS, {
           min: 1,
-          max: 365 * DAY_SECONDS,
+          max: MAX_RESTORABLE_SECONDS,
         }),
         trashBytes: settings.size('STORAGE_FULL_TRASH_BYTES', 0, { min: 0 }) || undefined,
         versions: settings.integer('STORAGE_FULL_VERSIONS', 0, { max: MAX_VERSIONS }),

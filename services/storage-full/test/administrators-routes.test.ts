@@ -22,6 +22,8 @@ const ASKS: Record<string, boolean> = {
   'PUT /api/storage/config/object': true,
   'PUT /api/storage/provider': true,
   'POST /api/storage/moves': true,
+  // A lower limit removes files from the trash.
+  'PATCH /api/storage/limits': true,
 
   // These protect an account, or keep files where they are.
   'DELETE /api/users/{id}/sessions': false,
@@ -51,6 +53,7 @@ const ASKS: Record<string, boolean> = {
   'GET /api/storage/config': false,
   'GET /api/storage/locations': false,
   'GET /api/storage/usage': false,
+  'GET /api/storage/limits': false,
   'GET /api/storage/moves': false,
   'GET /api/storage/moves/{id}': false,
 }

@@ -98,6 +98,7 @@ export async function createStorageKey(
     discovery: config.actuator === 'full',
   })
   if (config.apiKey === DEVELOPMENT_KEY) server.pageFacts.developmentKey = DEVELOPMENT_KEY
+  server.pageFacts.serviceKeys = keyStore !== undefined
   server.pageFacts.uploads = { maxFileBytes: config.maxFileBytes, types: ACCEPTED }
   consoleRoutes(server, consoleFolder('storage-key'))
   indexRoute(server, { name: NAME, version: VERSION })

@@ -77,6 +77,8 @@ export type Brand = {
     /** Whether there is a picture at /account/logo */
     logo: boolean;
     passwordMinLength: number;
+    /** Whether mails are read in the console, for development */
+    inbox: boolean;
 };
 export type Client = {
     clientId: string;

@@ -191,6 +191,29 @@ export type IssuedServiceKey = {
     /** Shown only here */
     secret: string;
 };
+export type Limit = {
+    /** What applies */
+    value: number;
+    /** What the settings of the service say */
+    setting: number;
+    changedAt: string | null;
+};
+/** Members that are left out stay as they are. 0 means no limit, and for `versions` none. */
+export type LimitChanges = {
+    userBytes?: number | null | undefined;
+    userFiles?: number | null | undefined;
+    trashBytes?: number | null | undefined;
+    restorableSeconds?: number | null | undefined;
+    versions?: number | null | undefined;
+};
+/** 0 means no limit, and for `versions` none. */
+export type Limits = {
+    userBytes: Limit;
+    userFiles: Limit;
+    trashBytes: Limit;
+    restorableSeconds: Limit;
+    versions: Limit;
+};
 export type Link = {
     id: number;
     createdAt: string;
@@ -835,6 +858,8 @@ export type Replies = {
     "DELETE /file/zip/{token}": unknown;
     "GET /file/usage": Usage;
     "GET /api/storage/usage": PageOfUsage;
+    "GET /api/storage/limits": Limits;
+    "PATCH /api/storage/limits": Limits;
     "GET /api/storage/status": StorageStatus;
     "GET /api/storage/config": StorageConfig;
     "GET /api/storage/locations": StorageLocation[];
@@ -919,6 +944,7 @@ export type Bodies = {
     "POST /file/bulk": BulkRequest;
     "POST /file/generate-pre-signed-url": LinkRequest;
     "POST /file/zip": ZipRequest;
+    "PATCH /api/storage/limits": LimitChanges;
     "PUT /api/storage/config/local": LocalSettings;
     "PUT /api/storage/config/object": ObjectSettings;
     "PUT /api/storage/provider": ProviderChoice;

@@ -1,4 +1,6 @@
 import type {
+  LimitChanges,
+  Limits,
   Move,
   ObjectSettings,
   StorageConfig,
@@ -83,6 +85,24 @@ export class StorageSettings {
    */
   activate(provider: ProviderName, options?: CallOptions): Promise<StorageStatus> {
     return this.#calls.json('PUT /api/storage/provider', { json: { provider } }, options)
+  }
+
+  /**
+   * Quota, trash and versions: what applies, and what the settings of the service say.
+   * @example
+   * const { userBytes } = await storage.settings.limits()
+   */
+  limits(options?: CallOptions): Promise<Limits> {
+    return this.#calls.json('GET /api/storage/limits', {}, options)
+  }
+
+  /**
+   * They apply at once. `null` returns to what the settings say.
+   * @example
+   * await storage.settings.changeLimits({ userBytes: 10_000_000_000, versions: null })
+   */
+  changeLimits(changes: LimitChanges, options?: CallOptions): Promise<Limits> {
+    return this.#calls.json('PATCH /api/storage/limits', { json: changes }, options)
   }
 }
 

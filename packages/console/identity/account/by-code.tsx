@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { post } from './account.ts'
-import { Ask, Done, Heading } from './parts.tsx'
+import { Ask, Done, Heading, InboxLink } from './parts.tsx'
 import { texts } from './texts/texts.ts'
 
 export const EMAIL = {
@@ -41,6 +41,7 @@ export function TypeCode({ title, about, ...mail }: Mail & { title: string; abou
     <>
       <Heading>{title}</Heading>
       <p>{about}</p>
+      {mail.email !== undefined && <InboxLink />}
       <CodeForm {...mail} label={title} confirmed={confirmed} />
     </>
   )

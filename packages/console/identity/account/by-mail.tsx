@@ -6,7 +6,7 @@ import { Notice } from '../../shared/components/page.tsx'
 import { saveFile } from '../../shared/files/save-file.ts'
 import { brand, hasNewPassword, post, type Step } from './account.ts'
 import { CODE, EMAIL, TypeCode } from './by-code.tsx'
-import { Ask, Confirm, Done, Heading } from './parts.tsx'
+import { Ask, Confirm, Done, Heading, InboxLink } from './parts.tsx'
 import { NewAddress, Verify } from './proofs-of-address.tsx'
 import { filled, texts } from './texts/texts.ts'
 
@@ -155,6 +155,7 @@ function NewPassword({ proof, about }: { proof: ProofOfMail; about?: string }) {
     <>
       <Heading>{title}</Heading>
       <p>{about ?? texts.resetAbout}</p>
+      {about && <InboxLink />}
       <Ask
         label={title}
         fields={[

@@ -63,7 +63,7 @@ function AccountPage() {
       ) : (
         <ByMail key={visits.value} {...here.value} go={go} />
       )}
-      {here.value.step !== 'home' && place !== 'account' && (
+      {here.value.step !== 'home' && (
         <p>
           <a href="#home">{texts.backToSignIn}</a>
         </p>

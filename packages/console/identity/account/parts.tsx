@@ -2,11 +2,12 @@ import type { LinkState } from '@plinth/client'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { problemIn, type Reply } from '../../shared/api/api.ts'
+import { baseUrl } from '../../shared/api/base-url.ts'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Field, type FieldProps, faultOf } from '../../shared/components/form.tsx'
 import { Notice } from '../../shared/components/page.tsx'
-import { post } from './account.ts'
+import { brand, post } from './account.ts'
 import { endedText, failureText, texts } from './texts/texts.ts'
 
 /** The heading takes the focus, so that screen readers announce each step. */
@@ -180,5 +181,15 @@ export function Section({ title, children }: { title: string; children: Componen
       <h2>{title}</h2>
       {children}
     </section>
+  )
+}
+
+/** In development mails are read in the console. */
+export function InboxLink() {
+  if (!brand.value?.inbox) return null
+  return (
+    <p>
+      <a href={`${baseUrl}/api-test/index.html#/mail`}>{texts.inbox}</a>
+    </p>
   )
 }

@@ -14,7 +14,7 @@ export function ClientSettings({ client }: { client: Client }) {
   const metadata = useLoad<{ issuer: string }>(() =>
     session.api.get('/.well-known/openid-configuration', { open: true }),
   )
-  const { clientId, authMethod, redirectUris, scopes } = client
+  const { clientId, authMethod, redirectUris, scopes, requirePkce } = client
   return (
     <Card title="Its settings" about="For the application; the secret comes from its environment.">
       <div class="row">
@@ -34,13 +34,15 @@ export function ClientSettings({ client }: { client: Client }) {
       <Loaded of={metadata}>
         {({ issuer }) => {
           const { title = '', text } = KINDS[kind.value] ?? {}
-          const isPublic = authMethod === 'none'
           const [redirectUri = ''] = redirectUris
-          const shown = text?.({ issuer, clientId, isPublic, redirectUri, scopes }) ?? ''
+          const known = { issuer, clientId, authMethod, requirePkce, redirectUri, scopes }
+          const shown = text?.(known) ?? ''
           return (
             <>
               <Code text={shown} label={`Settings for ${title}`} />
-              <CopyButton text={() => shown} label="Copy the settings" />
+              <div>
+                <CopyButton text={() => shown} label="Copy the settings" />
+              </div>
             </>
           )
         }}

@@ -2,8 +2,9 @@
 export type SettingsOf = {
   issuer: string
   clientId: string
-  /** Public clients have no secret. */
-  isPublic: boolean
+  /** Public clients have neither secret nor key. */
+  authMethod: 'client_secret' | 'private_key_jwt' | 'none'
+  requirePkce: boolean
   redirectUri: string
   scopes: string[]
 }
@@ -22,17 +23,26 @@ const SECRET = ['process', 'env', 'CLIENT_SECRET'].join('.')
 
 const quoted = (text: string) => JSON.stringify(text)
 
-function openidClient({ issuer, clientId, isPublic, redirectUri, scopes }: SettingsOf): string {
+/** Frameworks answer at a path of their own; any other address is never reached. */
+function reminder(comment: string, path: string, redirectUri: string): string {
+  if (redirectUri.endsWith(path)) return ''
+  return `${comment} It answers at …${path}: register that address instead of ${redirectUri}\n`
+}
+
+const AUTHENTICATION = {
+  client_secret: [SECRET, `client.ClientSecretPost(${SECRET})`],
+  private_key_jwt: ['undefined', 'client.PrivateKeyJwt(privateKey)'],
+  none: ['undefined', 'client.None()'],
+}
+
+function openidClient({ issuer, clientId, authMethod, redirectUri, scopes }: SettingsOf): string {
   const given = [
     `new URL(${quoted(issuer)})`,
     quoted(clientId),
-    isPublic ? 'undefined' : SECRET,
-    ...(isPublic ? ['client.None()'] : []),
+    ...AUTHENTICATION[authMethod],
+    // It refuses plain HTTP unless it is told to accept it.
+    ...(issuer.startsWith('http:') ? ['{ execute: [client.allowInsecureRequests] }'] : []),
   ]
-  // It refuses plain HTTP unless it is told to accept it.
-  const plain = [`client.ClientSecretPost(${SECRET})`].slice(isPublic ? 1 : 0)
-  if (issuer.startsWith('http:'))
-    given.push(...plain, '{ execute: [client.allowInsecureRequests] }')
   return `import * as client from ${quoted('openid-client')}
 
 const config = await client.discovery(
@@ -47,11 +57,13 @@ const redirectTo = client.buildAuthorizationUrl(config, {
 })`
 }
 
-function authJs({ issuer, clientId, isPublic, scopes }: SettingsOf): string {
-  const secret = isPublic
-    ? "client: { token_endpoint_auth_method: 'none' },"
-    : `clientSecret: ${SECRET},`
-  return `import NextAuth from ${quoted('next-auth')}
+function authJs({ issuer, clientId, authMethod, redirectUri, scopes }: SettingsOf): string {
+  const secret = {
+    client_secret: `clientSecret: ${SECRET},`,
+    private_key_jwt: '// It needs a client with a secret.',
+    none: "client: { token_endpoint_auth_method: 'none' },",
+  }[authMethod]
+  return `${reminder('//', '/api/auth/callback/plinth', redirectUri)}import NextAuth from ${quoted('next-auth')}
 
 export const { handlers, auth, signIn, signOut } = NextAuth({
   providers: [
@@ -69,11 +81,18 @@ export const { handlers, auth, signIn, signOut } = NextAuth({
 })`
 }
 
-function spring({ issuer, clientId, isPublic, redirectUri, scopes }: SettingsOf): string {
-  const secret = isPublic
-    ? 'client-authentication-method: none'
-    : `client-secret: \${CLIENT_SECRET}`
-  return `spring:
+function spring(settings: SettingsOf): string {
+  const { issuer, clientId, authMethod, redirectUri, scopes, requirePkce } = settings
+  const secret = {
+    client_secret: `client-secret: \${CLIENT_SECRET}`,
+    private_key_jwt: 'client-authentication-method: private_key_jwt',
+    none: 'client-authentication-method: none',
+  }[authMethod]
+  const pkce =
+    requirePkce && authMethod !== 'none'
+      ? '# Spring Boot before 4 sends no code challenge unless a bean asks for it (withPkce).\n'
+      : ''
+  return `${reminder('#', '/login/oauth2/code/plinth', redirectUri)}${pkce}spring:
   security:
     oauth2:
       client:
@@ -87,14 +106,15 @@ function spring({ issuer, clientId, isPublic, redirectUri, scopes }: SettingsOf)
         provider:
           plinth:
             issuer-uri: ${quoted(issuer)}
-            user-name-attribute: preferred_username`
+            user-name-attribute: ${scopes.includes('profile') ? 'preferred_username' : 'sub'}`
 }
 
-function oauth2Proxy({ issuer, clientId, isPublic, redirectUri, scopes }: SettingsOf): string {
-  const secret = isPublic
-    ? '# it needs a client with a secret'
-    : 'client_secret_file = "/run/secrets/client"'
-  return `provider = "oidc"
+function oauth2Proxy({ issuer, clientId, authMethod, redirectUri, scopes }: SettingsOf): string {
+  const secret =
+    authMethod === 'client_secret'
+      ? 'client_secret_file = "/run/secrets/client"'
+      : '# It needs a client with a secret.'
+  return `${reminder('#', '/oauth2/callback', redirectUri)}provider = "oidc"
 oidc_issuer_url = ${quoted(issuer)}
 client_id = ${quoted(clientId)}
 ${secret}

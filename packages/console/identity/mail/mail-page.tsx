@@ -7,7 +7,7 @@ import { CopyButton } from '../../shared/components/code.tsx'
 import { INBOX } from '../../shared/components/icon.tsx'
 import { Badge, Card, EmptyState, Page } from '../../shared/components/page.tsx'
 import { Loaded } from '../../shared/components/reply.tsx'
-import { List } from '../../shared/components/table.tsx'
+import { type Column, List } from '../../shared/components/table.tsx'
 import { facts } from '../../shared/shell/facts.ts'
 import { dateText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
@@ -107,6 +107,17 @@ function OutboxCard() {
     { sort: 'createdAt,desc' },
   )
   const retry = useAction((id: string) => session.api.post(`/api/mail/${id}/retry`), mails.reload)
+  const sendAgain: Column<Mail> = {
+    title: 'Action',
+    acts: true,
+    of: ({ id, state }) =>
+      state === 'failed' && (
+        <Button small onClick={() => retry.run(id)}>
+          Send again
+        </Button>
+      ),
+  }
+  const failed = mails.body?.some(({ state }) => state === 'failed')
   return (
     <Card title="Outbox" about="The state of each mail, and the mail server's last reply.">
       <List
@@ -129,16 +140,7 @@ function OutboxCard() {
           { title: 'State', of: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
           { title: 'Attempts', of: ({ attempts }) => attempts, number: true },
           { title: 'Reply', of: ({ lastReply }) => lastReply ?? '' },
-          {
-            title: 'Action',
-            acts: true,
-            of: ({ id, state }) =>
-              state === 'failed' && (
-                <Button small onClick={() => retry.run(id)}>
-                  Send again
-                </Button>
-              ),
-          },
+          ...(failed ? [sendAgain] : []),
         ]}
       />
     </Card>

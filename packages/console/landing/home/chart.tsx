@@ -51,11 +51,11 @@ export function Chart(props: {
             )
           })}
         </svg>
+        <span class="x small soft">
+          <span>{first && from(first.at)}</span>
+          <span>{last && timeText(last.at)}</span>
+        </span>
       </div>
-      <span class="x small soft">
-        <span>{first && from(first.at)}</span>
-        <span>{last && timeText(last.at)}</span>
-      </span>
     </figure>
   )
 }

@@ -44,12 +44,14 @@ export function Checklist({ services }: { services: RunningService[] }) {
   })
   useEffect(() => {
     const ask = async () => {
-      const answers = steps.map(async ({ title, asks, path }) => {
+      if (document.hidden) return
+      const open = steps.filter(({ title }) => !done.value[title])
+      const answers = open.map(async ({ title, asks, path }) => {
         if (!asks) return [title, (figures.value?.intervals.at(-1)?.storedBytes ?? 0) > 0]
         const reply = await api.get<Things>(path + asks, { silent: true })
         return [title, reply.ok && (reply.body.totalElements ?? reply.body.length ?? 0) > 0]
       })
-      done.value = Object.fromEntries(await Promise.all(answers))
+      done.value = { ...done.value, ...Object.fromEntries(await Promise.all(answers)) }
     }
     void ask()
     const timer = setInterval(ask, 10_000)

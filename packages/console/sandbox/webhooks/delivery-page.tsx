@@ -1,8 +1,8 @@
 import { Code, Id } from '../../shared/components/code.tsx'
+import { Facts } from '../../shared/components/facts.tsx'
 import { INBOX } from '../../shared/components/icon.tsx'
 import { Badge, Card, EmptyState, Page } from '../../shared/components/page.tsx'
 import { Loaded } from '../../shared/components/reply.tsx'
-import { Facts } from '../../shared/components/table.tsx'
 import { dateText } from '../../shared/wording.ts'
 import { useCurrent } from '../api.ts'
 

@@ -63,7 +63,10 @@ export function inReference(api: Api): Finder {
 }
 
 /** Keys and endpoints, which every service has: for callers who may see them. */
-export function inAccess(api: Api, { keys, events }: { keys: string; events: string }): Finder[] {
+export function inAccess(
+  api: Api,
+  { keys, events }: { keys: string; events: string },
+): [keys: Finder, endpoints: Finder] {
   return [
     inList<{ id: number; name: string; start: string }[]>(api, '/api/service-keys', (rows) =>
       rows.map(({ name, start }) => ({

@@ -5,7 +5,10 @@ import type { ConsolePage } from './definition.ts'
 import { menuOpen } from './visibility.ts'
 
 /** The sandbox stands in for a provider, whose reference is elsewhere. */
-const hasReference = document.documentElement.dataset.service !== 'sandbox'
+const { service } = document.documentElement.dataset
+const hasReference = service !== 'sandbox'
+/** Where users do for themselves what this console shows. */
+const hasAccountPage = service === 'identity'
 
 export function PageList({ pages, current }: { pages: ConsolePage[]; current: string }) {
   return (
@@ -31,6 +34,14 @@ export function PageList({ pages, current }: { pages: ConsolePage[]; current: st
               </a>
             </li>
           ))}
+        {hasAccountPage && (
+          <li>
+            <a class="row" href={`${baseUrl}/account/`}>
+              <Icon name="person" />
+              Account page
+            </a>
+          </li>
+        )}
         {hasReference && (
           <li>
             <a class="row" href={`${baseUrl}/reference`}>

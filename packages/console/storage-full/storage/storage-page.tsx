@@ -4,6 +4,7 @@ import { useLoad } from '../../shared/api/use-reply.ts'
 import { Page } from '../../shared/components/page.tsx'
 import { Loaded, type Loading } from '../../shared/components/reply.tsx'
 import { session } from '../session.ts'
+import { LimitsCard } from './limits-card.tsx'
 import { LocationCards } from './locations-card.tsx'
 import { MoveCard } from './move-card.tsx'
 import { StorageWizard } from './storage-wizard.tsx'
@@ -45,6 +46,7 @@ function Administration() {
           <LocationCards {...known} />
           <StorageWizard {...known} onChange={reload} />
           <MoveCard status={known.status} onChange={reload} />
+          <LimitsCard />
         </>
       )}
     </Loaded>

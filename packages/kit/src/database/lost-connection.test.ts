@@ -81,9 +81,8 @@ describe('a lost connection', { skip: postgres.skip }, () => {
 test('repeatedly closing connections under load loses no acknowledged write', {
   skip: postgres.skip,
 }, async (t) => {
-  type Tables = { halves: { pair: number; half: number } }
   const url = await postgres.freshUrl(t)
-  const { db, close } = await openDatabase<Tables>(url, [HALVES])
+  const { db, close } = await openDatabase<HalfTables>(url, [HALVES])
   t.after(close)
   const acknowledged: number[] = []
   let refused = 0
@@ -93,7 +92,7 @@ test('repeatedly closing connections under load loses no acknowledged write', {
     while (performance.now() < until) {
       const own = pair++
       const options = own % 2 === 0 ? {} : { groupKey: `pair ${own}` }
-      const writeBoth = async (transaction: Db<Tables>) => {
+      const writeBoth = async (transaction: Db<HalfTables>) => {
         for (const half of [1, 2])
           await transaction.insertInto('halves').values({ pair: own, half }).execute()
       }
@@ -126,6 +125,8 @@ test('repeatedly closing connections under load loses no acknowledged write', {
   assert.ok(rows.every(({ halves }) => halves === 2))
 })
 
+type HalfTables = { halves: { pair: number; half: number } }
+
 const HALVES: Migration = {
   name: 'test-0001-halves',
   up: async (db) => {
@@ -134,8 +135,8 @@ const HALVES: Migration = {
 }
 
 /** A database with connections of its own, none of which was closed. */
-async function freshDb(t: TestContext, url: string): Promise<Db<object>> {
-  const { db, close } = await openDatabase<object>(url, [HALVES])
+async function freshDb(t: TestContext, url: string): Promise<Db<HalfTables>> {
+  const { db, close } = await openDatabase<HalfTables>(url, [HALVES])
   t.after(close)
   return db
 }
@@ -144,7 +145,7 @@ async function freshDb(t: TestContext, url: string): Promise<Db<object>> {
 async function openWatched(t: TestContext) {
   const lines = new PassThrough()
   const log = createLogger('test', 'warn', lines)
-  const database = await openDatabase<object>(await postgres.freshUrl(t), [], { log })
+  const database = await openDatabase<HalfTables>(await postgres.freshUrl(t), [], { log })
   t.after(() => database.close())
   const lost = async () => {
     const [line] = await once(lines, 'data')
@@ -153,12 +154,12 @@ async function openWatched(t: TestContext) {
   return { db: database.db, lost }
 }
 
-async function processOf(db: Db<object>): Promise<number> {
+async function processOf(db: Db<HalfTables>): Promise<number> {
   const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
   return rows[0]?.pid ?? 0
 }
 
 /** Returns once the server process of that connection has ended. */
-async function terminate(db: Db<object>, pid: number): Promise<void> {
+async function terminate(db: Db<HalfTables>, pid: number): Promise<void> {
   await sql`select pg_terminate_backend(${pid}, 60000)`.execute(db)
 }

@@ -34,8 +34,6 @@ export type Database<T> = {
 type OpenOptions = PoolOptions & {
   /** The setting with the URL, which is named when the database cannot be used. */
   setting?: string
-  /** Off for a transaction-mode pooler without named statements; if left on, the first failure turns it off. */
-  namedStatements?: boolean
   /** Reserves disk space for `withReserve` next to an SQLite file. */
   reserve?: boolean
   /** Whether to copy PostgreSQL tables before a migration changes them; on by default. */
@@ -46,8 +44,10 @@ type OpenOptions = PoolOptions & {
   restoring?: boolean
 }
 
+type Tables = Record<string, Record<string, unknown>>
+
 /** Opens `sqlite:<file>` or `postgres://…` and returns only when the schema is current. */
-export async function openDatabase<T>(
+export async function openDatabase<T extends Tables>(
   url: string,
   migrations: Migration[],
   options: OpenOptions = {},
@@ -59,13 +59,13 @@ export async function openDatabase<T>(
   }
 }
 
-async function openCurrent<T>(
+async function openCurrent<T extends Tables>(
   url: string,
   migrations: Migration[],
   options: OpenOptions,
 ): Promise<Database<T>> {
-  const connection = await connect<T>(url, options)
-  const leases = connection.db as unknown as Db<LeaseTables>
+  const connection = await connect(url, options)
+  const leases = connection.db.$extendTables<LeaseTables>()
   let withReserve: WithReserve = (work) => work()
   try {
     const { version = VERSION, ...update } = options
@@ -79,7 +79,7 @@ async function openCurrent<T>(
     throw error
   }
   return {
-    db: connection.db,
+    db: connection.db.$extendTables<T>(),
     engine: connection.engine,
     ping: () => probe(leases),
     withReserve,
@@ -95,7 +95,7 @@ async function openCurrent<T>(
  * In other encodings PostgreSQL rejects most characters, or counts their bytes. An installation that has one
  * already must not stop with an update: `plinth doctor` reports it.
  */
-async function requireUnicode<T>({ db, engine }: Connection<T>, url: string): Promise<void> {
+async function requireUnicode({ db, engine }: Connection, url: string): Promise<void> {
   if (engine === 'sqlite') return
   const { rows } = await sql<{ encoding: string; isNew: boolean }>`
     select current_setting('server_encoding') as encoding,
@@ -143,8 +143,9 @@ function nameOf(url: string): string {
   return `The database "${pathname.slice(1)}" at ${host}`
 }
 
-type Connection<T> = {
-  db: Kysely<T>
+type Connection = {
+  /** Whose tables are not known yet. */
+  db: Kysely<unknown>
   engine: Engine
   file?: string
   backUp?(version: string): Promise<void>
@@ -152,7 +153,7 @@ type Connection<T> = {
   close(): Promise<void>
 }
 
-async function connect<T>(url: string, options: OpenOptions): Promise<Connection<T>> {
+async function connect(url: string, options: OpenOptions): Promise<Connection> {
   if (!url.startsWith('sqlite:')) {
     // Loaded on demand: a service on SQLite does not need this driver.
     const [{ openPool }, { openPostgresKysely }] = await Promise.all([
@@ -160,7 +161,7 @@ async function connect<T>(url: string, options: OpenOptions): Promise<Connection
       import('./postgres/kysely.ts'),
     ])
     const pool = openPool(url, options)
-    const db = openPostgresKysely<T>(pool, options)
+    const db = openPostgresKysely<unknown>(pool)
     return {
       db,
       engine: 'postgres',
@@ -169,7 +170,7 @@ async function connect<T>(url: string, options: OpenOptions): Promise<Connection
     }
   }
   const file = url.slice('sqlite:'.length)
-  const db = openSqliteKysely<T>(file, options.setting)
+  const db = openSqliteKysely<unknown>(file, options.setting)
   return {
     db,
     engine: 'sqlite',

@@ -14,6 +14,7 @@ export { countReplies } from './hooks/measure.ts'
 export type { RecentRequest } from './hooks/recent.ts'
 export { addVary, shareWithEveryone } from './hooks/replies.ts'
 export { pageOf, pageQuery, pageReply, pageRequest, pageSize, textIn } from './page.ts'
+export { preferredLanguage } from './preferred-language.ts'
 export { handleProblems, renderProblem } from './problem-handler.ts'
 export { PROBLEM_PAGE_HEADERS, renderProblemPage } from './problem-page.ts'
 export { moment, momentIn, wholeNumber, wholeNumberIn } from './query.ts'
@@ -46,8 +47,6 @@ export {
 } from './run.ts'
 export {
   emailText,
-  emptyBody,
-  faultsOf,
   IdPath,
   lookUpText,
   oneOf,
@@ -60,3 +59,4 @@ export {
   timestamp,
 } from './schema.ts'
 export { createServer } from './server.ts'
+export { emptyBody, faultsOf } from './validation.ts'

@@ -23,7 +23,7 @@ import type { Reply, Request, Server } from './framework.ts'
 import { drainAfterAnswer, drainBeforeClosing } from './hooks/drain.ts'
 import { addVary, type ReplyHeaders, requestId, wantsPage } from './hooks/replies.ts'
 import { PROBLEM_PAGE_HEADERS, renderProblemPage } from './problem-page.ts'
-import { describeFaults, type SchemaFault } from './schema.ts'
+import { describeFaults, type SchemaFault } from './validation.ts'
 
 export type ProblemRenderer = (problem: Problem, request: Request) => { type: string; body: string }
 
@@ -68,8 +68,13 @@ export function answerProblem(
   if (problem.status >= 500 && !hasLeft(problem, reply)) logFailure(problem, request)
   if (problem.page) addVary(reply, 'accept')
   const isPage = problem.page && (problem.page.always || wantsPage(request))
-  const { type, body } = isPage ? renderProblemPage(problem.page) : render(problem, request)
-  if (isPage) reply.headers(PROBLEM_PAGE_HEADERS)
+  const { type, body } = isPage
+    ? renderProblemPage(problem.page, request.headers['accept-language'])
+    : render(problem, request)
+  if (isPage) {
+    addVary(reply, 'accept-language')
+    reply.headers(PROBLEM_PAGE_HEADERS)
+  }
   return reply
     .code(problem.status)
     .headers(withMetadata(problem, request.server.resourceMetadata))

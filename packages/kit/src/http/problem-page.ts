@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Problem } from '../problems.ts'
+import type { ProblemPage } from '../problems.ts'
+import { preferredLanguage } from './preferred-language.ts'
 
 const STYLE = `:root { color-scheme: light dark }
 body { max-width: 30rem; margin: 20vh auto 0; padding: 0 1.5rem; font: 1rem/1.55 system-ui, sans-serif }
@@ -17,10 +18,16 @@ const POLICY = [
 
 export const PROBLEM_PAGE_HEADERS = { 'content-security-policy': POLICY }
 
-/** For people who open a link in a browser; its texts are our own, so nothing in them needs escaping. */
-export function renderProblemPage({ title, text }: NonNullable<Problem['page']>) {
+/**
+ * For people who open a link in a browser, in the best of its languages for their `Accept-Language`; its texts are our
+ * own, so nothing in them needs escaping.
+ */
+export function renderProblemPage({ translations = {}, ...english }: ProblemPage, wanted?: string) {
+  const texts: NonNullable<ProblemPage['translations']> = { en: english, ...translations }
+  const language = preferredLanguage(wanted, Object.keys(texts)) ?? 'en'
+  const { title, text } = texts[language] ?? english
   const body = `<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

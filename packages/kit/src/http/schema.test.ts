@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Type } from 'typebox'
 import { notFound } from '../problems.ts'
-import { faultsOf, oneOf, pathId } from './schema.ts'
+import { pathId } from './schema.ts'
 
 describe('an id from a path', () => {
   test('is a positive safe integer', () => {
@@ -27,21 +26,5 @@ describe('an id from a path', () => {
         extra: { errors: ['linkId: must be a positive integer'] },
       })
       assert.throws(() => pathId(text, { unknown: notFound }), notFound.is)
-    })
-})
-
-describe('the message of a fault', () => {
-  const sizes = Type.Union([Type.Literal('small'), Type.Literal('large'), Type.Null()])
-
-  for (const [schema, value, message] of [
-    [oneOf('small', 'large'), 'huge', 'must be one of small, large'],
-    [sizes, 'huge', 'must be one of small, large'],
-    [Type.Array(Type.String(), { minItems: 1 }), [], 'must have at least 1 entry'],
-    [Type.Array(Type.String(), { maxItems: 1 }), ['a', 'b'], 'must have at most 1 entry'],
-  ] as const)
-    test(`of ${JSON.stringify(value)} is: ${message}`, () => {
-      assert.deepEqual(faultsOf(Type.Object({ size: schema }), { size: value }), [
-        `size: ${message}`,
-      ])
     })
 })

@@ -51,7 +51,7 @@ import {
 import { compilersFactory } from './routes/compiled-schemas.ts'
 import { doctorRoute } from './routes/doctor-challenge.ts'
 import { filteringResponses, operationsOf } from './routes/operations.ts'
-import { countsFirst, VALIDATION } from './schema.ts'
+import { countsFirst, VALIDATION } from './validation.ts'
 
 export type ServerOptions = HostOptions &
   ConnectionLimits & {

@@ -71,12 +71,18 @@ function isFolder(path: string): boolean {
 /**
  * A 32-byte key kept in a file and generated on the first call. Two processes that start together get
  * the same key: a link cannot replace an existing file, so the first one wins and both read its file.
+ * `enter` runs before anything is created.
  */
-export function generatedKey(file: string): Buffer {
+export function generatedKey(file: string, enter: () => void = () => {}): Buffer {
   const unsaved = unsavedKeys.getStore()
-  return unsaved
-    ? namingFolder(dirname(file), 'SUITE_DATA', () => readKey(file) ?? unsavedKey(file, unsaved))
-    : inDataFolder(dirname(file), 'SUITE_DATA', () => readKey(file) ?? createKey(file))
+  if (unsaved)
+    return namingFolder(
+      dirname(file),
+      'SUITE_DATA',
+      () => readKey(file) ?? unsavedKey(file, unsaved),
+    )
+  enter()
+  return inDataFolder(dirname(file), 'SUITE_DATA', () => readKey(file) ?? createKey(file))
 }
 
 const unsavedKeys = new AsyncLocalStorage<Map<string, Buffer>>()

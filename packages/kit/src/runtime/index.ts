@@ -20,7 +20,7 @@ export {
   makeOwnedFolder,
   withoutSavingKeys,
 } from './data-folder.ts'
-export { enterDataFolder } from './enter-data-folder.ts'
+export { enterDataFolder, markNewInstallation, unmountedFault } from './enter-data-folder.ts'
 export { armFailPoint, failPoint } from './fail-point.ts'
 export { createFairQueue } from './fair-queue.ts'
 export { clockFindings, type Examined, type Finding, ok, skip } from './findings.ts'
@@ -50,6 +50,7 @@ export {
   serviceSettings,
 } from './service-settings.ts'
 export { type Env, readEnvFile, readSettings, Settings, SettingsError } from './settings.ts'
+export { inTurn } from './turns.ts'
 export {
   RESTORE_MARK,
   refuseUnfinishedRestore,

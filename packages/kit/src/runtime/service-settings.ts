@@ -187,8 +187,6 @@ export function databaseOptions(settings: Settings, prefix: string) {
   return {
     setting: `${prefix}DATABASE_URL`,
     poolSize: settings.integer(`${prefix}DATABASE_CONNECTIONS`, CONNECTIONS, { min: 1, max: 1000 }),
-    /** Turn off behind a transaction-mode pooler that does not support named prepared statements. */
-    namedStatements: settings.flag(`${prefix}DATABASE_NAMED_STATEMENTS`, true),
     /** Turn off where the tables are too large to copy before each update. */
     migrationCopy: settings.flag(`${prefix}DATABASE_MIGRATION_COPY`, true),
   }

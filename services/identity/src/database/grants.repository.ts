@@ -75,7 +75,7 @@ export async function markGrantUsed(db: Db<IdentityTables>, key: Key, now: Date)
   await markUse(db, { ...key, now: now.toISOString() })
 }
 
-/** With the codes that the client has not exchanged yet. */
+/** With what the user has let the client have, and it has not fetched yet: codes, and approvals of devices. */
 export async function deleteGrant(
   db: Db<IdentityTables>,
   { userId, clientId }: Key,
@@ -91,6 +91,15 @@ export async function deleteGrant(
     .where('client_id', '=', clientId)
     .where(sql<boolean>`used_at is null`)
     .execute()
+  for (const table of ['device_requests', 'authorizations'] as const)
+    await db
+      .deleteFrom(table)
+      .where('client_id', '=', clientId)
+      .where('state', '=', 'allowed')
+      .where('session_id', 'in', (sessions) =>
+        sessions.selectFrom('sessions').select('sessions.id').where('user_id', '=', userId),
+      )
+      .execute()
   return numDeletedRows > 0n
 }
 

@@ -62,6 +62,16 @@ export const requestOver = defineProblem(
       title: 'This sign-in cannot continue',
       text: 'It has taken too long, was finished before, or was begun in another browser. Go back to the application and sign in again.',
       always: true,
+      translations: {
+        de: {
+          title: 'Diese Anmeldung kann nicht weitergehen',
+          text: 'Sie hat zu lange gedauert, ist schon beendet oder wurde in einem anderen Browser begonnen. Geh zurück zur Anwendung und melde dich dort noch einmal an.',
+        },
+        es: {
+          title: 'Este inicio de sesión no puede continuar',
+          text: 'Ha tardado demasiado, ya ha terminado o se empezó en otro navegador. Vuelve a la aplicación e inicia sesión de nuevo.',
+        },
+      },
     },
   },
 )

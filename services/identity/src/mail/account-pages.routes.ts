@@ -9,6 +9,7 @@ const BrandReply = Type.Object(
     colour: orNull(Type.String({ examples: ['#4f55c9'] })),
     logo: Type.Boolean({ description: 'Whether there is a picture at /account/logo' }),
     passwordMinLength: Type.Integer(),
+    inbox: Type.Boolean({ description: 'Whether mails are read in the console, for development' }),
   },
   { additionalProperties: false, title: 'Brand' },
 )
@@ -16,7 +17,7 @@ const BrandReply = Type.Object(
 /** The pages that links in mails and other applications open, in the look of the application. */
 export function accountPageRoutes(
   server: Server,
-  { appName, colour, logo }: MailSettings,
+  { appName, colour, logo, keepInOutbox }: MailSettings,
   { passwordMinLength }: { passwordMinLength: number },
 ): void {
   consoleRoutes(server, consoleFolder('account'), '/account', {
@@ -38,6 +39,7 @@ export function accountPageRoutes(
       colour: colour ?? null,
       logo: logo !== undefined,
       passwordMinLength,
+      inbox: keepInOutbox,
     }),
   })
 

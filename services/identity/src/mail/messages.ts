@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { preferredLanguage } from '@plinth/kit/http'
 import { StartError } from '@plinth/kit/problems'
 import { browserOf } from './browsers.ts'
 import de from './languages/de.json' with { type: 'json' }
@@ -136,13 +137,5 @@ function escapeHtml(text: string): string {
 
 /** The best match among our languages for an `Accept-Language` header. */
 export function languageFor(header: string | undefined, fallback: Language): Language {
-  const wanted = (header ?? '').split(',', 20).map((part) => {
-    const [tag = '', ...parameters] = part.trim().toLowerCase().split(';')
-    const quality = parameters.find((parameter) => parameter.trim().startsWith('q='))
-    return { language: tag.split('-')[0], q: quality ? Number(quality.split('=')[1]) : 1 }
-  })
-  const known = wanted
-    .filter(({ language, q }) => q > 0 && (LANGUAGES as readonly string[]).includes(language ?? ''))
-    .sort((a, b) => b.q - a.q)
-  return (known[0]?.language as Language | undefined) ?? fallback
+  return preferredLanguage(header, LANGUAGES) ?? fallback
 }

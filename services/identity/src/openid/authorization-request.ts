@@ -12,6 +12,7 @@ import {
   USER_SCOPES,
 } from './openid.ts'
 import { type Parameters, parameter, repeatedParameters, words } from './parameters.ts'
+import { RequestRefused } from './refusals.ts'
 import { mayAskFor } from './resources.ts'
 
 /** What a client asks for at the authorization endpoint, once it has been checked. */
@@ -43,9 +44,6 @@ export type AnswerTo = {
   state?: string | undefined
 }
 
-/** Told to the person, because it is not certain whose request this is: nothing is sent anywhere. */
-export class RequestRefused extends Error {}
-
 /** Told to the client. */
 export class RequestFault extends Error {
   readonly error: string
@@ -71,9 +69,7 @@ export async function findAsker(
   const client = await requireClient(openid, given, origin)
   const redirectUri = parameter(given, 'redirect_uri')
   if (redirectUri === undefined || !acceptsRedirect(client, redirectUri))
-    throw new RequestRefused(
-      'The application asked to be answered at an address it has not registered.',
-    )
+    throw new RequestRefused('address')
   const mode = RESPONSE_MODES.find((name) => name === parameter(given, 'response_mode'))
   const state = parameter(given, 'state')
   return { client, to: { redirectUri, responseMode: mode ?? 'query', state } }
@@ -89,20 +85,15 @@ export async function requireClient(
     clientId === undefined
       ? undefined
       : await loadKnownClient(openid, clientId, origin).catch(refuseDocument)
-  if (!client)
-    throw new RequestRefused('The application that sent you here is unknown or disabled.')
+  if (!client) throw new RequestRefused('client')
   return client
 }
 
 /** Why a document could not be fetched is not said: it could be used to look round the network of this service. */
 function refuseDocument(cause: unknown): never {
-  if (cause instanceof DocumentUnavailable)
-    throw new RequestRefused('The application that sent you here does not say who it is.', {
-      cause,
-    })
+  if (cause instanceof DocumentUnavailable) throw new RequestRefused('silent document', { cause })
   if (!(cause instanceof MetadataFault)) throw cause
-  const text = 'The application that sent you here describes itself in a way that is not valid.'
-  throw new RequestRefused(`${text} ${cause.message}`, { cause })
+  throw new RequestRefused('invalid document', { cause, detail: cause.message })
 }
 
 type Asked = { client: Client; to: AnswerTo; given: Parameters; wasPushed: boolean }

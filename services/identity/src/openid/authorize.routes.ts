@@ -72,6 +72,7 @@ export function authorizeRoutes(server: Server, openid: OpenId): void {
     },
     handler: (request, reply) =>
       orRefusal(
+        request,
         reply,
         async () => {
           const browser = browserOf(request, openid)
@@ -95,6 +96,7 @@ export function authorizeRoutes(server: Server, openid: OpenId): void {
     },
     handler: (request, reply) =>
       orRefusal(
+        request,
         reply,
         async () => {
           const { authorization: id } = request.query

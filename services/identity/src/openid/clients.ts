@@ -89,13 +89,20 @@ function newClient(request: ClientRequest, { actor }: By, now: Date): Client {
     ...DEFAULTS,
     ...request,
     name: request.name.trim(),
-    clientId: randomBytes(16).toString('base64url'),
+    clientId: newClientId(),
     selfRegistered: false,
     enabled: true,
     createdBy: actor,
     createdAt: now.toISOString(),
     updatedAt: now.toISOString(),
   }
+}
+
+/** Its first character is a letter: a command line takes a word that begins with a hyphen for an option. */
+function newClientId(): string {
+  const bytes = randomBytes(16)
+  bytes.writeUInt8(bytes.readUInt8() & 0x7f)
+  return bytes.toString('base64url')
 }
 
 const SELF_REGISTERED = 'self-registration'

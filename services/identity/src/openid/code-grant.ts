@@ -26,6 +26,7 @@ import {
 import type { Client } from '../database/clients.repository.ts'
 import { findGrant, markGrantUsed } from '../database/grants.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import { requestInvalid } from '../oauth/problems.ts'
 import { isStillKnown } from './known-clients.ts'
 import { AUTHORIZATION_CODE, type OpenId, REFRESH_TOKEN } from './openid.ts'
 import { type Parameters, parameter, words } from './parameters.ts'
@@ -49,7 +50,7 @@ export async function exchangeCode(openid: OpenId, request: TokenRequest): Promi
   const client = await requireGrantType(openid, request, AUTHORIZATION_CODE)
   const { form, origin } = request
   const code = parameter(form, 'code')
-  if (code === undefined) throw grantInvalid({ detail: 'The parameter code is missing.' })
+  if (code === undefined) throw requestInvalid({ detail: 'The parameter code is missing.' })
   const codeHash = hashOpaqueToken(code)
   const signers = await prepareSigners(openid, client)
   const given = await inTransaction(openid.db, (db) =>

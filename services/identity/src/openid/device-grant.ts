@@ -11,6 +11,7 @@ import {
   updatePoll,
 } from '../database/devices.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import { requestInvalid } from '../oauth/problems.ts'
 import { isStillAllowed, narrowed, openClientSession } from './code-grant.ts'
 import { DEVICE_CODE, type OpenId } from './openid.ts'
 import { parameter, words } from './parameters.ts'
@@ -36,7 +37,7 @@ const SLOWER_SECONDS = 5
 export async function pollDevice(openid: OpenId, request: TokenRequest): Promise<TokenReply> {
   const client = await requireGrantType(openid, request, DEVICE_CODE)
   const code = parameter(request.form, 'device_code')
-  if (code === undefined) throw grantInvalid({ detail: 'The parameter device_code is missing.' })
+  if (code === undefined) throw requestInvalid({ detail: 'The parameter device_code is missing.' })
   const device = await findDevice(openid.db, hashOpaqueToken(code), client.clientId)
   if (!device || device.state === 'done') throw grantInvalid()
   await requireDecided(openid, device)

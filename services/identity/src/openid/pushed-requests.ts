@@ -3,7 +3,7 @@ import { secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
 import { insertPushed, takePushed } from '../database/authorizations.repository.ts'
 import type { Client } from '../database/clients.repository.ts'
-import { checkRequest, findAsker, RequestFault, RequestRefused } from './authorization-request.ts'
+import { checkRequest, findAsker, RequestFault } from './authorization-request.ts'
 import { type OpenId, PUSHED_SECONDS } from './openid.ts'
 import type { Parameters } from './parameters.ts'
 import { admitPending } from './pending-limit.ts'
@@ -14,6 +14,7 @@ import {
   scopeNotGranted,
   targetInvalid,
 } from './problems.ts'
+import { RequestRefused } from './refusals.ts'
 
 const ADDRESS = 'urn:ietf:params:oauth:request_uri:'
 
@@ -78,9 +79,6 @@ export async function takePushedRequest(
   const requestHash = hashOpaqueToken(address.slice(ADDRESS.length))
   const text =
     more.length > 0 ? undefined : await takePushed(db, { requestHash, clientId, now: clock() })
-  if (text === undefined)
-    throw new RequestRefused(
-      'This request has expired, was used before, or is of another application.',
-    )
+  if (text === undefined) throw new RequestRefused('pushed')
   return new URLSearchParams(text)
 }

@@ -34,6 +34,7 @@ describe('redirect addresses', () => {
         'https://*.example/',
         'https://wiki.example/\\n',
         'https:wiki',
+        'https:///callback',
       ],
       ...['https://wiki.example\\@evil.example/', 'javascript:alert(1)', 'data:text/html,x'],
       ...['file:///etc/passwd', 'myapp:/callback', 'http://127.0.0.2/', 'http://localhost.evil/'],

@@ -15,7 +15,7 @@ export function faultOfAddress(text: string): string | undefined {
   const url = new URL(text)
   if (url.username || url.password || /^[a-z]+:\/\/[^/?]*@/.test(text))
     return 'must have no user information'
-  if (text.startsWith('https://') && url.hostname !== '') return undefined
+  if (/^https:\/\/[^/?]/.test(text)) return undefined
   if (LOOPBACK.test(text) || PRIVATE_SCHEME.test(text)) return undefined
   return 'must start with https://, a scheme with a dot, or http:// on this machine'
 }

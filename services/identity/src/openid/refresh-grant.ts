@@ -17,6 +17,7 @@ import {
 } from '../database/client-sessions.repository.ts'
 import type { Client } from '../database/clients.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import { requestInvalid } from '../oauth/problems.ts'
 import { sessionEnds } from './browser-sessions.ts'
 import { narrowed } from './code-grant.ts'
 import { type OpenId, REFRESH_TOKEN } from './openid.ts'
@@ -39,7 +40,8 @@ export async function refreshTokens(openid: OpenId, request: TokenRequest): Prom
   const client = await requireGrantType(openid, request, REFRESH_TOKEN)
   const { form, origin } = request
   const token = parameter(form, 'refresh_token')
-  if (token === undefined) throw grantInvalid({ detail: 'The parameter refresh_token is missing.' })
+  if (token === undefined)
+    throw requestInvalid({ detail: 'The parameter refresh_token is missing.' })
   await refuseMore(openid, client, form, token)
   const signers = await prepareSigners(openid, client)
   const given = await inTransaction(openid.db, (db) =>

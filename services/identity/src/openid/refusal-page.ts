@@ -1,6 +1,7 @@
 import { PROBLEM_PAGE_HEADERS, renderProblemPage } from '@plinth/kit/http'
-import { RequestRefused } from './authorization-request.ts'
+import { words } from './parameters.ts'
 import { authorizationUnknown } from './problems.ts'
+import { RequestRefused, refusalTexts } from './refusals.ts'
 
 type PageReply<R> = {
   code(status: number): {
@@ -8,8 +9,11 @@ type PageReply<R> = {
   }
 }
 
+type Asking = { url: string; headers: { 'accept-language'?: string | undefined } }
+
 /** Until it is certain who asked, the person is told, whatever the request accepts. */
 export async function orRefusal<R extends PageReply<R>>(
+  request: Asking,
   reply: R,
   work: () => Promise<R>,
   refused: () => void = () => {},
@@ -20,7 +24,15 @@ export async function orRefusal<R extends PageReply<R>>(
     const isOver = authorizationUnknown.is(error)
     if (!(error instanceof RequestRefused) && !isOver) throw error
     refused()
-    const { type, body } = renderProblemPage({ title: 'This did not work', text: error.message })
+    const texts = refusalTexts(isOver ? new RequestRefused('over') : error)
+    const { type, body } = renderProblemPage(texts, languagesOf(request))
     return reply.code(400).headers(PROBLEM_PAGE_HEADERS).type(type).send(body)
   }
+}
+
+/** As on the hosted page: the language that the application asks for, or that of the browser. */
+function languagesOf({ url, headers }: Asking): string {
+  const [, query = ''] = url.split('?', 2)
+  const asked = words(new URLSearchParams(query).get('ui_locales') ?? undefined)
+  return [...asked, headers['accept-language'] ?? ''].join(',')
 }

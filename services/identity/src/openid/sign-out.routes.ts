@@ -57,7 +57,7 @@ export function signOutRoutes(server: Server, openid: OpenId): void {
       response,
     },
     handler: (request, reply) =>
-      orRefusal(reply, async () => {
+      orRefusal(request, reply, async () => {
         const query = new URLSearchParams(request.url.split('?').slice(1).join('?'))
         const { location, isOver } = await signOut(
           openid,

@@ -6,7 +6,6 @@ import { type BrowserSession, findBeginning } from '../database/client-sessions.
 import type { Client } from '../database/clients.repository.ts'
 import { insertSignOut, takeSignOut } from '../database/sign-outs.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
-import { RequestRefused } from './authorization-request.ts'
 import { type Browser, browserHash, sessionOf } from './browser-sessions.ts'
 import { readHint } from './id-tokens.ts'
 import { findKnownClient, isConsole } from './known-clients.ts'
@@ -14,6 +13,7 @@ import { AUTHORIZATION_SECONDS, type OpenId } from './openid.ts'
 import { type Parameters, parameter, repeatedParameters } from './parameters.ts'
 import { signOutUnknown } from './problems.ts'
 import { isRegistered } from './redirect-addresses.ts'
+import { RequestRefused } from './refusals.ts'
 
 /** Where the browser goes; `isOver` if it is signed out. */
 export type SignedOut = { location: string; isOver: boolean }
@@ -41,7 +41,7 @@ export async function signOut(
 }
 
 function refused(): RequestRefused {
-  return new RequestRefused('The application sent a request to sign out that is not valid.')
+  return new RequestRefused('sign-out')
 }
 
 function signOutPage({ publicUrl }: OpenId): string {

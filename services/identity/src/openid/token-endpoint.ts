@@ -1,5 +1,6 @@
 import { tooManyFailures } from '@plinth/accounts'
 import type { DefinedProblem } from '@plinth/kit/problems'
+import { requestInvalid } from '../oauth/problems.ts'
 import { SCOPES } from '../scopes.ts'
 import { ASSERTION_ALGORITHMS } from './client-assertions.ts'
 import { authenticateClient, basicOf } from './client-authentication.ts'
@@ -26,7 +27,6 @@ import {
   deviceDenied,
   documentUnavailable,
   grantInvalid,
-  pushedRequestInvalid,
   scopeNotGranted,
   slowDown,
   targetInvalid,
@@ -77,11 +77,11 @@ async function grantTo(
   const grant =
     grantType !== undefined && Object.hasOwn(GRANTS, grantType) ? GRANTS[grantType] : undefined
   if (!grant) {
-    if (isRegistered(request)) await refuseOther(openid, request)
+    if (isRegistered(request)) await refuseOther(openid, grantType, request)
     return undefined
   }
   if (repeatedParameters(request.form).length > 0)
-    throw pushedRequestInvalid({ detail: 'A parameter is repeated.' })
+    throw requestInvalid({ detail: 'A parameter is repeated.' })
   return grant(openid, request)
 }
 
@@ -99,9 +99,15 @@ function named(form: Parameters, authorization: string | undefined): string | un
 }
 
 /** The scopes of service keys stay with service keys. */
-async function refuseOther(openid: OpenId, request: TokenRequest): Promise<void> {
+async function refuseOther(
+  openid: OpenId,
+  grantType: string | undefined,
+  request: TokenRequest,
+): Promise<void> {
   await authenticateClient(openid, request)
-  throw clientUnauthorized()
+  throw grantType === undefined
+    ? requestInvalid({ detail: 'The parameter grant_type is missing.' })
+    : clientUnauthorized()
 }
 
 /** OpenID Connect Discovery and RFC 8414. Absent members would have defaults that are not true here. */

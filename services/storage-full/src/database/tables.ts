@@ -203,6 +203,8 @@ type OwnTables = {
     checksum_sha256: string
     used_at: string
   }
+  /** Limits that administrators have changed. A limit without a row is that of the settings. */
+  changed_limits: { name: string; value: number; changed_at: string }
   /** Permissions to download some files as one archive. */
   zip_tokens: {
     token_hash: string

@@ -19,7 +19,9 @@ export function Consent({ asked }: { asked: Authorization }) {
   return (
     <>
       <Heading>{filled(texts.consentTitle, { client: name })}</Heading>
-      <p>{filled(texts.consentAbout, { client: name, host })}</p>
+      <p>
+        {filled(device ? texts.consentAboutDevice : texts.consentAbout, { client: name, host })}
+      </p>
       <ul class="scopes">
         {[...scopes, ...resources].map((name) => (
           <li key={name}>{scopeText(name)}</li>
@@ -40,7 +42,7 @@ export function Consent({ asked }: { asked: Authorization }) {
       )}
       {account && (
         <p class="soft">
-          {filled(texts.signedInAs, { username: account.username })} {account.email}
+          {filled(texts.signedInAs, { username: `${account.username}, ${account.email}` })}
         </p>
       )}
       <div class="row">

@@ -4,7 +4,7 @@ import { Button } from '../../../shared/components/button.tsx'
 import { Notice } from '../../../shared/components/page.tsx'
 import { brand, post } from '../account.ts'
 import { CodeForm } from '../by-code.tsx'
-import { Ask, Failure, Section } from '../parts.tsx'
+import { Ask, Failure, InboxLink, Section } from '../parts.tsx'
 import { filled, texts } from '../texts/texts.ts'
 import { session } from '../ways-in/session.ts'
 
@@ -40,6 +40,7 @@ export function Address({ email, verified, changed }: Props) {
       {sentTo.value !== '' && (
         <>
           <Saved>{texts.addressSent}</Saved>
+          <InboxLink />
           <CodeForm
             of="email"
             email={sentTo.value}
@@ -66,7 +67,12 @@ function Unconfirmed({ email, confirmed }: { email: string; confirmed(): unknown
           {texts.again}
         </Button>
       </div>
-      {resend.reply?.ok && <Saved>{texts.mailSent}</Saved>}
+      {resend.reply?.ok && (
+        <>
+          <Saved>{texts.mailSent}</Saved>
+          <InboxLink />
+        </>
+      )}
       <Failure reply={resend.refusal} />
     </>
   )

@@ -34,7 +34,7 @@ export function Passkeys() {
   return (
     <Section title={texts.passkeysTitle}>
       {passkeys.body.length === 0 && <p>{texts.passkeysAbout}</p>}
-      <ul class="devices">
+      <ul class="devices" hidden={passkeys.body.length === 0}>
         {passkeys.body.map(({ id, label, createdAt, lastUsedAt }) => (
           <li key={id} class="row apart">
             <span>

@@ -10,6 +10,7 @@ export const de: Texts = {
   sentTitle: 'Sieh in deinem Posteingang nach',
   sentAbout:
     'Wenn es ein Konto mit dieser Adresse gibt, ist eine Mail unterwegs. Öffne den Link darin oder gib den Code hier ein.',
+  inbox: 'Entwicklung: im Posteingang der Konsole lesen',
   code: 'Code aus der Mail',
   codeRefused: 'Gib die acht Ziffern aus der Mail ein.',
   resetTitle: 'Wähle ein neues Passwort',
@@ -179,6 +180,7 @@ export const de: Texts = {
   otherAccount: 'Anderes Konto verwenden',
   consentTitle: '{client} erlauben?',
   consentAbout: '{client} ({host}) möchte:',
+  consentAboutDevice: '{client} möchte:',
   consentDocument:
     'Sie beschreibt sich selbst unter {host}. Niemand hat sie geprüft: Erlaube sie nur, wenn du diese Adresse kennst.',
   consentLoopback:

@@ -8,6 +8,7 @@ export const en = {
   sentTitle: 'Check your inbox',
   sentAbout:
     'If there is an account with this address, a mail is on its way. Open its link, or enter its code here.',
+  inbox: 'Development: read it in the inbox of the console',
   code: 'Code from the mail',
   codeRefused: 'Enter the eight digits from the mail.',
   resetTitle: 'Choose a new password',
@@ -170,6 +171,7 @@ export const en = {
   otherAccount: 'Use another account',
   consentTitle: 'Allow {client}?',
   consentAbout: '{client} ({host}) would like to:',
+  consentAboutDevice: '{client} would like to:',
   consentDocument:
     'It describes itself at {host}. It has not been checked: allow it only if you know this address.',
   consentLoopback:

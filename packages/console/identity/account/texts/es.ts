@@ -10,6 +10,7 @@ export const es: Texts = {
   sentTitle: 'Revisa tu bandeja de entrada',
   sentAbout:
     'Si hay una cuenta con esta dirección, te llegará un mensaje. Abre el enlace que contiene o introduce aquí el código.',
+  inbox: 'Desarrollo: leerlo en la bandeja de la consola',
   code: 'Código del mensaje',
   codeRefused: 'Introduce los ocho dígitos del mensaje.',
   resetTitle: 'Elige una contraseña nueva',
@@ -178,6 +179,7 @@ export const es: Texts = {
   otherAccount: 'Usar otra cuenta',
   consentTitle: '¿Permitir {client}?',
   consentAbout: '{client} ({host}) quiere:',
+  consentAboutDevice: '{client} quiere:',
   consentDocument:
     'Se describe a sí misma en {host}. Nadie la ha comprobado: permítela solo si conoces esta dirección.',
   consentLoopback:

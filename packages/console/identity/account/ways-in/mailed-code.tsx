@@ -4,7 +4,7 @@ import { problemIn, type Reply } from '../../../shared/api/api.ts'
 import { useAction } from '../../../shared/api/use-reply.ts'
 import { post } from '../account.ts'
 import { CODE, EMAIL } from '../by-code.tsx'
-import { Ask, Heading } from '../parts.tsx'
+import { Ask, Heading, InboxLink } from '../parts.tsx'
 import { texts } from '../texts/texts.ts'
 import { followToken } from './second-step.tsx'
 import { session } from './session.ts'
@@ -65,6 +65,7 @@ export function CodeFromMail({ confirm, signedIn }: CodeProps) {
     <>
       <Heading>{texts.sentTitle}</Heading>
       <p>{texts.codeSignInSent}</p>
+      <InboxLink />
       <Ask
         label={texts.sentTitle}
         fields={[{ ...CODE, focused: true }]}

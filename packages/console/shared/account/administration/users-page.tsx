@@ -42,7 +42,11 @@ export function UsersPage({
     <Page
       title={id === undefined ? 'Users' : 'User'}
       back={id === undefined ? undefined : { href: '#/users', title: 'Users' }}
-      about="Everyone who has an account here. Only administrators may see this list."
+      about={
+        id === undefined
+          ? 'Everyone who has an account here. Only administrators may see this list.'
+          : 'What this account is, where it is signed in, and what an administrator can do about it.'
+      }
     >
       <AdminOnly session={session} to="see every account">
         {id === undefined ? (

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useAction } from '../../api/use-reply.ts'
 import { Button } from '../../components/button.tsx'
 import { Badge, Card, Page } from '../../components/page.tsx'
@@ -8,7 +9,13 @@ import type { Session } from './session.ts'
 import { SignInCard } from './sign-in.tsx'
 import { TokenCard } from './token-card.tsx'
 
-export function SessionPage({ session }: { session: Session }) {
+type Props = {
+  session: Session
+  /** More ways to sign in. */
+  children?: ComponentChildren
+}
+
+export function SessionPage({ session, children }: Props) {
   if (!session.claims.value)
     return (
       <Page
@@ -16,6 +23,7 @@ export function SessionPage({ session }: { session: Session }) {
         about="Tokens are kept in the memory of this page only. After a reload you sign in again, unless you have signed in with Plinth."
       >
         <SignInCard session={session}>
+          {children}
           <SignInWithPlinth />
         </SignInCard>
         <RegisterCard session={session} />

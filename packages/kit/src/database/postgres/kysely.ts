@@ -25,11 +25,8 @@ import {
 type Work<T, R> = (db: Kysely<T>) => Promise<R | Last<R>>
 
 /** A Kysely instance on a connection pool. */
-export function openPostgresKysely<T>(
-  pool: PostgresPool,
-  { namedStatements = true }: { namedStatements?: boolean },
-): Kysely<T> {
-  const statements = new Statements(namedStatements)
+export function openPostgresKysely<T>(pool: PostgresPool): Kysely<T> {
+  const statements = new Statements()
   const dialect = new PostgresDialect({ pool })
   const driver = new PostgresDriver(() => pool.end())
   const dbFor = (run: Run) => {
@@ -108,13 +105,12 @@ async function sendAlone(
   query: CompiledQuery,
 ): Promise<QueryResult<unknown>> {
   const client = await pool.connect()
-  const send = async () => (await statements.send(client, [query], pool.answerMs))[0]
+  const send = () => statements.send(client, query, pool.answerMs)
   try {
-    const result = await send().catch((error) => {
+    return await send().catch((error) => {
       if (!isOutdatedPlan(error)) throw error
       return send()
     })
-    return result ?? { rows: [] }
   } finally {
     client.release()
   }

@@ -59,15 +59,4 @@ describe('look-ups on postgres', { skip: postgres.skip }, () => {
     assert.match(count?.text ?? '', /count/)
     assert.equal(count?.plans, 30)
   })
-
-  test('leave no prepared statement on the connection when named statements are off', async (t) => {
-    const url = await postgres.freshUrl(t)
-    const options = { poolSize: 1, namedStatements: false }
-    const { db, close } = await openDatabase<Tables>(url, [NOTES], options)
-    t.after(close)
-
-    await Promise.all(['a', 'b'].map((topic) => byTopic(db, { topic })))
-
-    assert.deepEqual(await callsOf(db), [])
-  })
 })

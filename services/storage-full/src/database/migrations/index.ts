@@ -11,6 +11,7 @@ import { pictureRenditions } from './0006-picture-renditions.ts'
 import { folders } from './0007-folders.ts'
 import { versions } from './0008-versions.ts'
 import { zip } from './0009-zip.ts'
+import { changedLimits } from './0010-changed-limits.ts'
 
 export const storageMigrations: Migration[] = [
   ...accountMigrations,
@@ -25,4 +26,5 @@ export const storageMigrations: Migration[] = [
   folders,
   versions,
   zip,
+  changedLimits,
 ]

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { ADMIN_ROLE, type Origin } from '@plinth/accounts'
 import { inTransaction } from '@plinth/kit/database'
 import type { Caller } from '@plinth/kit/http'
@@ -83,12 +84,16 @@ const OVERLAP_SECONDS = 600
 /** For a job. Remembers when it looked last, so that it need not look at every trash each minute. */
 export function trashKeeper(): (storage: Storage) => Promise<void> {
   let lookedAt: Date | undefined
+  let lookedFor: TrashCap | undefined
   return async (storage) => {
     const now = storage.clock()
     await purge(storage, { until: now })
-    const since = lookedAt && secondsAfter(lookedAt, -OVERLAP_SECONDS)
-    await shrinkTrash(storage, since)
+    const cap = capOf(storage.limits)
+    const isSame = isDeepStrictEqual(cap, lookedFor)
+    const since = isSame && lookedAt ? secondsAfter(lookedAt, -OVERLAP_SECONDS) : undefined
+    await shrinkTrash(storage, cap, since)
     lookedAt = now
+    lookedFor = cap
   }
 }
 
@@ -96,12 +101,12 @@ export function trashKeeper(): (storage: Storage) => Promise<void> {
  * The trash of an owner may be as large as the quota, or as the setting says: otherwise anyone could fill the disk by
  * uploading and deleting in turn. The files that were deleted first leave first.
  */
-async function shrinkTrash(storage: Storage, since: Date | undefined): Promise<void> {
-  const { db, limits } = storage
-  const cap: TrashCap = {
-    files: limits.quota.files,
-    bytes: limits.quota.bytes ?? limits.trashBytes,
-  }
+async function shrinkTrash(
+  storage: Storage,
+  cap: TrashCap,
+  since: Date | undefined,
+): Promise<void> {
+  const { db } = storage
   if (cap.files === undefined && cap.bytes === undefined) return
   for (const ownerId of await listTrashOwners(db, since))
     for (;;) {
@@ -109,4 +114,8 @@ async function shrinkTrash(storage: Storage, since: Date | undefined): Promise<v
       if (ids.length > 0) await purge(storage, { ids })
       if (ids.length < FILES_AT_ONCE) break
     }
+}
+
+function capOf({ quota, trashBytes }: Storage['limits']): TrashCap {
+  return { files: quota.files, bytes: quota.bytes ?? trashBytes }
 }
