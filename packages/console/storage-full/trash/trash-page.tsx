@@ -17,7 +17,10 @@ import { change, DeletionList, isChanging } from './deletions.tsx'
 
 export function TrashPage() {
   return (
-    <Page title="Trash" about="Each deleted file is kept, and can be restored, until the time beside it.">
+    <Page
+      title="Trash"
+      about="Each deleted file is kept, and can be restored, until the time beside it."
+    >
       <SignedInOnly session={session}>
         <Trash />
       </SignedInOnly>
