@@ -32,7 +32,7 @@ import { local } from './storage/full/local.ts'
 import { memory as fullMemory } from './storage/full/memory.ts'
 import { object } from './storage/full/object.ts'
 import { pictures } from './storage/full/pictures.ts'
-import { resumable } from './storage/full/resumable.ts'
+import { resumable, resumableObject } from './storage/full/resumable.ts'
 import { search } from './storage/full/search.ts'
 import { small as fullSmall } from './storage/full/small.ts'
 import { thumbnails } from './storage/full/thumbnails.ts'
@@ -57,6 +57,7 @@ const PARTS: Record<string, Part> = {
   'identity/openid-growth': openidGrowth,
   'storage-full/local': local,
   'storage-full/resumable': resumable,
+  'storage-full/resumable-object': resumableObject,
   'storage-full/object': object,
   'storage-full/small': fullSmall,
   'storage-full/downloads': downloads,

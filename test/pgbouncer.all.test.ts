@@ -9,7 +9,7 @@ import { sql } from 'kysely'
 import { postgres } from '../packages/kit/testing/databases/engines.ts'
 import { startPostgres } from '../packages/kit/testing/databases/postgres.ts'
 import { preloads } from '../packages/kit/testing/processes/spawn.ts'
-import { type PgBouncer, pgBouncerMissing, startPgBouncer } from './servers/pgbouncer.ts'
+import { pgBouncerMissing, startPgBouncer } from './servers/pgbouncer.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -42,15 +42,13 @@ describe('through PgBouncer in transaction mode', {
   skip: postgres.skip || (await pgBouncerMissing()),
 }, () => {
   let env: Record<string, string>
-  let pgBouncer: PgBouncer
   let url: string
   const cleanups: (() => Promise<void>)[] = []
   before(async () => {
     const server = await startPostgres()
     cleanups.push(() => server.stop())
     const scope = { after: (cleanup: () => Promise<void>) => void cleanups.unshift(cleanup) }
-    pgBouncer = await startPgBouncer(scope, server.url)
-    const { host } = pgBouncer
+    const { host } = await startPgBouncer(scope, server.url)
     url = Object.assign(new URL(server.url), { host }).href
     env = { TEST_POSTGRES_URL: server.url, TEST_POSTGRES_POOLER: host }
   })
@@ -58,24 +56,30 @@ describe('through PgBouncer in transaction mode', {
     for (const cleanup of cleanups) await cleanup()
   })
 
-  test('a named statement also works on another server connection', async (t) => {
-    const { db, close } = await openDatabase<Tables>(url, [], { poolSize: 1 })
-    const other = await openDatabase<Tables>(url, [], { poolSize: 1 })
-    t.after(() => Promise.all([close(), other.close()]))
-    await byName(db, { name: 'plinth' })
+  for (const [what, withNames] of [
+    ['one that supports names', true],
+    ['one that does not, which is noticed', false],
+  ] as const)
+    test(`a named statement also works on another server connection, of ${what}`, async (t) => {
+      const pooler = await startPgBouncer(t, env.TEST_POSTGRES_URL ?? '', { withNames })
+      const behind = Object.assign(new URL(url), { host: pooler.host }).href
+      const { db, close } = await openDatabase<Tables>(behind, [], { poolSize: 1 })
+      const other = await openDatabase<Tables>(behind, [], { poolSize: 1 })
+      t.after(() => Promise.all([close(), other.close()]))
+      await byName(db, { name: 'plinth' })
 
-    const [found, { rows: named }] = await inTransaction(other.db, async (holding) => {
-      // From here on, this transaction holds the connection on which the statement was prepared.
-      await sql`select 1`.execute(holding)
-      return [
-        await byName(db, { name: 'plinth' }),
-        await sql`select from pg_prepared_statements`.execute(db),
-      ]
+      const [found, { rows: named }] = await inTransaction(other.db, async (holding) => {
+        // From here on, this transaction holds the connection on which the statement was prepared.
+        await sql`select 1`.execute(holding)
+        return [
+          await byName(db, { name: 'plinth' }),
+          await sql`select from pg_prepared_statements`.execute(db),
+        ]
+      })
+
+      assert.deepEqual(found, [{ rolname: 'plinth' }])
+      assert.equal(named.length, pooler.knowsNames ? 1 : 0)
     })
-
-    assert.deepEqual(found, [{ rolname: 'plinth' }])
-    assert.equal(named.length, pgBouncer.knowsNames ? 1 : 0)
-  })
 
   for (const suite of SUITES)
     test(`${suite.file} passes`, async () => {

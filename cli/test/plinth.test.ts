@@ -80,7 +80,7 @@ describe('plinth', () => {
     assert.match(stderr, /--scope once or more: payments:read, payments:write, /)
   })
 
-  test('keys create, keys rotate and user create print only the secret, so that a script can keep it', async (t) => {
+  test('keys create, keys rotate, user create and clients create print only the secret, so that a script can keep it', async (t) => {
     const cwd = temporaryFolder(t)
     const create = ['keys', 'create', 'shop', '--service', 'payments', '--scope', 'payments:read']
     const rotate = ['keys', 'rotate', '1', '--service', 'payments']
@@ -88,10 +88,14 @@ describe('plinth', () => {
     const key = await plinthHere(create, { cwd })
     const next = await plinthHere(rotate, { cwd })
     const user = await plinthHere(['user', 'create', 'ada', 'ada@localhost'], { cwd })
+    const address = ['--redirect-uri', 'https://wiki.example/callback']
+    const wiki = await plinthHere(['clients', 'create', 'Wiki', ...address], { cwd })
 
     for (const { stdout } of [key, next]) assert.match(stdout, /^plk_test_\w+\n$/)
     assert.match(key.stderr, /^Key 1, shop: payments:read\. It will not be shown again\.$/m)
     assert.match(user.stdout, /^\S{12,}\n$/)
+    assert.match(wiki.stdout, /^[\w-]{43}\n$/)
+    assert.match(wiki.stderr, /^Client \S{22}, Wiki\. Its secret will not be shown again\.$/m)
     assert.match(user.stderr, /^Created ada \(ROLE_USER\)\. This is the first password\.$/m)
   })
 

@@ -60,7 +60,9 @@ const VISITS: Visit[] = [
     role: 'admin',
     pages: [
       '',
+      '?in=%2Fholidays',
       'files/1',
+      'trash',
       'owners',
       'owners/1',
       'storage',
@@ -286,7 +288,7 @@ async function uploadSamples(page: Page): Promise<undefined> {
     .waitFor()
   await page.getByRole('button', { name: 'Clear finished' }).click()
   await page.getByRole('button', { name: 'Delete Northern hills.png' }).click()
-  await page.getByRole('region', { name: 'Recently deleted files' }).waitFor()
+  await page.getByText('Deleted Northern hills.png').waitFor()
 }
 
 async function uploadOne(page: Page): Promise<undefined> {

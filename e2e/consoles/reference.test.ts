@@ -44,6 +44,17 @@ describe('the API reference', { skip }, () => {
       assert.ok(await isInView(page, 'h1'), 'the list of operations leaves room on a phone')
     })
 
+  test('is searched with the keys of the consoles', async (t) => {
+    const page = await openConsole(t, browser, pageOf('payments'))
+    await page.getByRole('heading', { level: 1 }).waitFor()
+
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('refund what')
+
+    await page.getByText(/^1 of \d+ operations and events$/).waitFor()
+    await page.locator('#refund').waitFor()
+  })
+
   // Operations differ in their texts, not in their colours, so checking a few is enough.
   test('the colours of both themes have enough contrast', async (t) => {
     const page = await openConsole(t, browser, pageOf('identity'), { colorScheme: 'light' })

@@ -7,7 +7,7 @@ import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import { samplePng } from './sample-files.ts'
-import { openConsole } from './watched-page.ts'
+import { goTo, openConsole } from './watched-page.ts'
 
 const skip = await browserSkip()
 
@@ -84,6 +84,25 @@ describe('what works the first time works the second time', { skip }, () => {
 
     await opened.getByText('1', { exact: true }).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
+  })
+
+  test('while a slow network answers, the page says that it loads', async (t) => {
+    const page = await openConsole(t, browser, `${urlOf('payments')}/api-test/index.html`)
+    await page.locator('main h1').waitFor()
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+    await page.route('**/api/payments?*', async (route) => {
+      await answered
+      await route.continue()
+    })
+
+    await goTo(page, 'payments')
+    const loading = page.getByRole('status').filter({ hasText: 'Loading' })
+    await loading.waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    answer()
+
+    await loading.waitFor({ state: 'hidden' })
+    await page.getByRole('table', { name: 'Payments' }).or(page.locator('.empty')).first().waitFor()
   })
 
   test('pages say what a person would say', async (t) => {

@@ -58,6 +58,17 @@ async function holdRestores(page: Page) {
   return { release, count: () => count }
 }
 
+/** What the operating system does when files and folders are dragged into the page. */
+async function dropOn(page: Page, paths: string[]): Promise<void> {
+  const zone = await page.locator('.drop-zone').boundingBox()
+  const at = { x: (zone?.x ?? 0) + 9, y: (zone?.y ?? 0) + 9 }
+  const browserItself = await page.context().newCDPSession(page)
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await browserItself.send('Input.dispatchDragEvent', {
+      ...{ type, ...at, data: { items: [], files: paths, dragOperationsMask: 1 } },
+    })
+}
+
 describe('the full edition’s workbench', { skip }, () => {
   const shared = suiteCleanup()
   let browser: Browser
@@ -159,27 +170,31 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.equal(sent.length, 4, 'nothing but the file of the second user followed')
   })
 
-  test('a folder among dropped files is refused, and the files after it are stored', async (t) => {
+  test('folders that are dropped keep their files, their folders, and those without a file', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'plinth-dropped-'))
     t.after(() => rm(folder, { recursive: true, force: true }))
-    const paths = ['before.txt', 'holiday', 'after.txt'].map((name) => join(folder, name))
-    for (const path of paths)
-      await (path.endsWith('.txt') ? writeFile(path, `at ${path}`) : mkdir(path))
+    for (const path of ['holiday/2026', 'bare'])
+      await mkdir(join(folder, path), { recursive: true })
+    for (const path of ['before.txt', 'holiday/plan.txt', 'holiday/2026/list.txt', 'after.txt'])
+      await writeFile(join(folder, path), `at ${path}`)
     const page = await openFiles(t)
 
-    const zone = await page.locator('.drop-zone').boundingBox()
-    const at = { x: (zone?.x ?? 0) + 9, y: (zone?.y ?? 0) + 9 }
-    const browserItself = await page.context().newCDPSession(page)
-    for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
-      await browserItself.send('Input.dispatchDragEvent', {
-        ...{ type, ...at, data: { items: [], files: paths, dragOperationsMask: 1 } },
-      })
+    await dropOn(
+      page,
+      ['before.txt', 'holiday', 'bare', 'after.txt'].map((name) => join(folder, name)),
+    )
 
     await page.locator('.file-grid li', { hasText: 'after.txt' }).waitFor()
-    const refused = page.locator('.uploads li', { hasText: 'holiday' })
-    await refused.getByText('The browser cannot read it. It is a folder').waitFor()
-    assert.equal(await refused.getByRole('button').count(), 0, 'it cannot be sent anyway')
     await page.locator('.file-grid li', { hasText: 'before.txt' }).waitFor()
+    const below = page.getByRole('list', { name: 'Folders in this one' })
+    await below.getByRole('link', { name: 'bare' }).waitFor()
+    await below.getByRole('link', { name: 'holiday' }).click()
+    await page.locator('.file-grid li', { hasText: 'plan.txt' }).waitFor()
+    await below.getByRole('link', { name: '2026' }).click()
+    await page.locator('.file-grid li', { hasText: 'list.txt' }).waitFor()
+    const way = page.getByRole('navigation', { name: 'Folder' })
+    assert.deepEqual(await way.getByRole('link').allInnerTexts(), ['Your files', 'holiday', '2026'])
+    assert.deepEqual(await accessibilityFaults(page), [])
   })
 
   test('previews, downloads, and shares by a link that can be revoked', async (t) => {
@@ -285,7 +300,9 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByText('rotated once').waitFor()
     await goTo(page, '')
     await page.getByLabel('Files to upload').setInputFiles(samplePng('secretless.png', 2))
-    await page.locator('.file-grid li', { hasText: 'secretless.png' }).locator('img').waitFor()
+    const card = page.locator('.file-grid li', { hasText: 'secretless.png' })
+    await card.scrollIntoViewIfNeeded()
+    await card.locator('img').waitFor()
 
     assert.deepEqual(await findTokens(page, await tokens(4)), [])
   })
@@ -294,7 +311,7 @@ describe('the full edition’s workbench', { skip }, () => {
     const page = await openFiles(t)
     await page.getByLabel('Files to upload').setInputFiles(samplePng('old.png', 2.5))
     const card = page.locator('.file-grid li', { hasText: 'old.png' })
-    await card.locator('img').waitFor()
+    await card.waitFor()
     await page.clock.install()
     const heard = await listen(page)
 
@@ -356,32 +373,20 @@ describe('the full edition’s workbench', { skip }, () => {
     const page = await openConsole(t, browser, address, { viewport: { width: 1280, height: 800 } })
     await signIn(page, 'user')
     const file = { id: 7, originalFilename: 'last.txt', contentType: 'text/plain', size: 3 }
-    const rows = [{ ...file, owner: 'user', provider: 'LOCAL', createdAt: '2026-01-01T00:00:00Z' }]
-    let isDeleted = false
-    await page.route('**/file/list?*', (route) =>
-      route.fulfill({
-        json: isDeleted ? [{ ...rows[0], id: 6, originalFilename: 'next.txt' }] : rows,
-        headers: { 'x-total-count': isDeleted ? '1' : '2' },
-      }),
-    )
-    await page.route('**/file/7?*', (route) => {
-      isDeleted = true
-      return route.fulfill({ status: 204 })
+    const place = { owner: 'user', ownerId: 2, provider: 'LOCAL', folder: '/' }
+    const rows = [{ ...file, ...place, createdAt: '2026-01-01T00:00:00Z' }]
+    await page.route('**/file/search?*', (route) => {
+      const isNext = route.request().url().includes('cursor=more')
+      const content = isNext ? [{ ...rows[0], id: 6, originalFilename: 'next.txt' }] : rows
+      const nextCursor = isNext ? null : 'more'
+      return route.fulfill({ json: { content, nextCursor, complete: true } })
     })
-    await page.route('**/file/deleted?*', (route) =>
-      route.fulfill({
-        json: {
-          content: [{ ...rows[0], id: 8, restorableUntil: '2999-01-01T00:00:00Z' }],
-          totalElements: 130,
-        },
-      }),
-    )
+    await page.route('**/file/7?*', (route) => route.fulfill({ status: 204 }))
     await goTo(page, '')
 
     await page.getByRole('button', { name: 'Delete last.txt' }).click()
 
     await page.getByRole('link', { name: 'next.txt' }).waitFor()
-    await page.getByText('The last 1 of 130.').waitFor()
   })
 
   test('restores several files at once, explains why one cannot be restored, and removes one for good', async (t) => {
@@ -391,12 +396,15 @@ describe('the full edition’s workbench', { skip }, () => {
       .getByLabel('Files to upload')
       .setInputFiles(names.map((name, index) => samplePng(name, index)))
     for (const name of names) await page.getByRole('button', { name: `Delete ${name}` }).click()
+    for (const name of names) await page.getByText(`Deleted ${name}`).waitFor()
     const row = (of: Page, name: string) =>
-      of.getByRole('region', { name: 'Recently deleted files' }).getByRole('row', { name })
+      of.getByRole('region', { name: 'Deleted files' }).getByRole('row', { name })
+    await goTo(page, 'trash')
     for (const name of names) await row(page, name).waitFor()
     const heard = await listen(page)
 
     const other = await openFiles(t)
+    await goTo(other, 'trash')
     await row(other, 'late.png').getByRole('button', { name: 'Restore' }).click()
     await row(other, 'late.png').waitFor({ state: 'detached' })
     await row(page, 'late.png').getByRole('button', { name: 'Restore' }).click()
@@ -405,7 +413,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await row(page, 'late.png').waitFor({ state: 'detached' })
     await refusal.getByRole('button', { name: 'Dismiss' }).click()
     await refusal.waitFor({ state: 'detached' })
-    assert.equal(await page.locator(':focus').innerText(), 'Your files')
+    assert.equal(await page.locator(':focus').innerText(), 'Trash')
 
     const restores = await holdRestores(page)
     for (const name of ['first.png', 'second.png'])
@@ -414,7 +422,7 @@ describe('the full edition’s workbench', { skip }, () => {
     for (const name of ['first.png', 'second.png']) await heard(`Restored ${name}.`)
     assert.equal(restores.count(), 2)
     await row(page, 'second.png').waitFor({ state: 'detached' })
-    assert.equal(await page.locator(':focus').innerText(), 'Your files')
+    assert.equal(await page.locator(':focus').innerText(), 'Trash')
 
     await row(page, 'never.png').getByRole('button', { name: 'Remove' }).click()
     await row(page, 'never.png').getByRole('button', { name: 'Remove it' }).click()
@@ -433,20 +441,23 @@ describe('the full edition’s workbench', { skip }, () => {
     const picture = samplePng('gone.png', 1)
     await page.getByLabel('Files to upload').setInputFiles(picture)
     const card = (of: Page) => of.locator('.file-grid li', { hasText: 'gone.png' })
-    await card(page).locator('img').waitFor()
+    await card(page).waitFor()
     await page.getByRole('button', { name: 'Delete gone.png' }).click()
     await card(page).waitFor({ state: 'detached' })
     await page.getByText('Deleted gone.png').waitFor()
     await page.close()
 
     const other = await openFiles(t)
-    const deleted = other.getByRole('region', { name: 'Recently deleted files' })
-    await deleted.getByRole('row', { name: /gone\.png/ }).waitFor()
+    await other.locator('.file-grid li').first().waitFor()
     assert.equal(await card(other).count(), 0)
+    await goTo(other, 'trash')
+    const deleted = other.getByRole('region', { name: 'Deleted files' })
+    await deleted.getByRole('row', { name: /gone\.png/ }).waitFor()
     assert.deepEqual(await accessibilityFaults(other), [])
     await deleted.getByRole('button', { name: 'Restore gone.png' }).click()
 
     await deleted.getByRole('row', { name: /gone\.png/ }).waitFor({ state: 'detached' })
+    await goTo(other, '')
     await card(other).locator('a').click()
     const downloading = other.waitForEvent('download')
     await other.getByRole('button', { name: 'Download' }).click()
@@ -458,7 +469,9 @@ describe('the full edition’s workbench', { skip }, () => {
     const pdf = textFile('paper.pdf', TALL_PDF, 'application/pdf')
     const zip = textFile('box.zip', `PK\x05\x06${'\0'.repeat(18)}`, 'application/zip')
     await page.getByLabel('Files to upload').setInputFiles([pdf, zip])
-    const picture = page.locator('.file-grid li', { hasText: 'paper.pdf' }).locator('img')
+    const paper = page.locator('.file-grid li', { hasText: 'paper.pdf' })
+    await paper.scrollIntoViewIfNeeded()
+    const picture = paper.locator('img')
     assert.equal(await picture.evaluate(positionOf), '50% 0%')
 
     await page.locator('.file-grid a', { hasText: 'paper.pdf' }).click()
@@ -469,7 +482,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.locator('.file-grid a', { hasText: 'box.zip' }).click()
 
     await page.getByText('A file of this type cannot be shown here.').waitFor()
-    await page.getByText('22 bytes', { exact: true }).waitFor()
+    await page.locator('.facts').getByText('22 bytes', { exact: true }).waitFor()
     await goTo(page, '')
     const placeholder = page.locator('.file-grid .placeholder', { hasText: 'ZIP' }).first()
     const colourIn = async (colorScheme: 'light' | 'dark') => {

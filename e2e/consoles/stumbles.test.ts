@@ -385,7 +385,7 @@ describe('where people stumbled', { skip }, () => {
   for (const [service, path, list] of [
     ['payments', 'payments', '**/api/payments?*'],
     ['storage-key', '', '**/file/list'],
-    ['storage-full', '', '**/file/list?*'],
+    ['storage-full', '', '**/file/search?*'],
   ] as const)
     test(`the login page of a network, answered to a list of ${service}, is not taken for the list`, async (t) => {
       const page = await openConsole(t, browser, consoleOf(suite.urlOf(service), 'elsewhere'))

@@ -87,6 +87,20 @@ describe('the tables of the consoles', { skip }, () => {
     await first('row0009')
   })
 
+  for (const [service, path] of [
+    ['identity', 'users'],
+    ['payments', 'payments'],
+  ] as const)
+    test(`the filters of ${path} are in one row beside the requests`, async (t) => {
+      const page = await open(t, service, path)
+      await page.locator('.filters .field').first().waitFor()
+
+      const bottoms = await onlyAt(page, WIDE, () => page.evaluate<number[]>(BOTTOMS))
+
+      assert.ok(bottoms.length > 6)
+      assert.equal(new Set(bottoms).size, 1)
+    })
+
   test('search, filters, order and page are in the address, and going back keeps the place', async (t) => {
     const page = await open(t, 'identity', 'users')
     await onlyAt(page, PHONE, async () => {
@@ -198,12 +212,18 @@ describe('the tables of the consoles', { skip }, () => {
     await page.getByLabel('Select three.txt').click()
     const bar = page.getByRole('region', { name: 'Selected rows' })
 
-    await bar.getByRole('button', { name: 'Delete' }).click()
-    await bar.getByRole('button', { name: 'Delete' }).click()
+    await bar.getByRole('button', { name: 'Move to the trash' }).click()
+    await bar.getByRole('button', { name: 'Move to the trash' }).click()
 
-    await page.getByText('2 of 2 deleted.').waitFor()
+    await page.getByText('2 of 2 moved to the trash.').waitFor()
     await page.getByText('1 file', { exact: true }).first().waitFor()
-    await page.getByRole('heading', { name: 'Recently deleted' }).waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await goTo(page, 'trash')
+    await page.getByLabel('Select all on this page').check()
+    await bar.getByRole('button', { name: 'Restore' }).click()
+    await bar.getByRole('button', { name: 'Restore' }).click()
+    await page.getByText('2 of 2 restored.').waitFor()
+    await page.getByText('The trash is empty').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
   })
 
@@ -230,6 +250,11 @@ describe('the tables of the consoles', { skip }, () => {
     assert.deepEqual(await accessibilityFaults(admin), [])
   })
 })
+
+/** Where the fields and the button end that are shown. */
+const BOTTOMS = `[...document.querySelector('.filters').children]
+  .map((part) => Math.round(part.getBoundingClientRect().bottom))
+  .filter((bottom) => bottom > 0)`
 
 /** `row0001` and so on, inserted directly: hashing so many passwords takes long. */
 function insertUsers(file: string, count: number): void {

@@ -35,7 +35,21 @@ const PROBE = `async (tokens) => {
   look('window.name', window.name)
   look('document', document.documentElement.outerHTML)
   for (const field of document.querySelectorAll('input')) look('field', field.value)
-  for (const { name } of await indexedDB.databases()) found.push('indexedDB ' + name)
+  const ask = (request) => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result)
+    request.onerror = () => reject(request.error)
+  })
+  for (const { name } of await indexedDB.databases()) {
+    const database = await ask(indexedDB.open(name))
+    for (const store of database.objectStoreNames) {
+      const place = 'indexedDB ' + name + '.' + store
+      const records = await ask(database.transaction(store).objectStore(store).getAll())
+      for (const record of records)
+        for (const value of Object.values(record))
+          look(place, value instanceof Blob ? await value.text() : JSON.stringify(value))
+    }
+    database.close()
+  }
   for (const name of await caches.keys()) found.push('cache ' + name)
   for (const worker of await navigator.serviceWorker.getRegistrations()) found.push(worker.scope)
 

@@ -38,11 +38,11 @@ describe('in a browser unlike ours', { skip }, () => {
       const bar = page.locator('.session-bar')
       await bar.getByText(/^access token 1[45]:/).waitFor()
       const [first] = await Promise.all([
-        page.waitForRequest('**/file/list?*').then((request) => request.allHeaders()),
+        page.waitForRequest('**/file/search?*').then((request) => request.allHeaders()),
         goTo(page, ''),
       ])
 
-      await page.route('**/file/list?*', async (route) => {
+      await page.route('**/file/search?*', async (route) => {
         const { authorization } = await route.request().allHeaders()
         if (authorization === first.authorization) await route.fulfill({ status: 401, body: '' })
         else await route.continue()
@@ -71,7 +71,9 @@ describe('in a browser unlike ours', { skip }, () => {
 
       await page.getByRole('cell', { name: /^(59:|1 h 0 min)/ }).waitFor()
       await page.getByRole('button', { name: 'Delete', exact: true }).click()
-      await page.getByRole('button', { name: 'Restore clock.png' }).waitFor()
+      await page.getByText('Deleted clock.png').waitFor()
+      await goTo(page, 'trash')
+      await page.getByRole('button', { name: 'Restore clock.png' }).first().waitFor()
     })
 
   for (const [locale, pattern] of [

@@ -58,7 +58,7 @@ export const sandboxPageOf = (sandbox: string): string => `${sandbox}/sandbox/in
 /** Navigates within the console without reloading it, and waits until the other page is there. */
 export async function goTo(page: Page, path: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(`#/${path}`)}`)
-  await page.locator(`main[data-page="${path}"]`).waitFor()
+  await page.locator(`main[data-page="${path.split('?')[0]}"]`).waitFor()
 }
 
 export async function signIn(page: Page, username: 'user' | 'admin'): Promise<void> {

@@ -205,6 +205,35 @@ describe('one flow of each console', { skip }, () => {
     await page.getByRole('cell', { name: 'text/plain' }).waitFor()
   })
 
+  test('storage, full edition: makes a folder, moves files into it, finds one there and restores another', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(urlOf('storage-full')))
+    await signIn(page, 'admin')
+    await goTo(page, '?in=%2F')
+    const files = [textFile('invoice 2026.txt', 'pay'), textFile('draft.txt', 'later')]
+    await page.getByLabel('Files to upload').setInputFiles(files)
+    await page.locator('.uploads .badge.good').nth(1).waitFor()
+
+    for (const { name } of files) await page.getByLabel(`Select ${name}`).check()
+    const bar = page.getByRole('region', { name: 'Selected rows' })
+    await bar.getByRole('button', { name: 'Move', exact: true }).click()
+    await bar.getByLabel('To the folder').fill('/papers')
+    await bar.getByRole('button', { name: 'Move them there' }).click()
+    await page.getByText('2 of 2 moved.').waitFor()
+    await page.getByRole('link', { name: 'papers' }).click()
+    const card = (name: string) => page.locator('.file-grid li', { hasText: name })
+    await page.getByRole('button', { name: 'Delete draft.txt' }).click()
+    await page.getByText('Deleted draft.txt').waitFor()
+    await page.getByLabel('Words of the name').fill('2026 inv')
+    await page.getByRole('form', { name: 'Search files' }).getByText('Search').last().click()
+    await card('invoice 2026.txt').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await goTo(page, 'trash')
+    await page.getByRole('button', { name: 'Restore draft.txt' }).click()
+    await page.getByText('Restored draft.txt').waitFor()
+    await goTo(page, '?in=%2Fpapers')
+    await card('draft.txt').waitFor()
+  })
+
   test('storage, key edition: uploads, lists, describes, downloads and deletes a file with the pre-filled key', async (t) => {
     const page = await openConsole(t, browser, consoleOf(urlOf('storage-key')))
     await page.getByText('accepted').waitFor()

@@ -24,14 +24,18 @@ export async function pgBouncerMissing(): Promise<string | false> {
 export type PgBouncer = { host: string; knowsNames: boolean }
 
 /** Debian's PgBouncer in transaction mode in front of a PostgreSQL server, configured as in `docs/postgres.md`. */
-export async function startPgBouncer(t: Cleanup, serverUrl: string): Promise<PgBouncer> {
+export async function startPgBouncer(
+  t: Cleanup,
+  serverUrl: string,
+  { withNames = true }: { withNames?: boolean } = {},
+): Promise<PgBouncer> {
   const { path, env } = await debianProgram('pgbouncer')
   const { stdout } = await promisify(execFile)(path, ['--version'], { env })
   const knowsNames = Number(/^PgBouncer 1\.(\d+)/.exec(stdout)?.[1]) >= 21
   const [port = 0] = await freePorts(1)
   const folder = mkdtempSync(join(tmpdir(), 'plinth-pgbouncer-'))
   const file = join(folder, 'pgbouncer.ini')
-  const names = knowsNames ? ['max_prepared_statements = 200'] : []
+  const names = knowsNames ? [`max_prepared_statements = ${withNames ? 200 : 0}`] : []
   writeFileSync(file, configuration(new URL(serverUrl), port, names))
   chmodSync(folder, 0o755)
   const [program = path, ...args] = [...asOrdinaryUser(folder), path, '-q', file]
@@ -51,7 +55,7 @@ export async function startPgBouncer(t: Cleanup, serverUrl: string): Promise<PgB
     (over) => over,
   )
   if (child.exitCode !== null) throw new Error(`PgBouncer ended: ${complaints}`)
-  return { host: `127.0.0.1:${port}`, knowsNames }
+  return { host: `127.0.0.1:${port}`, knowsNames: knowsNames && withNames }
 }
 
 /** `auth_type = any`: every client connects as the only user of the server. */

@@ -19,12 +19,16 @@ const MEGABYTES = Math.min(256, LARGEST)
 
 /** Uploads and downloads through the service, against the bare S3 client on the same store. */
 export async function object(folder: string): Promise<Row[]> {
+  return withBucket((settings) => transfers(folder, settings))
+}
+
+export async function withBucket<T>(work: (settings: S3Settings) => Promise<T>): Promise<T> {
   const missing = await s3Missing()
   if (missing) throw new Error(missing)
   const cleanups: (() => Promise<void>)[] = []
   try {
     const s3 = await startS3({ after: (cleanup) => cleanups.push(cleanup) })
-    return await transfers(folder, s3.settings)
+    return await work(s3.settings)
   } finally {
     for (const cleanup of cleanups.reverse()) await cleanup()
   }
@@ -103,7 +107,7 @@ async function seconds(work: () => Promise<void>): Promise<number> {
   return (performance.now() - started) / 1000
 }
 
-async function activateObject({ url, admin }: Service, settings: S3Settings): Promise<void> {
+export async function activateObject({ url, admin }: Service, settings: S3Settings): Promise<void> {
   const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/json' }
   const put = (path: string, body: object) =>
     fetch(url + path, { method: 'PUT', headers, body: JSON.stringify(body) })

@@ -1,4 +1,4 @@
-import type { Page, StoredFile, UsageOfOwner } from '@plinth/client'
+import type { Page, StorageApi, UsageOfOwner } from '@plinth/client'
 import {
   accountFinders,
   administrationPages,
@@ -9,13 +9,13 @@ import { resume } from '../shared/account/session/code-flow/provider.ts'
 import { SessionBar } from '../shared/account/session/session-bar.tsx'
 import { SignInAgain } from '../shared/account/session/sign-in-again.tsx'
 import { inList, inReference } from '../shared/shell/finders.ts'
+import { later } from '../shared/shell/later.tsx'
 import { route } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
-import { FilePage } from './files/file-page.tsx'
+import './files/files.css'
+import './folders/folders.css'
 import { FilesPage } from './files/files-page.tsx'
 import { session } from './session.ts'
-import { OwnersPage } from './storage/owners-page.tsx'
-import { StoragePage } from './storage/storage-page.tsx'
 
 const SCOPES = [
   'files:read',
@@ -30,14 +30,22 @@ const SCOPES = [
 const EVENTS =
   'FILE_DELETED FILE_RESTORED FILE_CHANGED FILE_REFUSED OWNER_ERASED MOVE_STARTED MOVE_CANCELLED STORAGE_CONFIGURED STORAGE_TESTED STORAGE_ACTIVATED LIMIT_CHANGED'
 
+const FilePage = later(async () => (await import('./files/file-page.tsx')).FilePage)
+const TrashPage = later(async () => (await import('./trash/trash-page.tsx')).TrashPage)
+const OwnersPage = later(async () => (await import('./storage/owners-page.tsx')).OwnersPage)
+const StoragePage = later(async () => (await import('./storage/storage-page.tsx')).StoragePage)
+
 const FileRoute = () => (route.value[1] ? <FilePage /> : <FilesPage />)
 
-const FILES = inList<StoredFile[]>(session.api, '/file/list?size=100', (files) =>
-  files.map(({ id, originalFilename }) => ({
-    title: originalFilename,
-    kind: 'file',
-    path: `files/${id}`,
-  })),
+const FILES = inList<StorageApi.FoundFiles>(
+  session.api,
+  (text) => `/file/search?q=${text}&size=20`,
+  ({ content }) =>
+    content.map(({ id, originalFilename }) => ({
+      title: originalFilename,
+      kind: 'file',
+      path: `files/${id}`,
+    })),
 )
 
 const OWNERS = inList<Page<UsageOfOwner>>(
@@ -68,6 +76,7 @@ if (await resume(session))
       'Move files to another location': 'storage',
       'Quota of each owner': 'owners',
       'Change quota, trash and versions': 'storage',
+      'Restore deleted files': 'trash',
       'Change your password': 'profile',
     },
     finders: () => [
@@ -78,6 +87,7 @@ if (await resume(session))
     pages: [
       { path: '', title: 'Files', icon: 'file', component: FilesPage },
       { path: 'files', title: 'File', icon: 'file', component: FileRoute, inside: '' },
+      { path: 'trash', title: 'Trash', icon: 'trash', component: TrashPage },
       { path: 'owners', title: 'Owners', icon: 'people', note: 'admin', component: OwnersPage },
       { path: 'storage', title: 'Storage', icon: 'disks', note: 'admin', component: StoragePage },
       ...ownPages(session),

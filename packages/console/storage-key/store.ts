@@ -41,7 +41,7 @@ export async function listFiles(): Promise<void> {
 }
 
 export const queue = createUploadQueue({
-  send: api.send<string>,
+  send: ({ file }, going) => api.send<string>({ method: 'POST', path: '/file', file, ...going }),
   onStored: async (name) => {
     await listFiles()
     selectedName.value = name

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { createLogger } from '@plinth/kit/logging'
 import { sql } from 'kysely'
 import { openStorage } from '../src/app.ts'
 import { engines, startStorage, type TestStorage } from './start-storage.ts'
+import { watchTurns } from './watch-turns.ts'
 
 const BATCH = 10_000
 const FILES = 100_000
@@ -41,28 +42,6 @@ for (const engine of engines)
       }
     },
   )
-
-/** The processor time of one event loop turn; other programs do not count. */
-function watchTurns(t: TestContext) {
-  let [longest, before, watching] = [0, process.threadCpuUsage(), true]
-  const turn = () => {
-    const now = process.threadCpuUsage()
-    longest = Math.max(longest, now.user + now.system - before.user - before.system)
-    before = now
-    if (watching) setImmediate(turn)
-  }
-  setImmediate(turn)
-  t.after(() => {
-    watching = false
-  })
-  return {
-    longestMs: () => {
-      const ms = longest / 1000
-      longest = 0
-      return ms
-    },
-  }
-}
 
 /** Runs in a process of its own, so that the client's work does not count. */
 async function readList({ baseUrl, user }: TestStorage, query = ''): Promise<number> {

@@ -10,11 +10,11 @@ import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { until } from '../../../test/until.ts'
 import { openStorage } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
-import { sweep } from '../src/upkeep/sweep.ts'
+import { finishDeletions, sweep } from '../src/upkeep/sweep.ts'
 import { verifyFiles } from '../src/upkeep/verify.ts'
 import { expireUploads } from '../src/uploads/expire.ts'
-import { bothEngines, logIn, storageEnv, temporaryFolder } from './start-storage.ts'
-import { fileIdOf, locationOf, offsetOf, sha256, tusFor } from './tus-client.ts'
+import { bothEngines, logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
+import { fileIdOf, locationOf, metadata, offsetOf, sha256, tusFor } from './tus-client.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 const MIB = 1024 * 1024
@@ -29,6 +29,13 @@ const STEPS = [
 ]
 const LOCAL_STEPS = ['append:written', 'append:synced']
 const OBJECT_STEPS = ['partial:begun', 'partial:part', 'partial:tail', 'partial:completed']
+/** For an upload that replaces the content of a file. */
+const REPLACE_STEPS = [
+  'uploads:completed',
+  'uploads:replaced',
+  'version:object',
+  'uploads:finished',
+]
 const CANCEL_STEPS = ['uploads:ended', 'uploads:removed']
 
 const noS3 = await s3Missing()
@@ -78,6 +85,36 @@ for (const engine of bothEngines)
             ]),
             [[fileIdOf(last), sha256(bytes)]],
           )
+          const { body: usage } = await api.get('/file/usage', { token })
+          assert.deepEqual([usage.files, usage.bytes], [1, bytes.length])
+          await requireClean(env, 1)
+        })
+
+      for (const step of REPLACE_STEPS)
+        test(`killed at ${step} while it replaces a file: the file has the new content, once`, async (t) => {
+          const env = await installed(t, { url: await engine.freshUrl(t), provider, s3 })
+          let id = 0
+          let location = ''
+          await crash(t, env, step, async (api, token) => {
+            const old = { name: 'a.mp3', type: 'audio/mpeg', bytes: bytes.subarray(0, 1000) }
+            id = (await upload(api, token, old)).body.id
+            const words = metadata({ filename: 'a.mp3', replaces: String(id) })
+            const headers = { 'upload-metadata': words }
+            const tus = tusFor(api, token)
+            location = locationOf(await tus.create({ length: bytes.length, headers }))
+            await tus.patch(location, 0, bytes)
+          })
+
+          const { api } = await spawnService(t, MAIN, env)
+          const token = await logIn(api, 'user')
+          const head = await until(
+            () => tusFor(api, token).head(location),
+            ({ status }) => status !== 423,
+          )
+
+          assert.deepEqual([head.status, fileIdOf(head)], [200, id])
+          const { body: file } = await api.get(`/file/info/${id}`, { token })
+          assert.deepEqual([file.version, file.checksumSha256], [2, sha256(bytes)])
           const { body: usage } = await api.get('/file/usage', { token })
           assert.deepEqual([usage.files, usage.bytes], [1, bytes.length])
           await requireClean(env, 1)
@@ -159,6 +196,7 @@ async function requireClean(env: Record<string, string>, files: number): Promise
     // What a dead process held would run out by itself; the test does not wait for that.
     await storage.db.updateTable('uploads').set({ holder: null }).execute()
     await expireUploads(storage)
+    await finishDeletions(storage)
     await sweep(storage)
     const findings = await Array.fromAsync(verifyFiles(storage))
     assert.deepEqual(findings, Array(files).fill('sound'))

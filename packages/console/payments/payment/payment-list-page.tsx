@@ -55,8 +55,8 @@ const FIELDS: FieldProps[] = [
   },
   { label: 'Created from', name: 'createdFrom', type: 'date' },
   { label: 'Created before', name: 'createdTo', type: 'date' },
-  { label: 'Amount from', name: 'amountFrom', inputMode: 'numeric', placeholder: 'minor units' },
-  { label: 'Amount to', name: 'amountTo', inputMode: 'numeric', placeholder: 'minor units' },
+  { label: 'Amount from', name: 'amountFrom', inputMode: 'numeric', placeholder: 'cents' },
+  { label: 'Amount to', name: 'amountTo', inputMode: 'numeric', placeholder: 'cents' },
 ]
 
 export function PaymentListPage() {

@@ -1,18 +1,14 @@
 import type { PageOfUsers } from '@plinth/client'
 import type { ComponentType } from 'preact'
-import { Page } from '../components/page.tsx'
 import { HealthPage } from '../health.tsx'
 import type { ConsoleAction, ConsolePage, Finder } from '../shell/definition.ts'
 import { facts } from '../shell/facts.ts'
 import { inAccess, inList } from '../shell/finders.ts'
-import { AuditPage } from './administration/audit-page.tsx'
-import { ABOUT_EVENTS, Events } from './administration/events/events.tsx'
-import { ABOUT_KEYS, ServiceKeys } from './administration/service-keys.tsx'
-import { type UserPageParts, UsersPage } from './administration/users-page.tsx'
+import { later } from '../shell/later.tsx'
+import type { UserPageParts } from './administration/users-page.tsx'
 import { ProfilePage } from './profile/profile-page.tsx'
 import { DEMO_ACCOUNTS, type Session } from './session/session.ts'
 import { SessionPage } from './session/session-page.tsx'
-import { AdminOnly } from './session/sign-in.tsx'
 
 /** The pages about the caller's own account, for every service with accounts. `waysIn` has more ways to sign in. */
 export function ownPages(
@@ -38,6 +34,9 @@ export function ownPages(
   ]
 }
 
+/** Most people never open these. */
+const administration = () => import('./administration/pages.tsx')
+
 /** The pages for administrators, with the scopes of service keys and the audit events of this service only. */
 export function administrationPages(
   session: Session,
@@ -50,28 +49,40 @@ export function administrationPages(
       title: 'Users',
       icon: 'people',
       note: 'admin',
-      component: () => <UsersPage session={session} {...users} />,
+      component: later(async () => {
+        const { UsersPage } = await administration()
+        return () => <UsersPage session={session} {...users} />
+      }),
     },
     {
       path: 'keys',
       title: 'Service keys',
       icon: 'key',
       note: 'admin',
-      component: () => <KeysPage session={session} scopes={scopes} />,
+      component: later(async () => {
+        const { KeysPage } = await administration()
+        return () => <KeysPage session={session} scopes={scopes} />
+      }),
     },
     {
       path: 'events',
       title: 'Events',
       icon: 'wires',
       note: 'admin',
-      component: () => <EventsPage session={session} />,
+      component: later(async () => {
+        const { EventsPage } = await administration()
+        return () => <EventsPage session={session} />
+      }),
     },
     {
       path: 'audit',
       title: 'Audit',
       icon: 'scroll',
       note: 'admin',
-      component: () => <AuditPage session={session} events={events} />,
+      component: later(async () => {
+        const { AuditPage } = await administration()
+        return () => <AuditPage session={session} events={events} />
+      }),
     },
     {
       path: 'health',
@@ -80,26 +91,6 @@ export function administrationPages(
       component: () => <HealthPage api={session.api} />,
     },
   ]
-}
-
-function KeysPage({ session, scopes }: { session: Session; scopes: readonly string[] }) {
-  return (
-    <Page title="Service keys" about={ABOUT_KEYS}>
-      <AdminOnly session={session} to="manage service keys">
-        <ServiceKeys api={session.api} scopes={scopes} by={session.claims.value?.sub} />
-      </AdminOnly>
-    </Page>
-  )
-}
-
-function EventsPage({ session }: { session: Session }) {
-  return (
-    <Page title="Events" about={ABOUT_EVENTS}>
-      <AdminOnly session={session} to="see events">
-        <Events api={session.api} by={session.claims.value?.sub} />
-      </AdminOnly>
-    </Page>
-  )
 }
 
 /** What administrators find: users, keys and endpoints, and more of this service. */

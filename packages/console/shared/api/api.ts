@@ -10,6 +10,8 @@ export type Call = {
   /** Sent as a form, as OAuth requires. */
   form?: Record<string, string>
   file?: File
+  /** Bytes of a file as the whole body: `from` and `to` as in `slice`. */
+  piece?: { file: File; from: number; to: number }
   headers?: Record<string, string>
   /** Sent without credentials. */
   open?: boolean
@@ -119,7 +121,8 @@ function requestHeaders(call: Call, credentials: Credentials): Record<string, st
   }
 }
 
-function requestBody(call: Call): string | FormData | undefined {
+function requestBody(call: Call): string | FormData | Blob | undefined {
+  if (call.piece) return call.piece.file.slice(call.piece.from, call.piece.to)
   if (call.file) {
     const form = new FormData()
     form.append('file', call.file)
@@ -141,9 +144,14 @@ function shown(
     requestHeaders: concealHeaders(headers),
     requestBody: concealBody(call.json ?? call.form),
     requestFile: call.file && { name: call.file.name, type: call.file.type },
+    requestPiece: shownPiece(call.piece),
     credentials: () => (call.open ? {} : credentials.headers()),
     resend: () => send({ ...call, signal: undefined, onProgress: undefined }),
   }
+}
+
+function shownPiece(piece: Call['piece']) {
+  return piece && { name: piece.file.name, from: piece.from, to: piece.to }
 }
 
 function isText({ headers, content }: Received): boolean {

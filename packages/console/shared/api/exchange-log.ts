@@ -10,6 +10,8 @@ export type Exchange = {
   requestHeaders: Record<string, string>
   requestBody?: unknown
   requestFile?: { name: string; type: string }
+  /** The bytes of a file that are the body. */
+  requestPiece?: { name: string; from: number; to: number }
   outcome?: Outcome
   /** The current credential headers, for a copy that includes them. */
   credentials?(): Record<string, string>

@@ -5,7 +5,7 @@ type Transmission = {
   method: string
   path: string
   headers: Record<string, string>
-  body?: string | FormData
+  body?: string | FormData | Blob
   signal?: AbortSignal
   onProgress?(share: number): void
 }

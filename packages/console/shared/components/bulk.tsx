@@ -1,20 +1,36 @@
 import { type Signal, useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import { problemIn, type Reply } from '../api/api.ts'
 import { Button, ConfirmButton } from './button.tsx'
-import { Field } from './form.tsx'
+import { Field, type FieldProps, Form, type Values } from './form.tsx'
+import type { IconName } from './icon.tsx'
 import { Notice } from './page.tsx'
 import { Announced } from './reply.tsx'
 
-/** Something that can be done with many rows at once, one call for each. */
+/** Something that can be done with many rows at once. */
 export type BulkAction<Row> = {
   label: string
   /** The row is … after it. */
   done: string
   kind?: 'plain' | 'danger'
+  icon?: IconName
   /** Rows that it makes no sense for are left out. */
   fits?(row: Row): boolean
-  run(row: Row, reason: string): Promise<Reply>
-}
+  /** Changes nothing, so it is not asked about, and the rows stay selected. */
+  harmless?: boolean
+  /** What it has to know, which is asked for before it runs. */
+  field?: FieldProps
+} & (
+  | { /** One call for each row. */ run(row: Row, reason: string): Promise<Reply> }
+  | {
+      /** One call for all of them; `value` is that of the field. */
+      runAll(rows: Row[], value: string): Promise<BulkResult>
+    }
+)
+
+export type Failure = { name: string; why: string }
+
+export type BulkResult = { done: number; failures: Failure[] }
 
 export type Bulk<Row> = {
   actions: BulkAction<Row>[]
@@ -25,7 +41,7 @@ export type Bulk<Row> = {
   changed(): unknown
 }
 
-type Outcome = { done: number; of: number; what: string; failures: { name: string; why: string }[] }
+type Outcome = BulkResult & { of: number; what: string }
 
 /** Few at a time, so that other requests of the page are answered in between. */
 const AT_ONCE = 4
@@ -36,36 +52,66 @@ export function BulkBar<Row>(props: { bulk: Bulk<Row>; selected: Row[]; onDone()
   const reason = useSignal('')
   const busy = useSignal(false)
   const outcome = useSignal<Outcome | undefined>(undefined)
-  const run = async (action: BulkAction<Row>, rows: Row[]) => {
+  const run = async (action: BulkAction<Row>, rows: Row[], value = '') => {
     busy.value = true
-    outcome.value = { done: 0, of: rows.length, what: action.done, failures: [] }
+    const begun = { done: 0, of: rows.length, what: action.done, failures: [] }
+    outcome.value = begun
     try {
-      await eachOf(rows, async (row) => {
-        const reply = await action.run(row, reason.value.trim())
-        countReply(outcome, reply, bulk.nameOf(row))
-      })
-      await bulk.changed()
+      if ('runAll' in action)
+        outcome.value = { ...begun, ...(await action.runAll(rows, value.trim())) }
+      else
+        await eachOf(rows, async (row) => {
+          const reply = await action.run(row, reason.value.trim())
+          countReply(outcome, reply, bulk.nameOf(row))
+        })
+      if (!action.harmless) await bulk.changed()
     } finally {
       busy.value = false
-      onDone()
+      if (!action.harmless) onDone()
     }
   }
+  const asked = useSignal<string | undefined>(undefined)
+  const frame = useRef<HTMLElement>(null)
+  const asking = bulk.actions.find(({ label }) => label === asked.value)
   const unexplained = bulk.reason && !reason.value.trim() && 'Enter a reason first.'
   return (
     <>
       {selected.length > 0 && (
-        <section class="bulk" aria-label="Selected rows">
+        <section ref={frame} class="bulk" aria-label="Selected rows">
           <strong>{selected.length} selected</strong>
           {bulk.reason && <Field label="Reason" name="bulk-reason" bind={reason} maxLength={500} />}
           {bulk.actions.map((action) => {
             const rows = selected.filter((row) => action.fits?.(row) ?? true)
+            const look = {
+              small: true,
+              kind: action.kind,
+              icon: action.icon,
+              busy: busy.value,
+              blocked: rows.length === 0 ? `None of them can be ${action.done}.` : unexplained,
+            }
+            if (action.field)
+              return (
+                <Button
+                  key={action.label}
+                  {...look}
+                  expanded={asked.value === action.label}
+                  onClick={() => {
+                    asked.value = asked.value === action.label ? undefined : action.label
+                  }}
+                >
+                  {action.label}
+                </Button>
+              )
+            if (action.harmless)
+              return (
+                <Button key={action.label} {...look} onClick={() => run(action, rows)}>
+                  {action.label}
+                </Button>
+              )
             return (
               <ConfirmButton
                 key={action.label}
-                small
-                kind={action.kind}
-                busy={busy.value}
-                blocked={rows.length === 0 ? `None of them can be ${action.done}.` : unexplained}
+                {...look}
                 question={`${action.label} ${rows.length === 1 ? 'it' : `${rows.length} of them`}?`}
                 yes={action.label}
                 no="Cancel"
@@ -78,10 +124,53 @@ export function BulkBar<Row>(props: { bulk: Bulk<Row>; selected: Row[]; onDone()
           <Button small kind="quiet" onClick={onDone}>
             Clear the selection
           </Button>
+          {asking?.field && (
+            <ActionForm
+              label={asking.label}
+              field={asking.field}
+              onGiven={(value) => {
+                asked.value = undefined
+                run(asking, selected, value)
+              }}
+              onLeft={() => {
+                asked.value = undefined
+                frame.current?.querySelector<HTMLElement>('[aria-expanded=true]')?.focus()
+              }}
+            />
+          )}
         </section>
       )}
       {outcome.value && <Report of={outcome.value} />}
     </>
+  )
+}
+
+/** A small form for what an action has to know. */
+function ActionForm(props: {
+  label: string
+  field: FieldProps
+  onGiven(value: string): void
+  onLeft(): void
+}) {
+  const { label, field, onGiven, onLeft } = props
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: a key that any control in it may receive.
+    <div
+      class="asking"
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return
+        event.preventDefault()
+        onLeft()
+      }}
+    >
+      <Form
+        label={label}
+        fields={[{ ...field, focused: true }]}
+        action={{ run: (values: Values) => onGiven(values[field.name] ?? '') }}
+        send={`${label} them there`}
+        beside
+      />
+    </div>
   )
 }
 
@@ -96,11 +185,15 @@ async function eachOf<Row>(rows: Row[], work: (row: Row) => Promise<void>): Prom
 function countReply(outcome: Signal<Outcome | undefined>, reply: Reply, name: string): void {
   const { value } = outcome
   if (!value) return
-  const problem = problemIn(reply)
-  const why = problem?.detail ?? problem?.title ?? `The service answered ${reply.status}.`
   outcome.value = reply.ok
     ? { ...value, done: value.done + 1 }
-    : { ...value, failures: [...value.failures, { name, why }] }
+    : { ...value, failures: [...value.failures, { name, why: whyOf(reply) }] }
+}
+
+/** Why a call was refused, in a sentence. */
+export function whyOf(reply: Reply): string {
+  const problem = problemIn(reply)
+  return problem?.detail ?? problem?.title ?? `The service answered ${reply.status}.`
 }
 
 function Report({ of: { done, of, what, failures } }: { of: Outcome }) {
@@ -112,8 +205,8 @@ function Report({ of: { done, of, what, failures } }: { of: Outcome }) {
       </Announced>
       {failures.length > 0 && (
         <ul>
-          {failures.map(({ name, why }) => (
-            <li key={name}>
+          {failures.map(({ name, why }, index) => (
+            <li key={index}>
               <strong>{name}</strong>: {why}
             </li>
           ))}

@@ -22,8 +22,8 @@ export function Form(props: {
   icon?: IconName
   /** Puts the button beside the field instead of below the fields. */
   beside?: boolean
-  /** Everything in one row; a narrow one shows the first field, and the others when asked for. */
-  folds?: boolean
+  /** Everything in one row; a narrow one shows the first field, and the others when asked for; `few` does it in every. */
+  folds?: boolean | 'few'
   /** The fields are reset whenever this changes. */
   round?: number | string
   /** Asked before an action that cannot be undone is sent. */
@@ -77,7 +77,10 @@ export function Form(props: {
   return (
     <form ref={form} onSubmit={submit} aria-label={props.label} noValidate>
       {props.folds ? (
-        <Folding set={props.fields.filter(({ name }) => props.values?.[name]).length}>
+        <Folding
+          few={props.folds === 'few'}
+          set={props.fields.filter(({ name }) => props.values?.[name]).length}
+        >
           {fields}
           {button}
         </Folding>
@@ -105,10 +108,11 @@ export function Form(props: {
 }
 
 /** `set`: how many of the fields have a value. */
-function Folding({ set, children }: { set: number; children: ComponentChildren }) {
+function Folding(props: { set: number; few: boolean; children: ComponentChildren }) {
+  const { set, few, children } = props
   const open = useSignal(false)
   return (
-    <div class={open.value ? 'filters open' : 'filters'}>
+    <div class={['filters', open.value && 'open', few && 'few'].filter(Boolean).join(' ')}>
       {children}
       <Button
         class="fold"

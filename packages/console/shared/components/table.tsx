@@ -114,7 +114,7 @@ function Head<Row>({ column, sort }: { column: Column<Row>; sort: Sorting<Row> |
   )
 }
 
-function SelectBox<Row>(props: Selection<Row> & { row: Row; rowKey: unknown }) {
+export function SelectBox<Row>(props: Selection<Row> & { row: Row; rowKey: unknown }) {
   const { row, rowKey, keys, nameOf } = props
   return (
     <input
@@ -144,6 +144,8 @@ type ListProps<Row> = {
   /** Up to how many of them the service counts. */
   counted?: number
   bulk?: Bulk<Row>
+  /** The keys of the rows that are selected, for a page that shows them elsewhere, too. */
+  selected?: Signal<unknown[]>
   /** Begins its parameters in the address, on a page with other lists. */
   place?: string
 }
@@ -173,7 +175,8 @@ function Rows<Row extends { id: string | number }>(props: ListProps<Row> & { row
   const { of, caption, columns, records, bulk, place = '', rows } = props
   const chosenOrder = parameter(`${place}order`)
   const sought = parameter(`${place}find`)
-  const keys = useSignal<unknown[]>([])
+  const own = useSignal<unknown[]>([])
+  const keys = props.selected ?? own
   const frame = useRef<HTMLDivElement>(null)
   const sort = sortingOf(props, chosenOrder)
   const found = of.sort ? rows : inOrder(rows.filter(contains(sought.value)), columns, chosenOrder)
@@ -187,7 +190,7 @@ function Rows<Row extends { id: string | number }>(props: ListProps<Row> & { row
         <Tools
           {...props}
           total={of.totalElements ?? found.length}
-          sought={of.page || (rows.length < FEW && !sought.value) ? undefined : sought}
+          sought={of.page || of.sort || (rows.length < FEW && !sought.value) ? undefined : sought}
           save={() => saveShown(frame.current, records[1])}
           sort={sort}
         >
@@ -205,7 +208,7 @@ function Rows<Row extends { id: string | number }>(props: ListProps<Row> & { row
           )}
         </Tools>
       )}
-      {bulk && (
+      {bulk && !props.selected && (
         <BulkBar
           bulk={bulk}
           selected={selected}

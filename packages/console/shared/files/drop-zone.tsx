@@ -4,20 +4,31 @@ import { Button } from '../components/button.tsx'
 import { Icon } from '../components/icon.tsx'
 import { facts } from '../shell/facts.ts'
 import { sizeText } from '../wording.ts'
+import { type Chosen, chosenIn, droppedFiles } from './chosen.ts'
 import { acceptedKinds, namesOf } from './file-kinds.ts'
 import './files.css'
 
 /** Takes files by drop, by paste and by a button, so that dragging is never required. */
-export function DropZone(props: { onFiles(files: File[]): void }) {
+export function DropZone(props: {
+  onFiles(files: Chosen[]): void
+  /** Given when the service has folders: told of those that were dropped without a file in them. */
+  onEmptyFolders?(paths: string[]): void
+}) {
+  const { onFiles, onEmptyFolders } = props
   const over = useSignal(false)
   const { uploads } = facts.value
   const kinds = acceptedKinds()
-  const input = useRef<HTMLInputElement>(null)
-  usePastedFiles(props.onFiles)
-  const drop = (event: DragEvent) => {
+  const [input, folderInput] = [useRef<HTMLInputElement>(null), useRef<HTMLInputElement>(null)]
+  usePastedFiles(onFiles)
+  const drop = async (event: DragEvent) => {
     event.preventDefault()
     over.value = false
-    props.onFiles([...(event.dataTransfer?.files ?? [])])
+    const { dataTransfer } = event
+    if (!dataTransfer) return
+    if (!onEmptyFolders) return onFiles(chosenIn(dataTransfer.files))
+    const { chosen, emptyFolders } = await droppedFiles(dataTransfer)
+    onFiles(chosen)
+    if (emptyFolders.length > 0) onEmptyFolders(emptyFolders)
   }
   const hover = (inside: boolean) => (event: DragEvent) => {
     event.preventDefault()
@@ -25,7 +36,7 @@ export function DropZone(props: { onFiles(files: File[]): void }) {
   }
   return (
     <section
-      class={`empty drop-zone ${over.value ? 'over' : ''}`}
+      class={`empty drop-zone ${onEmptyFolders ? 'compact' : ''} ${over.value ? 'over' : ''}`}
       aria-label="Upload files"
       onDragOver={hover(true)}
       onDragLeave={hover(false)}
@@ -33,11 +44,16 @@ export function DropZone(props: { onFiles(files: File[]): void }) {
     >
       <Icon name="upload" />
       <p>
-        <strong>Drop files here</strong>, paste them, or
+        <strong>Drop files {onEmptyFolders && 'and folders '}here</strong>, paste them, or
       </p>
-      <Button kind="primary" onClick={() => input.current?.click()}>
-        Choose files
-      </Button>
+      <div class="row">
+        <Button kind="primary" onClick={() => input.current?.click()}>
+          Choose files
+        </Button>
+        {onEmptyFolders && (
+          <Button onClick={() => folderInput.current?.click()}>Choose a folder</Button>
+        )}
+      </div>
       <p class="small soft">
         {uploads && `${namesOf(kinds)}, up to ${sizeText(uploads.maxFileBytes)} each`}
       </p>
@@ -52,19 +68,34 @@ export function DropZone(props: { onFiles(files: File[]): void }) {
         tabIndex={-1}
         aria-label="Files to upload"
         onChange={({ currentTarget }) => {
-          props.onFiles([...(currentTarget.files ?? [])])
+          onFiles(chosenIn(currentTarget.files ?? []))
           currentTarget.value = ''
         }}
       />
+      {onEmptyFolders && (
+        <input
+          ref={folderInput}
+          class="visually-hidden"
+          type="file"
+          // Known to every browser under this name only.
+          {...{ webkitdirectory: true }}
+          tabIndex={-1}
+          aria-label="Folder to upload"
+          onChange={({ currentTarget }) => {
+            onFiles(chosenIn(currentTarget.files ?? []))
+            currentTarget.value = ''
+          }}
+        />
+      )}
     </section>
   )
 }
 
 // A layout effect, so that pasting works as soon as the zone is visible.
-function usePastedFiles(onFiles: (files: File[]) => void): void {
+function usePastedFiles(onFiles: (files: Chosen[]) => void): void {
   useLayoutEffect(() => {
     const paste = (event: ClipboardEvent) => {
-      const files = [...(event.clipboardData?.files ?? [])]
+      const files = chosenIn(event.clipboardData?.files ?? [])
       if (files.length > 0) onFiles(files)
     }
     addEventListener('paste', paste)

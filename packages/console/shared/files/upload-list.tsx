@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import type { Reply } from '../api/api.ts'
 import { now } from '../clock.ts'
 import { Button } from '../components/button.tsx'
@@ -12,16 +13,28 @@ import type { Upload, UploadQueue } from './upload-queue.ts'
 const TONES: Record<Upload['state'], Tone> = {
   waiting: 'plain',
   sending: 'accent',
+  paused: 'warn',
   stored: 'good',
   refused: 'bad',
   cancelled: 'warn',
 }
 
+/** So many are shown; the others when asked for. */
+const MOST = 30
+
 export function UploadList({ queue }: { queue: UploadQueue }) {
-  if (queue.uploads.value.length === 0) return null
+  const all = useSignal(false)
+  const uploads = queue.uploads.value
+  if (uploads.length === 0) return null
+  // Of many, those that are on their way and those that failed come before the others.
+  const order = (upload: Upload) => (['waiting', 'stored'].includes(upload.state) ? 1 : 0)
+  const isLong = uploads.length > MOST
+  const listed = isLong ? uploads.toSorted((one, other) => order(one) - order(other)) : uploads
+  const stored = uploads.filter(({ state }) => state === 'stored').length
   return (
     <Card
       title="Uploads"
+      about={isLong && `${stored} of ${uploads.length} stored.`}
       actions={
         <Button small onClick={queue.clear}>
           Clear finished
@@ -29,12 +42,26 @@ export function UploadList({ queue }: { queue: UploadQueue }) {
       }
     >
       <ul class="stack uploads" aria-live="polite">
-        {queue.uploads.value.map((upload) => (
+        {listed.slice(0, all.value ? undefined : MOST).map((upload) => (
           <li key={upload.id}>
             <UploadRow upload={upload} queue={queue} />
           </li>
         ))}
       </ul>
+      {isLong && (
+        <div>
+          <Button
+            small
+            kind="quiet"
+            expanded={all.value}
+            onClick={() => {
+              all.value = !all.value
+            }}
+          >
+            {all.value ? 'Show fewer' : `Show all ${uploads.length}`}
+          </Button>
+        </div>
+      )}
     </Card>
   )
 }
@@ -44,13 +71,19 @@ function UploadRow({ upload, queue }: { upload: Upload; queue: UploadQueue }) {
   return (
     <div class="stack tight">
       <div class="row apart">
-        <span class="upload-name">{file.name}</span>
+        <span class="upload-name">
+          {upload.folder && upload.folder !== '/' && <span class="soft">{upload.folder}/</span>}
+          {file.name}
+        </span>
         <span class="row">
           <span class="soft small">{sizeText(file.size)}</span>
           <Badge tone={TONES[state]}>{state}</Badge>
           <UploadAction upload={upload} queue={queue} />
         </span>
       </div>
+      {state === 'paused' && (
+        <progress value={upload.share} max={1} aria-label={`Sent of ${file.name}`} />
+      )}
       {state === 'sending' && (
         <div class="row">
           <progress class="grow" value={upload.share} max={1} aria-label={`Sending ${file.name}`} />
@@ -79,11 +112,23 @@ function StoredName({ reply, given }: { reply?: Reply; given: string }) {
 
 function UploadAction({ upload, queue }: { upload: Upload; queue: UploadQueue }) {
   const { state, verdict, reply, id } = upload
-  if (state === 'sending' || state === 'waiting')
+  if (state === 'sending' || state === 'waiting' || state === 'paused')
     return (
-      <Button small onClick={() => queue.cancel(id)}>
-        Cancel
-      </Button>
+      <>
+        {/* A single element for both, so that it keeps the focus. */}
+        {state !== 'waiting' && queue.canPause(upload.file) && (
+          <Button
+            small
+            subject={upload.file.name}
+            onClick={() => (state === 'paused' ? queue.resume(upload) : queue.pause(id))}
+          >
+            {state === 'paused' ? 'Resume' : 'Pause'}
+          </Button>
+        )}
+        <Button small subject={upload.file.name} onClick={() => queue.cancel(id)}>
+          Cancel
+        </Button>
+      </>
     )
   if (state === 'cancelled' || (state === 'refused' && (reply || verdict?.accepted)))
     return (

@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Call, Reply } from '../api/api.ts'
-import { createUploadQueue } from './upload-queue.ts'
+import type { Reply } from '../api/api.ts'
+import { createUploadQueue, type Upload } from './upload-queue.ts'
 
 function startQueue() {
-  const sent: Call[] = []
-  const send = async (call: Call): Promise<Reply<string>> => {
-    sent.push(call)
+  const sent: Upload[] = []
+  const send = async (upload: Upload): Promise<Reply<string>> => {
+    sent.push(upload)
     return { status: 201, ok: true, headers: {}, body: 'a.pdf', content: new Blob() }
   }
   return { sent, queue: createUploadQueue({ send, onStored: () => {} }) }
 }
 
-const pdf = (name: string) => new File(['%PDF-1.7'], name, { type: 'application/pdf' })
+const pdf = (name: string) => ({
+  file: new File(['%PDF-1.7'], name, { type: 'application/pdf' }),
+})
 
 test('a file that is cancelled while it is checked is not sent', async () => {
   const { sent, queue } = startQueue()
@@ -40,7 +42,7 @@ test('a file cancelled and cleared while it is checked does not hold up the othe
 
   clearing()
   assert.deepEqual(
-    sent.map(({ file }) => file?.name),
+    sent.map(({ file }) => file.name),
     ['b.pdf'],
   )
 })

@@ -1,49 +1,93 @@
 import { signal } from '@preact/signals'
-import type { Call, Reply } from '../api/api.ts'
+import type { Reply } from '../api/api.ts'
 import { facts, factsRead } from '../shell/facts.ts'
+import type { Chosen } from './chosen.ts'
 import { checkFile, type FileVerdict } from './file-check.ts'
 import { acceptedKinds, declared } from './file-kinds.ts'
 
 export type Upload = {
   id: number
   file: File
-  state: 'waiting' | 'sending' | 'stored' | 'refused' | 'cancelled'
+  folder?: string
+  state: 'waiting' | 'sending' | 'paused' | 'stored' | 'refused' | 'cancelled'
   share: number
   startedAt?: number
   verdict?: FileVerdict
   reply?: Reply
+  /** What the browser keeps it under, for the time after a reload. */
+  key?: string
+  /** Where the service keeps what has arrived. */
+  uploadId?: string
+  /** Chosen before the page was loaded, at this time. */
+  keptAt?: number
+}
+
+export type Going = { signal: AbortSignal; onProgress(share: number): void }
+
+/** Keeps what is not stored yet, so that it is still there after a reload. */
+export type Keeping = {
+  /** The key of the record; undefined if the browser keeps nothing. */
+  keep(chosen: Chosen): Promise<string | undefined>
+  forget(key: string): Promise<void>
 }
 
 type QueueOptions<Stored> = {
-  send(call: Call): Promise<Reply<Stored>>
+  send(upload: Upload, going: Going): Promise<Reply<Stored>>
   onStored(stored: Stored): void
+  /** What can be resumed can be paused as well. */
+  canPause?(file: File): boolean
+  /** Told of an upload that is given up, which the service may have a part of. */
+  onCancelled?(upload: Upload): void
+  keeping?: Keeping
 }
 
 export type UploadQueue = ReturnType<typeof createUploadQueue>
 
+/** A file from before a reload, with what is known of it. */
+export type Resumed = Chosen & Pick<Upload, 'key' | 'uploadId' | 'keptAt'>
+
 const AT_ONCE = 3
 
 /** Sends dropped files, three at a time. Files that the server would refuse are sent only on request. */
-export function createUploadQueue<Stored>({ send, onStored }: QueueOptions<Stored>) {
+export function createUploadQueue<Stored>(options: QueueOptions<Stored>) {
+  const { send, onStored, onCancelled, keeping, canPause = () => false } = options
   const { uploads, put, change, find, clear } = createUploads()
-  const aborts = new Map<number, AbortController>()
+  const running = new Map<number, AbortController>()
   let timesForgotten = 0
 
-  async function add(files: Iterable<File>): Promise<void> {
+  async function add(files: Iterable<Resumed>): Promise<void> {
     const before = timesForgotten
     await factsRead
     const kinds = acceptedKinds()
     for (const given of files) {
       if (timesForgotten !== before) return
-      const file = declared(given, kinds)
-      const id = put(file)
+      const file = declared(given.file, kinds)
+      const id = put({ ...given, file })
       const verdict = await checkFile(file, kinds, facts.value.uploads?.maxFileBytes)
       const upload = find(id)
       if (!upload) continue
       const isRefused = upload.state === 'waiting' && !verdict.accepted
       change(id, { verdict, ...(isRefused && { state: 'refused' }) })
+      if (!isRefused) await keep(id)
       sendNext()
     }
+  }
+
+  async function keep(id: number): Promise<void> {
+    const upload = find(id)
+    if (!upload || upload.key || !keeping) return
+    const key = await keeping.keep(upload)
+    if (key === undefined) return
+    // It may have been cancelled meanwhile.
+    if (find(id)?.state === 'waiting') change(id, { key })
+    else await keeping.forget(key)
+  }
+
+  function forgetRecord(id: number): void {
+    const { key } = find(id) ?? {}
+    if (key === undefined) return
+    change(id, { key: undefined })
+    keeping?.forget(key)
   }
 
   function sendNext(): void {
@@ -52,39 +96,55 @@ export function createUploadQueue<Stored>({ send, onStored }: QueueOptions<Store
     if (next && sending < AT_ONCE) transfer(next)
   }
 
-  async function transfer({ id, file }: Upload): Promise<void> {
+  async function transfer({ id }: Upload): Promise<void> {
     const abort = new AbortController()
-    aborts.set(id, abort)
-    change(id, { state: 'sending', share: 0, startedAt: performance.now(), reply: undefined })
+    running.set(id, abort)
+    change(id, { state: 'sending', startedAt: performance.now(), reply: undefined })
     sendNext()
+    const upload = find(id)
+    if (!upload) return
     const onProgress = (share: number) => change(id, { share })
-    const reply = await send({
-      method: 'POST',
-      path: '/file',
-      file,
-      signal: abort.signal,
-      onProgress,
-    })
-    aborts.delete(id)
-    if (abort.signal.aborted) change(id, { state: 'cancelled' })
-    else change(id, { state: reply.ok ? 'stored' : 'refused', share: 1, reply })
+    const reply = await send(upload, { signal: abort.signal, onProgress })
+    if (running.get(id) === abort) running.delete(id)
+    // Paused or cancelled, which has set the state already.
+    if (abort.signal.aborted) return sendNext()
+    change(id, { state: reply.ok ? 'stored' : 'refused', share: 1, reply })
     if (reply.ok && find(id)) onStored(reply.body)
+    forgetRecord(id)
     sendNext()
+  }
+
+  function stop(id: number, state: 'paused' | 'cancelled'): void {
+    change(id, { state })
+    running.get(id)?.abort()
   }
 
   return {
     uploads,
     add,
-    retry: transfer,
+    canPause,
+    /** Remembers where the service keeps what has arrived. */
+    noteUpload: (id: number, uploadId: string | undefined) => change(id, { uploadId }),
+    retry: async ({ id }: Upload) => {
+      change(id, { state: 'waiting', share: 0, reply: undefined })
+      await keep(id)
+      sendNext()
+    },
+    resume: transfer,
+    pause: (id: number) => stop(id, 'paused'),
     cancel: (id: number) => {
-      aborts.get(id)?.abort()
-      if (!aborts.has(id)) change(id, { state: 'cancelled' })
+      const upload = find(id)
+      stop(id, 'cancelled')
+      forgetRecord(id)
+      if (upload?.uploadId) onCancelled?.(upload)
+      change(id, { uploadId: undefined })
     },
     /** Stops everything: what one user has chosen must not be sent, or shown, as another. */
     forget: () => {
       timesForgotten += 1
       uploads.value = []
-      for (const abort of aborts.values()) abort.abort()
+      for (const abort of running.values()) abort.abort()
+      running.clear()
     },
     clear,
   }
@@ -95,9 +155,9 @@ function createUploads() {
   let lastId = 0
   return {
     uploads,
-    put(file: File): number {
+    put(given: Resumed): number {
       lastId += 1
-      uploads.value = [{ id: lastId, file, state: 'waiting', share: 0 }, ...uploads.value]
+      uploads.value = [{ ...given, id: lastId, state: 'waiting', share: 0 }, ...uploads.value]
       return lastId
     },
     change(id: number, values: Partial<Upload>): void {
@@ -106,8 +166,8 @@ function createUploads() {
     find: (id: number) => uploads.value.find((each) => each.id === id),
     /** Keeps what is not done yet. */
     clear(): void {
-      uploads.value = uploads.value.filter(
-        ({ state }) => state === 'sending' || state === 'waiting',
+      uploads.value = uploads.value.filter(({ state }) =>
+        ['sending', 'waiting', 'paused'].includes(state),
       )
     },
   }

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Api, Call, Reply } from '../api/api.ts'
 
-type Content = { address?: string; refusal?: Reply }
+type Content = { address?: string; content?: Blob; refusal?: Reply }
 
 /**
  * The bytes at a path as an object URL, for elements that cannot send a credential. When the component
@@ -17,7 +17,7 @@ export function useContent(api: Api, path: string | undefined, rest: Partial<Cal
     api.get(path, { ...rest, signal }).then((reply) => {
       if (signal.aborted) return
       content.value = reply.ok
-        ? { address: URL.createObjectURL(reply.content) }
+        ? { address: URL.createObjectURL(reply.content), content: reply.content }
         : { refusal: reply }
     })
     return () => {

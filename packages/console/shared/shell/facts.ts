@@ -23,6 +23,10 @@ type Facts = {
   uploads?: UploadFacts
   /** Whether there is a database for service keys, where that is a setting. */
   serviceKeys?: boolean
+  /** The sizes and presets in which pictures are drawn. */
+  pictures?: { sizes: number[]; presets: string[] }
+  /** How many earlier versions of a file are kept. */
+  versions?: number
   /** The service whose tokens this one requires. */
   issuer?: string
   /** Who may call the service, if that is a setting. */

@@ -1,20 +1,26 @@
 import type { StoredFile } from '@plinth/client'
-import type { Bulk } from '../../shared/components/bulk.tsx'
+import type { Signal } from '@preact/signals'
 import { Button } from '../../shared/components/button.tsx'
 import { Badge } from '../../shared/components/page.tsx'
-import { type Column, List } from '../../shared/components/table.tsx'
+import { type Column, List, SelectBox } from '../../shared/components/table.tsx'
+import type { Parameter } from '../../shared/shell/route.ts'
 import { dateText, sizeText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
-import { deleteFile } from './deletions.tsx'
-import { forgetFiles } from './library.ts'
+import { deleteFile } from '../trash/deletions.tsx'
+import { filesInBulk } from './files-in-bulk.ts'
+import { reloadFiles } from './library.ts'
 import { Thumbnail } from './thumbnail.tsx'
-import './files.css'
 
-export function FileGrid({ files }: { files: StoredFile[] }) {
+const nameOf = ({ originalFilename }: StoredFile) => originalFilename
+
+export function FileGrid({ files, selected }: Shown) {
   return (
     <ul class="file-grid" aria-label="Files">
       {files.map((file) => (
         <li key={file.id}>
+          <span class="select">
+            <SelectBox row={file} rowKey={file.id} keys={selected} nameOf={nameOf} />
+          </span>
           <a href={`#/files/${file.id}`} onKeyDown={moveWithArrows}>
             <Thumbnail file={file} />
             <span class="name">{file.originalFilename}</span>
@@ -78,15 +84,28 @@ export const FILE_COLUMNS: Column<StoredFile>[] = [
   },
   {
     title: 'Name',
+    sort: 'name',
     value: ({ originalFilename }) => originalFilename,
     of: ({ id, originalFilename }) => <a href={`#/files/${id}`}>{originalFilename}</a>,
   },
-  { title: 'Size', value: ({ size }) => size, of: ({ size }) => sizeText(size), number: true },
+  {
+    title: 'Size',
+    sort: 'size',
+    value: ({ size }) => size,
+    of: ({ size }) => sizeText(size),
+    number: true,
+  },
+  {
+    title: 'Folder',
+    value: ({ folder }) => folder,
+    of: ({ folder }) => <span class="soft">{folder}</span>,
+  },
   { title: 'Type', value: ({ contentType }) => contentType, of: ({ contentType }) => contentType },
   { title: 'Owner', value: ({ owner }) => owner, of: ({ owner }) => owner },
   { title: 'Provider', of: ({ provider }) => <Badge>{provider}</Badge> },
   {
     title: 'Stored',
+    sort: 'createdAt',
     value: ({ createdAt }) => createdAt,
     of: ({ createdAt }) => dateText(createdAt),
   },
@@ -105,36 +124,24 @@ export const FILE_COLUMNS: Column<StoredFile>[] = [
   },
 ]
 
-/** Deletes them as one by one: they can be restored. */
-export function filesInBulk(changed: (deleted: number[]) => unknown): Bulk<StoredFile> {
-  const deleted: number[] = []
-  return {
-    nameOf: ({ originalFilename }) => originalFilename,
-    changed: () => changed(deleted.splice(0)),
-    actions: [
-      {
-        label: 'Delete',
-        done: 'deleted',
-        kind: 'danger',
-        run: async ({ id }) => {
-          const reply = await session.api.delete(`/file/${id}?restorable=true`)
-          if (reply.ok) deleted.push(id)
-          return reply
-        },
-      },
-    ],
-  }
+type Shown = {
+  files: StoredFile[]
+  selected: Signal<unknown[]>
 }
 
-/** The files that are loaded; `total` of them are stored. */
-export function FileTable({ files, total }: { files: StoredFile[]; total: number }) {
+/** The files that are loaded, with the order in which the service finds them. */
+export function FileTable(props: Shown & { order: Parameter; hasMore: boolean }) {
+  const { files, selected, order, hasMore } = props
+  const isAdmin = session.isAdmin.value
   return (
     <List
-      of={{ loading: false, body: files, totalElements: total }}
+      of={{ loading: false, body: files, sort: order }}
       caption="Files"
       records={['file', 'files']}
-      columns={FILE_COLUMNS}
-      bulk={filesInBulk(forgetFiles)}
+      counted={hasMore ? files.length : undefined}
+      columns={FILE_COLUMNS.filter(({ title }) => isAdmin || title !== 'Owner')}
+      bulk={filesInBulk(reloadFiles)}
+      selected={selected}
     />
   )
 }

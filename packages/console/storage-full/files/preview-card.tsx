@@ -4,18 +4,29 @@ import { useLoad } from '../../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../../shared/components/button.tsx'
 import { Code } from '../../shared/components/code.tsx'
 import { Card } from '../../shared/components/page.tsx'
-import { Loaded, Refusal } from '../../shared/components/reply.tsx'
+import { Announced, Loaded, Refusal } from '../../shared/components/reply.tsx'
 import { useContent } from '../../shared/files/use-content.ts'
 import { sizeText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
+import { PictureChoice } from './picture-choice.tsx'
 import { Thumbnail } from './thumbnail.tsx'
+
+/** The types that the service draws in other sizes. */
+const DRAWN = /^image\/(png|jpeg|webp|gif)$/
 
 /** Shows the file in the page, fetched with the access token. */
 export function PreviewCard({ file }: { file: StoredFile }) {
+  const picture = useSignal('')
+  const draws = DRAWN.test(file.contentType)
   return (
     <Card title="Preview">
+      {draws && <PictureChoice file={file} chosen={picture} />}
       <div class="preview">
-        <Preview file={file} />
+        {draws && picture.value ? (
+          <Drawn key={picture.value} file={file} path={picture.value} />
+        ) : (
+          <Preview file={file} />
+        )}
       </div>
     </Card>
   )
@@ -29,6 +40,21 @@ function Preview({ file }: { file: StoredFile }) {
   return <p class="soft">A file of this type cannot be shown here. Download it to open it.</p>
 }
 
+/** A picture that the service has drawn, and what came of it. */
+function Drawn({ file, path }: { file: StoredFile; path: string }) {
+  const { address, refusal, content } = useContent(session.api, path)
+  if (!address) return <Refusal reply={refusal} />
+  return (
+    <>
+      <img src={address} alt={file.originalFilename} />
+      <Announced class="small soft drawn">
+        {content?.type.replace('image/', '').toUpperCase()}, {sizeText(content?.size ?? 0)}; the
+        original has {sizeText(file.size)}.
+      </Announced>
+    </>
+  )
+}
+
 const pathOf = ({ id }: StoredFile) => `/file/stream/${id}`
 
 function Picture({ file }: { file: StoredFile }) {
@@ -37,9 +63,13 @@ function Picture({ file }: { file: StoredFile }) {
   return <img src={address} alt={file.originalFilename} />
 }
 
+const SHOWN_BYTES = 65_536
+
 function Text({ file }: { file: StoredFile }) {
   const text = useLoad<string>(async () => {
-    const headers = { Range: 'bytes=0-65535' }
+    // Not for a short text: for a range, browsers answer from what they have kept of an earlier version.
+    const headers: Record<string, string> =
+      file.size > SHOWN_BYTES ? { Range: `bytes=0-${SHOWN_BYTES - 1}` } : {}
     const reply = await session.api.get(pathOf(file), { headers })
     return reply.ok ? { ...reply, body: await reply.content.text() } : reply
   }, [file.id])

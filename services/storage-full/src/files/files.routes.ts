@@ -67,8 +67,8 @@ export function uploadRoute(
   storage: Storage,
   { write, countBytes }: { write: Guard; countBytes(bytes: number): void },
 ): void {
-  const { maxFileBytes, acceptedTypes: types } = storage.limits
-  server.pageFacts.uploads = { maxFileBytes, types }
+  const { maxFileBytes, acceptedTypes: types, versions } = storage.limits
+  Object.assign(server.pageFacts, { uploads: { maxFileBytes, types }, versions })
   server.register(async (scope) => {
     acceptUploads(scope as Server)
     scope.post('/file', {

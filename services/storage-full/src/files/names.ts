@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto'
+
 /** Cut, so that they fit into an index of PostgreSQL whatever they contain. */
 const MAX_FOLDED_CHARACTERS = 255
 const MAX_WORD_CHARACTERS = 200
+const MAX_TAG_WORD_CHARACTERS = 64
 
 /** Text as it is compared: without case, marks and compatibility forms, so that `Über` equals `uber`. */
 function fold(text: string): string {
@@ -33,9 +36,14 @@ export function wordsOf(text: string): string[] {
   return [...new Set(words.map((word) => cut(word, MAX_WORD_CHARACTERS)))]
 }
 
-/** Finds a tag whatever its case. No word of a name begins like it, and it has no spaces. */
+/**
+ * Finds a tag whatever its case. No word of a name begins like it, and it has no spaces. A long one is hashed: rows whose
+ * words take many kilobytes would make every search that reads them slow.
+ */
 export function tagWord(tag: string): string {
-  return `#${encodeURIComponent(tagKey(tag))}`
+  const word = `#${encodeURIComponent(tagKey(tag))}`
+  if (word.length <= MAX_TAG_WORD_CHARACTERS) return word
+  return `##${createHash('sha256').update(word).digest('base64url')}`
 }
 
 /** Two tags with the same key are the same tag. */

@@ -30,6 +30,14 @@ export const noRoomToRestore = defineProblem(
   quotaKind,
 )
 
+/** Folders take no room of the quota, but without a limit one owner could make a move of them take seconds. */
+export const tooManyFolders = defineProblem(
+  quotaExceeded.code,
+  413,
+  'The owner has as many folders as an owner may have. Delete some of them.',
+  quotaKind,
+)
+
 export const noRoomToReplace = defineProblem(
   quotaExceeded.code,
   413,

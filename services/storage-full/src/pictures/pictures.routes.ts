@@ -93,6 +93,7 @@ type Options = {
 export function pictureRoutes(server: Server, storage: Storage, options: Options): void {
   const { caller, offer } = options
   const readsQuery = queryFor(offer.sizes)
+  server.pageFacts.pictures = { sizes: offer.sizes, presets: [...offer.presets.keys()] }
   server.get('/file/picture/:id', {
     onRequest: caller,
     schema: {

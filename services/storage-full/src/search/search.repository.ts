@@ -19,7 +19,7 @@ export type OwnerSearch = { ownerId: string; sought: Sought; where: Where }
 
 const COLUMNS = [
   ...(['id', 'owner_id', 'state', 'folder_id', 'words', 'content_type'] as const),
-  ...(['size_bytes', 'created_at', 'updated_at', 'folded_name'] as const),
+  ...(['size_bytes', 'created_at', 'folded_name'] as const),
 ]
 
 const KEYS = {
@@ -39,9 +39,12 @@ function directionOf({ descending }: Sorted): 'asc' | 'desc' {
 
 type FileExpression = ExpressionBuilder<Pick<StorageTables, 'files' | 'folders'>, 'files'>
 
-function beyond(sort: Sorted, { key, id }: Place) {
+/** The key of the order where it was read along with the columns. */
+const READ_KEY = sql<string>`files.key`
+
+function beyond(sort: Sorted, { key, id }: Place, column = keyOf(sort)) {
   const than = sql.raw(sort.descending ? '<' : '>')
-  return sql<boolean>`(${keyOf(sort)}, files.id) ${than} (${key}, ${id})`
+  return sql<boolean>`(${column}, files.id) ${than} (${key}, ${id})`
 }
 
 /** What makes a file one of those that are sought. */
@@ -84,13 +87,17 @@ export async function listAmong(
   return db
     .with(
       (cte) => cte('candidates').materialized(),
-      (inside) => inside.selectFrom('files').select(COLUMNS).where('id', 'in', candidates),
+      (inside) =>
+        inside
+          .selectFrom('files')
+          .select([...COLUMNS, keyOf(sort).as('key')])
+          .where('id', 'in', candidates),
     )
     .selectFrom('candidates as files')
-    .select([keyOf(sort).as('key'), 'files.id'])
+    .select(['files.key', 'files.id'])
     .where(matches(db, search) as never)
-    .$if(after !== undefined, (files) => files.where(beyond(sort, after as Place)))
-    .orderBy(keyOf(sort), directionOf(sort))
+    .$if(after !== undefined, (files) => files.where(beyond(sort, after as Place, READ_KEY)))
+    .orderBy('files.key', directionOf(sort))
     .orderBy('files.id', directionOf(sort))
     .limit(limit)
     .execute()
@@ -128,11 +135,15 @@ export async function scanWindow(
 ): Promise<{ found: Place[]; end: Place | undefined }> {
   const { sort } = search.sought
   const key = keyOf(sort).as('key')
+  // SQLite takes the key from the index: in a row, the time of the last change lies behind all metadata.
+  const read = inOrder(db, search, after)
+    .select([...COLUMNS, key])
+    .limit(rows)
   const found = await db
-    .selectFrom(inOrder(db, search, after).select(COLUMNS).limit(rows).as('files'))
-    .select([key, 'files.id'])
+    .selectFrom(read.as('files'))
+    .select(['files.key', 'files.id'])
     .where(matches(db, search) as never)
-    .orderBy(keyOf(sort), directionOf(sort))
+    .orderBy('files.key', directionOf(sort))
     .orderBy('files.id', directionOf(sort))
     .limit(limit)
     .execute()

@@ -1,4 +1,5 @@
 import type { Caller } from '@plinth/kit/http'
+import { inTurn } from '@plinth/kit/runtime'
 import { describeFile, ownerSeenBy } from '../files/files.ts'
 import { findFolder } from '../files/folders/folders.repository.ts'
 import { ROOT } from '../files/folders/paths.ts'
@@ -26,6 +27,8 @@ const FEW_CANDIDATES = 50
 const MAX_TRIED = 5
 const FIRST_WINDOW = 1_000
 const LARGEST_WINDOW = 8_000
+/** What takes longer is read in smaller parts: on SQLite the whole process waits for each. */
+const WINDOW_MS = 10
 /** How many files one request reads at most for each owner. */
 const MAX_READ = 64_000
 
@@ -128,15 +131,23 @@ async function readInOrder(
   const places: Place[] = []
   let [end, read, rows] = [after, 0, FIRST_WINDOW]
   while (read < MAX_READ) {
+    await turn()
+    const since = performance.now()
     const window = { after: end, rows, limit: limit - places.length }
     const next = await scanWindow(db, search, window)
+    const isSlow = performance.now() - since > WINDOW_MS
     places.push(...next.found)
     if (next.end === undefined) return { places }
     end = next.end
     read += rows
-    rows = Math.min(rows * 2, LARGEST_WINDOW)
+    rows = isSlow ? Math.max(rows / 2, FIRST_WINDOW) : Math.min(rows * 2, LARGEST_WINDOW)
   }
   return { places, end }
+}
+
+/** Other requests are answered in between. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => inTurn(resolve))
 }
 
 /** What lies after the end of one part is left for the next page, because that part may have more before it. */

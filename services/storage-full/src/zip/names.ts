@@ -29,8 +29,10 @@ export function entryNames() {
 
 /** A single name that leads nowhere else, whatever program unpacks it. */
 function harmless(name: string): string {
-  const visible = name.toWellFormed().replaceAll(/[/\\\p{Cc}]/gu, '_')
-  return /^\.{0,2}$/.test(visible) ? '_' : visible
+  // On Windows a colon leads to another drive, or into a hidden stream of a file, and dots and spaces at the end are
+  // dropped, after which `.. ` leads up.
+  const visible = name.toWellFormed().replaceAll(/[/\\:\p{Cc}]/gu, '_')
+  return /^[.\s]*$/u.test(visible) ? '_' : visible
 }
 
 /** `a.txt` with ` (2)` is `a (2).txt`. Cuts off the end of what is before the extension. */

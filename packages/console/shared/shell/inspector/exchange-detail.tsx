@@ -85,6 +85,7 @@ function SnippetView({ exchange }: { exchange: Exchange }) {
   const text = isCurl ? curlOf(exchange, baseUrl) : fetchOf(exchange, baseUrl)
   const hasAccounts = facts.value.registration !== undefined
   const credential = credentialOf(exchange)
+  const fileName = exchange.requestFile?.name ?? exchange.requestPiece?.name
   const complete = (shown: Exchange) =>
     isCurl
       ? runnable(curlOf(shown, baseUrl), baseUrl, hasAccounts)
@@ -121,11 +122,11 @@ function SnippetView({ exchange }: { exchange: Exchange }) {
           The copied {isCurl ? 'command' : 'program'} first sets these variables.
         </p>
       )}
-      {exchange.requestFile && (
+      {fileName !== undefined && (
         <p class="small soft">
           {isCurl
-            ? `Run it in the folder of ${exchange.requestFile.name}, or put its path after the @.`
-            : `Run it with Node in the folder of ${exchange.requestFile.name}, or put its path there. In a browser, use a file chosen in the page instead.`}
+            ? `Run it in the folder of ${fileName}, or ${exchange.requestPiece ? 'write its path there' : 'put its path after the @'}.`
+            : `Run it with Node in the folder of ${fileName}, or put its path there. In a browser, use a file chosen in the page instead.`}
         </p>
       )}
     </section>

@@ -124,6 +124,32 @@ test('a program that uploads reads the file itself and runs unchanged', async (t
   )
 })
 
+for (const [language, run] of [
+  ['command', (given: Exchange, url: string, cwd: string) => inShell(curlOf(given, url), cwd)],
+  ['program', (given: Exchange, url: string, cwd: string) => inNode(complete(given, url), cwd)],
+] as const)
+  test(`a ${language} that sends a piece of a file cuts it out of that file`, async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'snippet-'))
+    t.after(() => rm(folder, { recursive: true }))
+    await writeFile(join(folder, '-o’hara.txt'), '0123456789')
+    const received = Promise.withResolvers<string[]>()
+    const server = createServer(async (request, response) => {
+      const body = Buffer.concat(await request.toArray()).toString()
+      received.resolve([request.method ?? '', request.headers['content-type'] ?? '', body])
+      response.end()
+    }).listen(0)
+    t.after(() => server.close())
+    const { port } = server.address() as AddressInfo
+    const requestHeaders = { 'Content-Type': 'application/offset+octet-stream' }
+    const requestPiece = { name: '-o’hara.txt', from: 3, to: 7 }
+
+    const given = exchange({ method: 'PATCH', requestHeaders, requestPiece })
+    await run(given, `http://localhost:${port}`, folder)
+
+    const type = 'application/offset+octet-stream'
+    assert.deepEqual(await received.promise, ['PATCH', type, '3456'])
+  })
+
 test('a copied command sets its variables and is a single line to the shell', (t) => {
   const requestHeaders = concealHeaders({ Authorization: 'Bearer eyJsecret' })
   const command = curlOf(exchange({ requestHeaders }), ORIGIN)
@@ -184,4 +210,12 @@ test('a header that contains the word TOKEN is not taken for a variable', () => 
 
 function complete(given: Exchange, baseUrl: string): string {
   return program(fetchOf(given, baseUrl), { baseUrl, signsIn: true })
+}
+
+const inShell = (command: string, cwd: string) =>
+  promisify(execFile)('sh', ['-c', command], { cwd })
+
+async function inNode(code: string, cwd: string) {
+  await writeFile(join(cwd, 'send.mjs'), code)
+  await promisify(execFile)(process.execPath, ['send.mjs'], { cwd })
 }

@@ -4,7 +4,7 @@ import { type Exchange, FORM } from '../../api/exchange-log.ts'
 /** The same request for a shell. Secrets are shell variables, so the text can be shared. */
 export function curlOf(exchange: Exchange, baseUrl: string): string {
   const method = exchange.method === 'HEAD' ? '--head' : `-X ${exchange.method}`
-  const parts = [`curl ${method} '${quoted(baseUrl + exchange.path)}'`]
+  const parts = [`${piped(exchange)}curl ${method} '${quoted(baseUrl + exchange.path)}'`]
   for (const [name, value] of Object.entries(headersOf(exchange)))
     parts.push(`-H ${headerArgument(`${name}: ${value}`)}`)
   if (isForm(exchange))
@@ -16,7 +16,14 @@ export function curlOf(exchange: Exchange, baseUrl: string): string {
     parts.push(
       `-F 'file=@${fileArgument(exchange.requestFile.name)};type=${exchange.requestFile.type}'`,
     )
+  if (exchange.requestPiece) parts.push('--data-binary @-')
   return parts.join(' \\\n  ')
+}
+
+/** Cuts the bytes that are sent out of their file. `./` keeps a name from being taken for an option. */
+function piped({ requestPiece: piece }: Exchange): string {
+  if (!piece) return ''
+  return `tail -c +${piece.from + 1} './${quoted(piece.name)}' | head -c ${piece.to - piece.from} | \\\n  `
 }
 
 /**
@@ -84,12 +91,18 @@ export function fetchOf(exchange: Exchange, baseUrl: string): string {
     options.push(`  body: ${encoded}(${body}),`)
   }
   if (exchange.requestFile) options.push('  body: form,')
-  const form = exchange.requestFile ? formOf(exchange.requestFile) : ''
+  const { requestPiece: piece } = exchange
+  if (piece) options.push(`  body: file.slice(${piece.from}, ${piece.to}),`)
+  const form = exchange.requestFile ? formOf(exchange.requestFile) : piece ? fileOf(piece) : ''
   const url = expression(baseUrl + exchange.path)
   return `${form}const reply = await fetch(${url}, {\n${options.join('\n')}\n})\n${PRINT}`
 }
 
 const PRINT = 'console.log(reply.status, await reply.text())'
+
+function fileOf({ name }: { name: string }): string {
+  return `const file = await openAsBlob(${JSON.stringify(name)})\n`
+}
 
 /** Node reads the file from its path. A browser has it from a field and does not need this line. */
 function formOf({ name, type }: { name: string; type: string }): string {

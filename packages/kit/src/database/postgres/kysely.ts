@@ -105,13 +105,12 @@ async function sendAlone(
   query: CompiledQuery,
 ): Promise<QueryResult<unknown>> {
   const client = await pool.connect()
-  const send = async () => (await statements.send(client, [query], pool.answerMs))[0]
+  const send = () => statements.send(client, query, pool.answerMs)
   try {
-    const result = await send().catch((error) => {
+    return await send().catch((error) => {
       if (!isOutdatedPlan(error)) throw error
       return send()
     })
-    return result ?? { rows: [] }
   } finally {
     client.release()
   }

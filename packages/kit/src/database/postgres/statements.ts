@@ -15,24 +15,20 @@ export class Statements {
   readonly #names = new Map<string, string>()
 
   /**
-   * Sends all queries in one go, without waiting for the answer to one before the next is sent. Fails with the error
-   * of the first that fails, once all are answered. `answerMs`: how long to wait for the answers; for ever if left out.
+   * Sends the query at once: the driver does not wait for the answers to earlier ones. `answerMs`: how long to wait
+   * for its own; for ever if left out.
    */
   async send(
     client: Pick<PoolClient, 'query'>,
-    queries: CompiledQuery[],
+    query: CompiledQuery,
     answerMs?: number,
-  ): Promise<QueryResult<unknown>[]> {
-    const statements = queries.map((query) => this.#statementOf(query))
-    const answers = await Promise.allSettled(
-      statements.map((statement) =>
-        client.query({ ...statement, query_timeout: answerMs } as QueryConfig),
-      ),
-    )
-    return answers.map((answer, index) => {
-      if (answer.status === 'fulfilled') return resultOf(answer.value)
-      throw this.#learnFrom(answer.reason, statements[index] as Statement)
-    })
+  ): Promise<QueryResult<unknown>> {
+    const statement = this.#statementOf(query)
+    try {
+      return resultOf(await client.query({ ...statement, query_timeout: answerMs } as QueryConfig))
+    } catch (error) {
+      throw this.#learnFrom(error as Error, statement)
+    }
   }
 
   #statementOf(query: CompiledQuery): Statement {

@@ -12,7 +12,7 @@ type Context = Patience & { pool: PostgresPool; statements: Statements }
 /**
  * Runs a transaction on its own connection. It costs only the round trips that `work` waits for: `begin`
  * goes out with the first statement, a prepared statement that returns no rows resolves at once, and
- * statements still pending at the end share a round trip with the commit.
+ * the commit does not wait for statements that are not answered yet.
  */
 export async function inOneTransaction<R>(
   context: Context,
@@ -47,102 +47,88 @@ async function transact<R>(
 ): Promise<R> {
   const client = await pool.connect()
   const answerMs = isPatient ? undefined : pool.answerMs
-  const pipeline = new Pipeline((queries) => statements.send(client, queries, answerMs))
+  const open = new OpenTransaction(
+    [...pool.begin, ...begin].map((text) => CompiledQuery.raw(text)),
+    (query) => statements.send(client, query, answerMs),
+  )
   const ends: (() => void)[] = []
   const member = () => {
-    const own = untilEnded((query) => pipeline.run(query))
+    const own = untilEnded((query) => open.run(query))
     ends.push(own.end)
     return own.run
   }
   let isUsable = true
   try {
-    for (const statement of [...pool.begin, ...begin]) pipeline.add(statement)
     const result = await work(member)
     for (const end of ends) end()
-    await pipeline.add('commit')
+    await open.commit()
     return result
   } catch (error) {
     for (const end of ends) end()
-    isUsable = await pipeline.rollBack(error)
+    isUsable = await open.rollBack(error)
     throw error
   } finally {
     client.release(!isUsable)
   }
 }
 
-type SendAll = (queries: CompiledQuery[]) => Promise<QueryResult<unknown>[]>
-
-type Waiting = {
-  query: CompiledQuery
-  resolve(result: QueryResult<unknown>): void
-  reject(error: unknown): void
-}
-
 const NOTHING = { rows: [] }
 
 /**
- * Sends the statements of a transaction in batches: those of one turn of the event loop are one batch,
- * and so are those that arrive while a batch is in flight. After a failure nothing more is sent, and
- * every statement fails with the same error.
+ * The statements of one transaction. Each is sent at once, whether or not those before it are answered; the first one
+ * takes `begin` along. After a failure nothing more is sent, and every statement fails with the same error.
  */
-class Pipeline {
-  readonly #sendAll: SendAll
-  #waiting: Waiting[] = []
-  #isBusy = false
+class OpenTransaction {
+  readonly #begin: CompiledQuery[]
+  readonly #send: Run
   #hasBegun = false
   #failure: { error: unknown } | undefined
 
-  constructor(sendAll: SendAll) {
-    this.#sendAll = sendAll
+  constructor(begin: CompiledQuery[], send: Run) {
+    this.#begin = begin
+    this.#send = send
   }
 
   async run(query: CompiledQuery): Promise<QueryResult<unknown>> {
-    const answer = this.#wait(query)
+    const answer = this.#add(query)
     return isPrepared(query) && query.isSilent ? NOTHING : answer
   }
 
-  add(statement: string): Promise<QueryResult<unknown>> {
-    return this.#wait(CompiledQuery.raw(statement))
+  /** The commit of a transaction with a failed statement is answered with success, too, but after the failure. */
+  async commit(): Promise<void> {
+    if (this.#hasBegun) await this.#add(CompiledQuery.raw('commit'))
+    if (this.#failure) throw this.#failure.error
   }
 
   /** Returns whether the connection can still be used. */
   async rollBack(error: unknown): Promise<boolean> {
     this.#failure ??= { error }
     if (!this.#hasBegun) return true
-    return this.#sendAll([CompiledQuery.raw('rollback')]).then(
+    return this.#send(CompiledQuery.raw('rollback')).then(
       () => true,
       () => false,
     )
   }
 
-  #wait(query: CompiledQuery): Promise<QueryResult<unknown>> {
-    const { promise, resolve, reject } = Promise.withResolvers<QueryResult<unknown>>()
-    // Not an unhandled rejection: the commit fails as well, so callers need not await every statement.
-    promise.catch(() => {})
-    this.#waiting.push({ query, resolve, reject })
-    this.#schedule()
-    return promise
-  }
-
-  /** `nextTick` runs after the microtasks in which the caller issues its next statements. */
-  #schedule(): void {
-    if (this.#isBusy || this.#waiting.length === 0) return
-    this.#isBusy = true
-    process.nextTick(() => void this.#sendWaiting())
-  }
-
-  async #sendWaiting(): Promise<void> {
-    const batch = this.#waiting.splice(0)
-    try {
-      if (this.#failure) throw this.#failure.error
+  #add(query: CompiledQuery): Promise<QueryResult<unknown>> {
+    if (!this.#hasBegun) {
       this.#hasBegun = true
-      const results = await this.#sendAll(batch.map(({ query }) => query))
-      for (const [index, { resolve }] of batch.entries()) resolve(results[index] ?? NOTHING)
-    } catch (error) {
-      this.#failure ??= { error }
-      for (const { reject } of batch) reject(error)
+      for (const first of this.#begin) this.#add(first)
     }
-    this.#isBusy = false
-    this.#schedule()
+    const answer = this.#answerTo(query)
+    // Not an unhandled rejection: the commit fails as well, so callers need not await every statement.
+    answer.catch(() => {})
+    return answer
+  }
+
+  async #answerTo(query: CompiledQuery): Promise<QueryResult<unknown>> {
+    if (this.#failure) throw this.#failure.error
+    try {
+      return await this.#send(query)
+    } catch (error) {
+      // Answers come in order, so the first failure is the cause of those after it.
+      this.#failure ??= { error }
+      throw this.#failure.error
+    }
   }
 }

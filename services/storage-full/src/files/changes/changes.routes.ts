@@ -3,7 +3,7 @@ import { fileTypeMismatch, fileTypeUnsupported } from '@plinth/kit/files'
 import { type Guard, IdPath, pathId, type Server, Type } from '@plinth/kit/http'
 import { describeFile, FileReply } from '../files.ts'
 import { folderPath } from '../folders/paths.ts'
-import { fileNotFound, fileOfAnotherUser } from '../problems.ts'
+import { fileNotFound, fileOfAnotherUser, tooManyFolders } from '../problems.ts'
 import type { Storage } from '../storage.ts'
 import { changeFile } from './changes.ts'
 
@@ -53,7 +53,13 @@ export function changeRoute(server: Server, storage: Storage, write: Guard): voi
       params: IdPath,
       body: ChangeBody,
       response: { 200: FileReply },
-      problems: [fileNotFound, fileOfAnotherUser, fileTypeMismatch, fileTypeUnsupported],
+      problems: [
+        fileNotFound,
+        fileOfAnotherUser,
+        fileTypeMismatch,
+        fileTypeUnsupported,
+        tooManyFolders,
+      ],
     },
     handler: async (request) => {
       const { folder, ...rest } = request.body

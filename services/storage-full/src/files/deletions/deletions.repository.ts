@@ -3,7 +3,7 @@ import { type Selectable, sql } from 'kysely'
 import type { StorageDb, StorageTables } from '../../database/tables.ts'
 import { fileOf, findFile, selectFiles } from '../files.repository.ts'
 import type { StoredFile } from '../storage.ts'
-import { deleteWords } from '../words.repository.ts'
+import { deleteWords, hasTerm } from '../words.repository.ts'
 
 export async function deleteFileRow(db: StorageDb, id: number): Promise<void> {
   await inTransaction(db, async (inside) => {
@@ -82,15 +82,14 @@ export async function listRestorable(
   { now, page }: { now: Date; page: PageRequest },
 ): Promise<{ files: RestorableFile[]; total: number }> {
   const { ownerId, deletedBy, words = [], folder } = filter
-  const position = sql.raw(engineOf(db) === 'postgres' ? 'strpos' : 'instr')
-  const beginning = (word: string) => sql<number>`${position}(files.words, ${` ${word}`})`
+  const hasWord = (word: string) => hasTerm(db, sql.ref('files.words'), { word, isWhole: false })
   const found = selectRestorable(db, now)
     .$if(ownerId !== undefined, (files) => files.where('files.owner_id', '=', ownerId ?? ''))
     .$if(deletedBy !== undefined, (files) => files.where('deleted_by', '=', deletedBy ?? ''))
     .$if(folder !== undefined, (files) =>
       files.where(sql<string>`coalesce(folders.path, former_folder, '/')`, '=', folder ?? ''),
     )
-    .where((row) => row.and(words.map((word) => row(beginning(word), '>', 0))))
+    .where(({ and }) => and(words.map(hasWord)))
   const rows = await found
     .orderBy('deleted_at', 'desc')
     .orderBy('files.id', 'desc')

@@ -1,6 +1,10 @@
 import { engineOf, fromRow, prepared, toRow } from '@plinth/kit/database'
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { StorageDb, StorageTables } from '../../database/tables.ts'
+import { tooManyFolders } from '../problems.ts'
+
+/** Of one owner. A move changes the paths of all folders below in one statement, for which others wait. */
+const MAX_FOLDERS = 10_000
 
 export type Folder = { id: number; path: string; createdAt: string }
 
@@ -50,6 +54,7 @@ export async function ensureFolder(
     .execute()
   for (const row of rows) known.set(row.path, fromRow(row))
   const isNew = known.size < paths.length
+  if (isNew) await requireRoomForFolders(db, ownerId, paths.length - known.size)
   const createdAt = now.toISOString()
   let above: Folder | undefined
   for (const path of paths) {
@@ -61,6 +66,16 @@ export async function ensureFolder(
   }
   if (!above) throw new Error('A folder has a path')
   return { folder: above, isNew }
+}
+
+async function requireRoomForFolders(db: StorageDb, ownerId: string, more: number): Promise<void> {
+  const { folders } = await db
+    .selectFrom('folders')
+    .select(({ fn }) => fn.countAll<number>().as('folders'))
+    .where('owner_id', '=', ownerId)
+    .executeTakeFirstOrThrow()
+  if (Number(folders) + more > MAX_FOLDERS)
+    throw tooManyFolders({ extra: { maxFiles: null, maxBytes: null } })
 }
 
 type NewFolder = { ownerId: string; parentId: number | null; path: string; createdAt: string }

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { type Guard, noContent, oneOf, type Server, Type } from '@plinth/kit/http'
 import { storageUnavailable } from '../../locations/problems.ts'
-import { folderExists, folderNotEmpty, folderNotFound } from '../problems.ts'
+import { folderExists, folderNotEmpty, folderNotFound, tooManyFolders } from '../problems.ts'
 import type { Storage } from '../storage.ts'
 import {
   createFolder,
@@ -47,6 +47,7 @@ export function folderRoutes(
       tags,
       body: FolderBody,
       response: { 200: FolderReply, 201: FolderReply },
+      problems: [tooManyFolders],
     },
     handler: async ({ caller, body }, reply) => {
       const created = await createFolder(storage, caller, folderPath(body.path, 'path'))
@@ -84,7 +85,7 @@ function changeRoutes(server: Server, storage: Storage, write: Guard): void {
       tags,
       body: MoveBody,
       response: { 200: MovedReply },
-      problems: [folderNotFound, folderExists],
+      problems: [folderNotFound, folderExists, tooManyFolders],
     },
     handler: ({ caller, body }) => {
       const [from, to] = [folderPath(body.from, 'from'), folderPath(body.to, 'to')]

@@ -7,6 +7,7 @@ import { insertWords, wordsOfInserted } from '../words.repository.ts'
 import { FILES_TOGETHER, type NewRow, TYPES } from './files-together.repository.ts'
 import {
   addUsage,
+  NO_LIMIT,
   nextPart,
   PARTS,
   type Quota,
@@ -77,8 +78,6 @@ async function insertRow(transaction: StorageDb, row: NewRow, event: FirstEvent)
 
 /** The most each part may hold, so that the parts together never exceed the quota. */
 type Share = { shareFiles: number; shareBytes: number }
-
-const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
 function shareOf({ files = NO_LIMIT, bytes = NO_LIMIT }: Quota): Share {
   return { shareFiles: Math.floor(files / PARTS), shareBytes: Math.floor(bytes / PARTS) }

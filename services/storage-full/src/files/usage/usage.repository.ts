@@ -8,6 +8,8 @@ export type Usage = { files: number; bytes: number }
 /** The most an owner may have stored; undefined means no limit. */
 export type Quota = { files: number | undefined; bytes: number | undefined }
 
+export const NO_LIMIT = Number.MAX_SAFE_INTEGER
+
 type Change = {
   owner_id: string
   total: number
@@ -74,8 +76,6 @@ export async function subtractUsage(
   if (engineOf(db) === 'postgres') await addToPart(db, { ...change, part: nextPart() })
   else await add(db, { ...change, mostFiles: NO_LIMIT, mostBytes: NO_LIMIT })
 }
-
-const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
 /** SQLite only. Returns false, and counts nothing, when the owner would exceed the quota. */
 export async function addUsage(

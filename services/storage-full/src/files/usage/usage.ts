@@ -1,6 +1,7 @@
 import { ADMIN_ROLE } from '@plinth/accounts'
 import type { PageRequest } from '@plinth/kit/database'
 import { type Caller, pageOf } from '@plinth/kit/http'
+import type { StorageDb } from '../../database/tables.ts'
 import { sumTrash } from '../deletions/deletions.repository.ts'
 import { noRoomToReplace, noRoomToRestore, quotaExceeded } from '../problems.ts'
 import { type Storage, type StoredFile, shownOwnerId } from '../storage.ts'
@@ -68,13 +69,22 @@ export async function requireRoom(
   const { files, bytes } = limits.quota
   if (files === undefined && bytes === undefined) return Number.POSITIVE_INFINITY
   if (bodyBytes <= SMALL_BYTES) return bytes ?? Number.POSITIVE_INFINITY
-  const used = await findUsage(db, userId)
-  const reserved = await findReserved(db, userId)
-  const taken = used.bytes + reserved.bytes + (await sumVersions(db, userId))
-  const room = bytes === undefined ? Number.POSITIVE_INFINITY : bytes - taken
-  const isFull = used.files + reserved.files >= (files ?? Number.POSITIVE_INFINITY)
+  const taken = await takenBy(db, userId)
+  const room = bytes === undefined ? Number.POSITIVE_INFINITY : bytes - taken.bytes
+  const isFull = taken.files >= (files ?? Number.POSITIVE_INFINITY)
   if (room <= 0 || isFull) throw overQuota(limits.quota)
   return room
+}
+
+/** With what unfinished uploads reserve, and the bytes of earlier versions. */
+async function takenBy(db: StorageDb, ownerId: string): Promise<Usage> {
+  const used = await findUsage(db, ownerId)
+  const reserved = await findReserved(db, ownerId)
+  const versionBytes = await sumVersions(db, ownerId)
+  return {
+    files: used.files + reserved.files,
+    bytes: used.bytes + reserved.bytes + versionBytes,
+  }
 }
 
 /**
@@ -89,10 +99,8 @@ export async function requireRoomToReplace(
   const { bytes } = limits.quota
   if (bytes === undefined) return Number.POSITIVE_INFINITY
   if (bodyBytes <= SMALL_BYTES) return bytes + freed
-  const used = await findUsage(db, ownerId)
-  const reserved = await findReserved(db, ownerId)
-  const taken = used.bytes + reserved.bytes + (await sumVersions(db, ownerId))
-  const room = Math.max(bytes - taken, 0) + freed
+  const taken = await takenBy(db, ownerId)
+  const room = Math.max(bytes - taken.bytes, 0) + freed
   if (room === 0) throw overQuota(limits.quota, noRoomToReplace)
   return room
 }

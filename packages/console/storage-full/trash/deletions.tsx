@@ -1,25 +1,20 @@
-import type { RestorableFile, StoredFile } from '@plinth/client'
+import type { StoredFile } from '@plinth/client'
 import { signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
-import { serverNow } from '../../shared/clock.ts'
-import { Button, ConfirmButton } from '../../shared/components/button.tsx'
-import { Card } from '../../shared/components/page.tsx'
+import { Button } from '../../shared/components/button.tsx'
 import { Announced, Refusal } from '../../shared/components/reply.tsx'
-import { type Column, Table } from '../../shared/components/table.tsx'
-import { dateText } from '../../shared/wording.ts'
+import { addFile, changes, forgetFile, who } from '../files/library.ts'
+import { isNewFolder, relistFolders } from '../folders/folders.ts'
 import { session } from '../session.ts'
-import { addFile, forgetFile, listRestorable, restorable, totalRestorable, who } from './library.ts'
 
 const SECONDS_SHOWN = 10
 
 /** `Remove` is permanent. */
-type Verb = 'Delete' | 'Restore' | 'Remove'
+export type Verb = 'Delete' | 'Restore' | 'Remove'
 type Notice = { file: StoredFile; verb: Verb; busy?: boolean; refusal?: Reply }
 
 /** What was just deleted or restored on this page, by file id. */
 const notices = signal(new Map<number, Notice>())
-/** How many of these calls have been answered. */
-export const changes = signal(0)
 
 // The next user of this tab must not see what was deleted.
 who.subscribe(() => {
@@ -56,7 +51,7 @@ function focusHeadingInsteadOf(selector: string): void {
 }
 
 /** One call at a time for each file. */
-async function change(verb: Verb, file: StoredFile): Promise<void> {
+export async function change(verb: Verb, file: StoredFile): Promise<void> {
   const { id } = file
   if (notices.value.get(id)?.busy) return
   const begun = show({ file, verb, busy: true })
@@ -69,8 +64,10 @@ async function change(verb: Verb, file: StoredFile): Promise<void> {
   if (reply.ok) focusHeadingInsteadOf('td [aria-busy=true]')
   show({ file, verb, refusal: reply.ok ? undefined : reply })
   if (verb === 'Delete' && (reply.ok || reply.status === 404)) forgetFile(id)
-  if (verb === 'Restore' && reply.ok) addFile(reply.body)
-  listRestorable()
+  if (verb === 'Restore' && reply.ok) {
+    addFile(reply.body)
+    if (isNewFolder(reply.body.folder)) relistFolders()
+  }
   changes.value += 1
 }
 
@@ -110,57 +107,7 @@ export function DeletionList() {
   )
 }
 
-/** Read from the service, so it includes files deleted in another tab or before this page was opened. */
-export function RecentlyDeleted() {
-  const columns: Column<RestorableFile>[] = [
-    { title: 'Name', of: ({ originalFilename }) => originalFilename },
-    { title: 'Owner', of: ({ owner }) => owner },
-    { title: 'Restorable until', of: ({ restorableUntil }) => dateText(restorableUntil) },
-    {
-      title: 'Action',
-      of: (file) => {
-        const props = {
-          small: true,
-          subject: file.originalFilename,
-          busy: notices.value.get(file.id)?.busy,
-        }
-        return (
-          <div class="row">
-            <Button {...props} onClick={() => change('Restore', file)}>
-              Restore
-            </Button>
-            <ConfirmButton
-              {...props}
-              question="Remove it forever?"
-              yes="Remove it"
-              no="Keep it"
-              onClick={() => change('Remove', file)}
-            >
-              Remove
-            </ConfirmButton>
-          </div>
-        )
-      },
-    },
-  ]
-  const rows = restorable.value.filter(
-    ({ restorableUntil }) => Date.parse(restorableUntil) > serverNow.value,
-  )
-  if (rows.length === 0) return null
-  return (
-    <Card
-      title="Recently deleted"
-      about={
-        totalRestorable.value > restorable.value.length &&
-        `The last ${restorable.value.length} of ${totalRestorable.value}. Restore or remove some to see the others.`
-      }
-    >
-      <Table
-        caption="Recently deleted files"
-        columns={columns}
-        rows={rows}
-        keyOf={({ id }) => id}
-      />
-    </Card>
-  )
+/** Whether a call about the file is under way. */
+export function isChanging(id: number): boolean {
+  return notices.value.get(id)?.busy ?? false
 }
