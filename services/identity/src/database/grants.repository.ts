@@ -91,15 +91,19 @@ export async function deleteGrant(
     .where('client_id', '=', clientId)
     .where(sql<boolean>`used_at is null`)
     .execute()
-  for (const table of ['device_requests', 'authorizations'] as const)
-    await db
-      .deleteFrom(table)
-      .where('client_id', '=', clientId)
-      .where('state', '=', 'allowed')
-      .where('session_id', 'in', (sessions) =>
-        sessions.selectFrom('sessions').select('sessions.id').where('user_id', '=', userId),
-      )
-      .execute()
+  const own = db.selectFrom('sessions').select('sessions.id').where('user_id', '=', userId)
+  await db
+    .deleteFrom('device_requests')
+    .where('client_id', '=', clientId)
+    .where('state', '=', 'allowed')
+    .where('session_id', 'in', own)
+    .execute()
+  await db
+    .deleteFrom('authorizations')
+    .where('client_id', '=', clientId)
+    .where('state', '=', 'allowed')
+    .where('session_id', 'in', own)
+    .execute()
   return numDeletedRows > 0n
 }
 
