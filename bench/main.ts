@@ -57,7 +57,7 @@ const PARTS: Record<string, Part> = {
   'identity/openid-growth': openidGrowth,
   'storage-full/local': local,
   'storage-full/resumable': resumable,
-  'storage-full/resumable-object': resumableObject,
+  'storage-full/tus-object': resumableObject,
   'storage-full/object': object,
   'storage-full/small': fullSmall,
   'storage-full/downloads': downloads,

@@ -3,11 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { markNewInstallation } from '@plinth/kit/runtime'
 import { withSandboxKeys } from './sandbox-keys.ts'
 
 function planIn(t: TestContext) {
   const dataFolder = mkdtempSync(join(tmpdir(), 'plinth-keys-'))
   t.after(() => rmSync(dataFolder, { recursive: true }))
+  markNewInstallation(dataFolder)
   const urls = { sandboxUrl: 'http://localhost:8085', paymentsUrl: 'http://localhost:8084' }
   return { dataFolder, ...urls, production: false }
 }

@@ -48,7 +48,6 @@ export function keepActivity(read: ReadMetrics, clock: Clock): Activity {
     if (ring.length > MAX_INTERVALS) ring.shift()
     last = reading.counts
   }
-  // A reading that fails is made up for by the next one.
   // A reading that fails leaves a gap in the chart; the next one follows.
   const timer = setInterval(() => void record().catch(() => {}), EVERY_SECONDS * 1000).unref()
   return {

@@ -26,7 +26,7 @@ function typeOptions() {
 export function SearchForm({ folder }: { folder: string | undefined }) {
   const { values, apply } = chosenFilters()
   const places = [
-    { value: '', label: folder === undefined ? 'Everywhere' : 'Here and below' },
+    { value: '', label: folder === undefined ? 'Everywhere' : 'Here & below' },
     ...(folder === undefined ? [] : [{ value: 'only', label: 'Only here' }]),
     ...(folder === undefined ? [] : [{ value: 'all', label: 'All folders' }]),
   ]

@@ -88,7 +88,7 @@ export async function relistFolders(): Promise<void> {
 
 export async function openFolder(path: string): Promise<void> {
   openFolders.value = new Set([...openFolders.value, path])
-  if (!foldersBelow.value.has(path)) await listFolders(path, true)
+  if (!foldersBelow.value.has(path)) await listFolders(path)
 }
 
 export function closeFolder(path: string): void {

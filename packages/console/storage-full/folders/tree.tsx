@@ -34,7 +34,7 @@ export function FolderTree({ shown }: { shown: string | undefined }) {
   useEffect(() => {
     const above = pathsTo(shown ?? ROOT)
     openFolders.value = new Set([...openFolders.value, ...above.slice(0, -1), ROOT])
-    for (const path of above) if (!foldersBelow.value.has(path)) listFolders(path, true)
+    for (const path of above) if (!foldersBelow.value.has(path)) listFolders(path, path !== shown)
   }, [shown, session.claims.value?.sub])
   const lines = [...(session.isAdmin.value ? [EVERYONE] : []), ...linesOf(ROOT, 1)]
   const current = shown ?? ''

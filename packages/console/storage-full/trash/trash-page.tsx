@@ -17,7 +17,10 @@ import { change, DeletionList, isChanging } from './deletions.tsx'
 
 export function TrashPage() {
   return (
-    <Page title="Trash" about="Deleted files stay here until the day that each one names.">
+    <Page
+      title="Trash"
+      about="Each deleted file is kept, and can be restored, until the time beside it."
+    >
       <SignedInOnly session={session}>
         <Trash />
       </SignedInOnly>
@@ -132,7 +135,7 @@ const COLUMNS: Column<RestorableFile>[] = [
   { title: 'Folder', of: ({ folder }) => folder },
   { title: 'Owner', of: ({ owner }) => owner },
   { title: 'Deleted', of: ({ deletedAt }) => dateText(deletedAt) },
-  { title: 'Restorable until', of: ({ restorableUntil }) => dateText(restorableUntil) },
+  { title: 'Kept until', of: ({ restorableUntil }) => dateText(restorableUntil) },
   {
     title: 'Action',
     acts: true,

@@ -38,6 +38,9 @@ export const tooManyFolders = defineProblem(
   quotaKind,
 )
 
+/** Folders have no setting, so no number of the quota is to blame. */
+export const overFolders = () => tooManyFolders({ extra: { maxFiles: null, maxBytes: null } })
+
 export const noRoomToReplace = defineProblem(
   quotaExceeded.code,
   413,

@@ -8,7 +8,7 @@ import { requireAcceptable } from '../files/content.ts'
 import { uploadEvent } from '../files/events.ts'
 import { newFile, requireOwner } from '../files/files.ts'
 import { withAncestors } from '../files/folders/paths.ts'
-import { fileNotFound, fileOfAnotherUser } from '../files/problems.ts'
+import { fileNotFound, fileOfAnotherUser, overFolders } from '../files/problems.ts'
 import { type NewFile, objectKey } from '../files/storage.ts'
 import { sumsOf } from '../files/sums.ts'
 import {
@@ -61,7 +61,10 @@ export async function finishUpload(
   else {
     const event = uploadEvent(file)
     const paths = withAncestors(upload.folder)
-    const fileId = await insertFinished(db, upload, { file, paths, event, expiresAt })
+    const fileId = await insertFinished(db, upload, {
+      ...{ file, paths, event, expiresAt },
+      tooMany: overFolders,
+    })
     if (fileId === undefined) throw uploadLocked()
   }
   hashes.forget(upload.id)

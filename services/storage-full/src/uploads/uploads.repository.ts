@@ -313,17 +313,23 @@ export async function listParts(db: StorageDb, uploadId: string): Promise<Stored
 class LostHoldError extends Error {}
 
 /** `paths`: of the folder of the file, and of all above it. */
-type FinishedFile = { file: NewFile; paths: string[]; event: FirstEvent; expiresAt: string }
+type FinishedFile = {
+  file: NewFile
+  paths: string[]
+  tooMany: () => Error
+  event: FirstEvent
+  expiresAt: string
+}
 
 /** What the upload has reserved becomes the file. Undefined, and nothing changed, when the hold is lost. */
 export async function insertFinished(
   db: StorageDb,
   held: Held,
-  { file, paths, event, expiresAt }: FinishedFile,
+  { file, paths, tooMany, event, expiresAt }: FinishedFile,
 ): Promise<number | undefined> {
   const finishing = inTransaction(db, async (inside) => {
     const now = new Date(file.createdAt)
-    const folderId = await createdFolder(inside, { ownerId: file.ownerId, paths, now })
+    const folderId = await createdFolder(inside, { ownerId: file.ownerId, paths, now, tooMany })
     const fileId = await insertReserved(inside, { ...file, folderId }, event)
     if (!(await markFinished(inside, held, { fileId, expiresAt }))) throw new LostHoldError()
     return fileId

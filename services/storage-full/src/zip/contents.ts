@@ -1,3 +1,4 @@
+import { inTurn } from '@plinth/kit/runtime'
 import { folderName, parentOf, ROOT } from '../files/folders/paths.ts'
 import { fileNotFound, fileOfAnotherUser } from '../files/problems.ts'
 import { isForeign, type Storage } from '../files/storage.ts'
@@ -70,21 +71,27 @@ export async function contentsOf(
   const located = await listLocations(storage.db)
   const locations = new Map(located.map((location) => [location.id, location]))
   const nameOf = entryNames()
-  const entryFor = (folder: string) => (file: ListedFile) => {
-    const location = locations.get(file.locationId)
-    if (!location || !mayRead(reader, file)) return []
-    return [entryOf({ ...file, location }, nameOf(folder, file.originalFilename))]
+  const entries: FileEntry[] = []
+  const add = async (some: ListedFile[], folderOf: (file: ListedFile) => string) => {
+    for (const [index, file] of some.entries()) {
+      if (index % ROWS_AT_ONCE === 0) await turn()
+      const location = locations.get(file.locationId)
+      if (location && mayRead(reader, file))
+        entries.push(entryOf({ ...file, location }, nameOf(folderOf(file), file.originalFilename)))
+    }
   }
-  return [
-    ...files.flatMap(entryFor('')),
-    ...branches.flatMap(({ folders, files: inside }) => {
-      const prefixes = prefixesOf(folders, nameOf)
-      const entries = inside.flatMap((file) =>
-        entryFor(prefixes.get(file.folderId ?? ROOT_ID) ?? '')(file),
-      )
-      return [...emptyFolders(folders, prefixes, inside), ...entries]
-    }),
-  ]
+  await add(files, () => '')
+  for (const { folders, files: inside } of branches) {
+    const prefixes = prefixesOf(folders, nameOf)
+    entries.push(...emptyFolders(folders, prefixes, inside))
+    await add(inside, ({ folderId }) => prefixes.get(folderId ?? ROOT_ID) ?? '')
+  }
+  return entries
+}
+
+/** Other requests are answered between thousands of rows. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => inTurn(resolve))
 }
 
 type LocatedFile = ListedFile & Pick<NonNullable<FileEntry['file']>, 'location'>
@@ -230,7 +237,9 @@ const byId = (one: ListedFile, other: ListedFile) => one.id - other.id
 
 async function inBatches<T, R>(all: T[], read: (some: T[]) => Promise<R[]>): Promise<R[]> {
   const found: R[] = []
-  for (let start = 0; start < all.length; start += ROWS_AT_ONCE)
+  for (let start = 0; start < all.length; start += ROWS_AT_ONCE) {
+    if (start > 0) await turn()
     for (const each of await read(all.slice(start, start + ROWS_AT_ONCE))) found.push(each)
+  }
   return found
 }

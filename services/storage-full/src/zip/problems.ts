@@ -15,6 +15,13 @@ export const zipNotFound = defineProblem(
   },
 )
 
+export const zipsBusy = defineProblem(
+  'TOO_MANY_DOWNLOADS',
+  503,
+  'Too many large archives are being downloaded. Try again in a moment.',
+  { title: 'Too many downloads', headers: { 'retry-after': '5' } },
+)
+
 export const zipTooLarge = defineProblem(
   'ZIP_TOO_LARGE',
   413,

@@ -14,7 +14,8 @@ import {
 import { issuerUnavailable, validationFailed } from '@plinth/kit/problems'
 import { fileNotFound, fileOfAnotherUser, folderNotFound } from '../files/problems.ts'
 import { measureZips } from './measure.ts'
-import { tooManyZips, zipNotFound, zipTooLarge } from './problems.ts'
+import { createOpenArchives } from './open-archives.ts'
+import { tooManyZips, zipNotFound, zipsBusy, zipTooLarge } from './problems.ts'
 import { archiveStream } from './stream.ts'
 import {
   archiveBehind,
@@ -68,7 +69,8 @@ const ZipReply = Type.Object(
 )
 
 /** Downloading needs no user: a browser cannot send a token with a download. */
-export function zipRoutes(server: Server, zips: Zips, links: Guard): void {
+export function zipRoutes(server: Server, offered: Omit<Zips, 'open'>, links: Guard): void {
+  const zips = { ...offered, open: createOpenArchives() }
   const countBytes = measureZips(server.metrics)
   server.post('/file/zip', {
     bodyLimit: BODY_FRAME_BYTES + BYTES_PER_ID * zips.maxFiles,
@@ -106,7 +108,7 @@ export function zipRoutes(server: Server, zips: Zips, links: Guard): void {
           description: 'The archive',
         }),
       },
-      problems: [zipNotFound, zipTooLarge, issuerUnavailable],
+      problems: [zipNotFound, zipTooLarge, zipsBusy, issuerUnavailable],
     },
     handler: (request, reply) => send(request, reply, zips, countBytes),
   })
@@ -131,7 +133,11 @@ async function send(
   zips: Zips,
   countBytes: (bytes: number) => void,
 ): Promise<Reply> {
-  const { name, layout } = await archiveBehind(zips, (params as { token: string }).token)
+  const client = new AbortController()
+  reply.raw.once('close', () => client.abort())
+  const { name, makerId, layout } = await archiveBehind(zips, (params as { token: string }).token)
+  const isSent = method !== 'HEAD'
+  if (isSent) admitUntil(client.signal, () => zips.open.admit(makerId, layout.placed.length))
   reply.headers({
     'content-type': 'application/zip',
     'content-length': String(layout.totalBytes),
@@ -142,10 +148,13 @@ async function send(
     'x-robots-tag': 'noindex',
   })
   // Without a payload the framework sends a length of 0; an empty stream keeps the true length.
-  if (method === 'HEAD') return reply.send(Readable.from([]))
-  const client = new AbortController()
+  if (!isSent) return reply.send(Readable.from([]))
   reply.raw.setTimeout(STALLED_MS)
-  reply.raw.once('close', () => client.abort())
   const options = { signal: client.signal, sent: countBytes }
   return reply.send(archiveStream(zips.storage, layout, options))
+}
+
+/** The client may have left while the archive was prepared. */
+function admitUntil(left: AbortSignal, admit: () => () => void): void {
+  if (!left.aborted) left.addEventListener('abort', admit(), { once: true })
 }

@@ -8,6 +8,7 @@ import { folderNotFound } from '../files/problems.ts'
 import { isForeign, type Storage } from '../files/storage.ts'
 import { contentsOf, ROOT_ID, readerNow, requireSelected } from './contents.ts'
 import { type Layout, layOut } from './layout.ts'
+import type { OpenArchives } from './open-archives.ts'
 import { tooManyZips, zipNotFound } from './problems.ts'
 import type { FileEntry } from './stream.ts'
 import {
@@ -24,7 +25,7 @@ const MAX_TOKENS = 1_000
 const PATHS_AT_ONCE = 500
 
 /** `maxFiles`: the most that an archive may have. */
-export type Zips = { storage: Storage; maxFiles: number }
+export type Zips = { storage: Storage; maxFiles: number; open: OpenArchives }
 
 type ZipRequest = {
   ids: number[]
@@ -86,14 +87,17 @@ function archiveName(name: string | undefined, folders: string[]): string {
 
 /** What is there at this moment of what the token is for, and its maker may still read. */
 export async function archiveBehind(
-  { storage, maxFiles }: Zips,
+  { storage, maxFiles, open }: Zips,
   token: string,
-): Promise<{ name: string; layout: Layout<FileEntry> }> {
+): Promise<{ name: string; makerId: string; layout: Layout<FileEntry> }> {
   const found = await findZipToken(storage.db, hashOpaqueToken(token), storage.clock())
   if (!found || !(await isOwnerEnabled(storage, { ownerId: found.makerId }))) throw zipNotFound()
-  const reader = await readerNow(storage, found.makerId)
-  const layout = layOut(await contentsOf(storage, reader, found, maxFiles))
-  return { name: found.name, layout }
+  const { name, makerId } = found
+  const reader = await readerNow(storage, makerId)
+  const layout = await open.prepare(makerId, async () =>
+    layOut(await contentsOf(storage, reader, found, maxFiles)),
+  )
+  return { name, makerId, layout }
 }
 
 export async function revokeZip(

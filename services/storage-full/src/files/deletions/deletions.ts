@@ -10,7 +10,7 @@ import { createdFolder, lockFolders } from '../folders/folders.repository.ts'
 import { withAncestors } from '../folders/paths.ts'
 import { wordsOf } from '../names.ts'
 import { recordForOtherOwner } from '../other-owners.ts'
-import { fileNotFound, fileOfAnotherUser, nothingToRestore } from '../problems.ts'
+import { fileNotFound, fileOfAnotherUser, nothingToRestore, overFolders } from '../problems.ts'
 import {
   HELD_FOR_BACKUP,
   HOLD_SECONDS,
@@ -265,7 +265,10 @@ async function backInFolder(
 ): Promise<StoredFile | undefined> {
   const { id, ownerId, formerFolder } = file
   if (formerFolder === null) return file
-  const folderId = await createdFolder(db, { ownerId, paths: withAncestors(formerFolder), now })
+  const folderId = await createdFolder(db, {
+    ...{ ownerId, now, tooMany: overFolders },
+    paths: withAncestors(formerFolder),
+  })
   return updateFormerFolder(db, id, folderId)
 }
 

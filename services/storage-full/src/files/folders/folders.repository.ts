@@ -1,7 +1,6 @@
 import { engineOf, fromRow, prepared, toRow } from '@plinth/kit/database'
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { StorageDb, StorageTables } from '../../database/tables.ts'
-import { tooManyFolders } from '../problems.ts'
 
 /** Of one owner. A move changes the paths of all folders below in one statement, for which others wait. */
 const MAX_FOLDERS = 10_000
@@ -37,13 +36,13 @@ export async function lockFolders(db: StorageDb, ownerId: string): Promise<void>
     )
 }
 
-/** `paths`: of the folder and of all above it, the highest first. */
-type Wanted = { ownerId: string; paths: string[]; now: Date }
+/** `paths`: of the folder and of all above it, the highest first. `tooMany`: what to throw beyond the limit. */
+type Wanted = { ownerId: string; paths: string[]; now: Date; tooMany: () => Error }
 
 /** Creates the folder and those above it, where they are missing. Call it with the folders of the owner locked. */
 export async function ensureFolder(
   db: StorageDb,
-  { ownerId, paths, now }: Wanted,
+  { ownerId, paths, now, tooMany }: Wanted,
 ): Promise<{ folder: Folder; isNew: boolean }> {
   const known = new Map<string, Folder>()
   const rows = await db
@@ -54,7 +53,8 @@ export async function ensureFolder(
     .execute()
   for (const row of rows) known.set(row.path, fromRow(row))
   const isNew = known.size < paths.length
-  if (isNew) await requireRoomForFolders(db, ownerId, paths.length - known.size)
+  const missing = paths.length - known.size
+  if (isNew && (await countFolders(db, ownerId)) + missing > MAX_FOLDERS) throw tooMany()
   const createdAt = now.toISOString()
   let above: Folder | undefined
   for (const path of paths) {
@@ -68,14 +68,13 @@ export async function ensureFolder(
   return { folder: above, isNew }
 }
 
-async function requireRoomForFolders(db: StorageDb, ownerId: string, more: number): Promise<void> {
+async function countFolders(db: StorageDb, ownerId: string): Promise<number> {
   const { folders } = await db
     .selectFrom('folders')
     .select(({ fn }) => fn.countAll<number>().as('folders'))
     .where('owner_id', '=', ownerId)
     .executeTakeFirstOrThrow()
-  if (Number(folders) + more > MAX_FOLDERS)
-    throw tooManyFolders({ extra: { maxFiles: null, maxBytes: null } })
+  return Number(folders)
 }
 
 type NewFolder = { ownerId: string; parentId: number | null; path: string; createdAt: string }

@@ -4,7 +4,7 @@ import { validationFailed } from '@plinth/kit/problems'
 import { failPoint } from '@plinth/kit/runtime'
 import { trashTogether } from '../deletions/deletions.ts'
 import { insertFolderEvent } from '../events.ts'
-import { folderExists, folderNotEmpty, folderNotFound } from '../problems.ts'
+import { folderExists, folderNotEmpty, folderNotFound, overFolders } from '../problems.ts'
 import type { Storage } from '../storage.ts'
 import {
   countFilesWithin,
@@ -64,7 +64,12 @@ export async function createFolder(
   if (path === ROOT) return { folder: describeFolder(ROOT_FOLDER), isNew: false }
   const { folder, isNew } = await inTransaction(db, async (inside) => {
     await lockFolders(inside, ownerId)
-    return ensureFolder(inside, { ownerId, paths: withAncestors(path), now: clock() })
+    return ensureFolder(inside, {
+      ownerId,
+      paths: withAncestors(path),
+      now: clock(),
+      tooMany: overFolders,
+    })
   })
   return { folder: describeFolder(folder), isNew }
 }
@@ -110,7 +115,7 @@ export async function moveFolder(
     const folder = await requireFolder(inside, subtree)
     if (await findFolder(inside, ownerId, to)) throw folderExists()
     refuseTooLong(await longestWithin(inside, subtree), { from, to })
-    const parent = { ownerId, paths: withAncestors(parentOf(to)), now }
+    const parent = { ownerId, paths: withAncestors(parentOf(to)), now, tooMany: overFolders }
     const parentId = await createdFolder(inside, parent)
     await updatePaths(inside, subtree, { to, parentId })
     const files = await countFilesWithin(inside, { ownerId, path: to })

@@ -1,5 +1,6 @@
 import { inTransaction, isForeignKeyViolation } from '@plinth/kit/database'
 import type { StorageDb } from '../../database/tables.ts'
+import { overFolders } from '../problems.ts'
 import type { Storage } from '../storage.ts'
 import { createdFolder, findFolder } from './folders.repository.ts'
 import { ROOT, withAncestors } from './paths.ts'
@@ -25,7 +26,12 @@ export async function intoFolder<R>(
   return inTransaction(db, async (inside) =>
     write(
       inside,
-      await createdFolder(inside, { ownerId, paths: withAncestors(folder), now: clock() }),
+      await createdFolder(inside, {
+        ownerId,
+        paths: withAncestors(folder),
+        now: clock(),
+        tooMany: overFolders,
+      }),
     ),
   )
 }
