@@ -301,6 +301,7 @@ function appendRoute(scope: Server, uploads: Uploads, { guards, finished }: Rout
       problems: [
         ...CONTENT_PROBLEMS,
         ...PROBLEMS,
+        quotaExceeded,
         offsetMismatch,
         mediaTypeUnsupported,
         chunkChecksumMismatch,
