@@ -18,10 +18,11 @@ export async function oneNodeAtATime<T>(db: Kysely<T>, work: () => Promise<void>
     const { rows } = await sql<{ won: boolean }>`
       select pg_try_advisory_xact_lock(${LOCK}) as won`.execute(guard)
     if (!rows[0]?.won) return false
-    const alive = setInterval(() => {
-      // If the connection is lost, the commit fails with the same error.
-      sql`select 1`.execute(guard).catch(() => {})
-    }, ALIVE_MS)
+    // The server keeps the snapshot of the last statement until the next one; this one has none.
+    const stayAlive = () => sql`show transaction_isolation`.execute(guard)
+    await stayAlive()
+    // If the connection is lost, the commit fails with the same error.
+    const alive = setInterval(() => stayAlive().catch(() => {}), ALIVE_MS)
     try {
       await work()
     } finally {
