@@ -33,7 +33,7 @@ for (const engine of engines)
       return { ...service, db, file }
     }
 
-    test('a search through many files with long tags that finds none holds up nobody', async (t) => {
+    test('a search through many files with long tags that finds none holds up no other user', async (t) => {
       const { api, user: token, db, file } = await start(t)
       await api.patch(`/file/${file.id}`, { tags: LONG }, { token })
       await copyFile(db, file.id)

@@ -71,7 +71,7 @@ function isDisk(folder: string): boolean {
   return statSync(real).dev !== statSync(dirname(real)).dev
 }
 
-/** Whoever keeps everything on a database server has nothing here that could be missing. */
+/** A service that keeps everything on a database server has nothing here that could be missing. */
 function keepsDataHere({ dataFolder, databaseUrl, root }: Data): boolean {
   const places = [databaseUrl?.replace(/^sqlite:/, ''), root].filter((place) => place !== undefined)
   const isBelow = (place: string) => !relative(dataFolder, resolve(place)).startsWith('..')
