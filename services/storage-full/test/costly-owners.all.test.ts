@@ -118,6 +118,26 @@ for (const engine of engines)
         (status) => status === 200,
       )
     })
+
+    test('the archive of one user waits for at most two of the large ones that another has asked for', async (t) => {
+      const { api, baseUrl, user: token, db, file } = await start(t)
+      await copyFile(db, file.id, 9_000)
+      const { body: zip } = await api.post('/file/zip', { folders: ['/'] }, { token })
+      const other = await register(api, 'other')
+      const { body: own } = await upload(api, other)
+      const { body: small } = await api.post('/file/zip', { ids: [own.id] }, { token: other })
+      const answered: string[] = []
+      const open = async (name: string, at: string) => {
+        await openSlowly(t, baseUrl, at)
+        answered.push(name)
+      }
+
+      const large = Array.from({ length: 16 }, () => open('large', zip.token))
+      await Promise.race(large)
+      await Promise.all([...large, open('small', small.token)])
+
+      assert.ok(answered.indexOf('small') <= 3, answered.join(' '))
+    })
   })
 
 /** Opens an archive and reads no more than its status. */
