@@ -1,5 +1,5 @@
 import type { Caller } from '@plinth/kit/http'
-import { inTurn } from '@plinth/kit/runtime'
+import { nextTurn } from '@plinth/kit/runtime'
 import { describeFile, ownerSeenBy } from '../files/files.ts'
 import { findFolder } from '../files/folders/folders.repository.ts'
 import { ROOT } from '../files/folders/paths.ts'
@@ -131,7 +131,8 @@ async function readInOrder(
   const places: Place[] = []
   let [end, read, rows] = [after, 0, FIRST_WINDOW]
   while (read < MAX_READ) {
-    await turn()
+    // Other requests are answered in between.
+    await nextTurn()
     const since = performance.now()
     const window = { after: end, rows, limit: limit - places.length }
     const next = await scanWindow(db, search, window)
@@ -143,11 +144,6 @@ async function readInOrder(
     rows = isSlow ? Math.max(rows / 2, FIRST_WINDOW) : Math.min(rows * 2, LARGEST_WINDOW)
   }
   return { places, end }
-}
-
-/** Other requests are answered in between. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => inTurn(resolve))
 }
 
 /** What lies after the end of one part is left for the next page, because that part may have more before it. */
