@@ -63,7 +63,9 @@ test('nor does the empty folder that a disk is mounted on, whatever commands hav
   assert.deepEqual(readdirSync(data), ['last-backup.json'])
 })
 
-test('nor does one that runs the sandbox, which keeps a key there', { tags: ['all'] }, async (t) => {
+test('nor does one that runs the sandbox, which keeps a key there', {
+  tags: ['all'],
+}, async (t) => {
   const { env, data } = await unmounted(t)
   const sandbox = { ...env, SUITE_SANDBOX: 'on' }
 

@@ -13,7 +13,7 @@ import { replace, TEXT } from './replace-file.ts'
 import { BY, engines, startStorage, upload } from './start-storage.ts'
 
 for (const engine of engines)
-  describe(`limits that change in the middle of something, on ${engine.name}`, engine.options, () => {
+  describe(`limits that change meanwhile, on ${engine.name}`, engine.options, () => {
     const start = async (t: TestContext, env: Record<string, string> = {}) => {
       const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)
       const service = await startStorage(t, { STORAGE_FULL_DATABASE_URL, ...env })
@@ -48,7 +48,11 @@ for (const engine of engines)
           async () => readings.length,
           (length) => length > count,
         )
-        return { end: () => (readings[count]?.(), refreshed) }
+        const end = () => {
+          readings[count]?.()
+          return refreshed
+        }
+        return { end }
       }
       const change = (value: number) =>
         upsertChangedLimit(storage.db, {

@@ -8,7 +8,7 @@ import { engines, startStorage } from './start-storage.ts'
 import { fileIdOf, locationOf, metadata, offsetOf, textOf, tusFor } from './tus-client.ts'
 
 for (const engine of engines)
-  describe(`uploads of an owner who has too many folders, on ${engine.name}`, engine.options, () => {
+  describe(`uploads into too many folders, on ${engine.name}`, engine.options, () => {
     /** The owner has room for one folder more. */
     const start = async (t: TestContext) => {
       const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(t)

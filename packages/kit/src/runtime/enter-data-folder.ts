@@ -44,8 +44,7 @@ function refuseUnmounted(config: Data): void {
         `${fault.fix} . SUITE_DATA names another folder.`,
     )
   // If it stayed, it would say the same of the folder below the mount point.
-  if (namesIn(folder).some((name) => name !== MARK))
-    rmSync(join(folder, MARK), { force: true })
+  if (namesIn(folder).some((name) => name !== MARK)) rmSync(join(folder, MARK), { force: true })
 }
 
 /** What makes a folder look as if its disk were not mounted, and what says that this is on purpose. */

@@ -19,8 +19,7 @@ export async function receiveFile(storage: Storage, body: Body): Promise<Upload>
   try {
     return await body.receive(uploadLimits(storage, room))
   } catch (error) {
-    if (uploadTooLarge.is(error) && room < storage.limits.maxFileBytes)
-      throw overQuota(quota)
+    if (uploadTooLarge.is(error) && room < storage.limits.maxFileBytes) throw overQuota(quota)
     throw asStorageFault(error)
   }
 }

@@ -8,12 +8,7 @@ import { requireAcceptable } from '../files/content.ts'
 import { uploadEvent } from '../files/events.ts'
 import { newFile, requireOwner } from '../files/files.ts'
 import { withAncestors } from '../files/folders/paths.ts'
-import {
-  fileNotFound,
-  fileOfAnotherUser,
-  overFolders,
-  tooManyFolders,
-} from '../files/problems.ts'
+import { fileNotFound, fileOfAnotherUser, overFolders, tooManyFolders } from '../files/problems.ts'
 import { type NewFile, objectKey } from '../files/storage.ts'
 import { sumsOf } from '../files/sums.ts'
 import {

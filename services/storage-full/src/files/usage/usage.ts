@@ -113,8 +113,7 @@ export async function requireRoomFor({ db, limits }: Storage, file: StoredFile):
   const { id, ownerId, version } = file
   const versionBytes = await sumVersionsOf(db, version > 1 ? [id] : [])
   const added = { files: 1, bytes: file.sizeBytes + versionBytes }
-  if (!(await reserveRoom(db, ownerId, added, quota)))
-    throw overQuota(quota, noRoomToRestore)
+  if (!(await reserveRoom(db, ownerId, added, quota))) throw overQuota(quota, noRoomToRestore)
 }
 
 export function overQuota({ files, bytes }: Quota, problem = quotaExceeded) {

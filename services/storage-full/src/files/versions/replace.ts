@@ -184,7 +184,10 @@ export async function switchContent(
 }
 
 /** After the commit. What fails now is left to jobs. */
-export async function tidyAfter(storage: Storage, { file, before, isKept }: Switched): Promise<void> {
+export async function tidyAfter(
+  storage: Storage,
+  { file, before, isKept }: Switched,
+): Promise<void> {
   await finishLeaving(storage, file.id)
   if (!isKept) return
   await removeDrawn(storage, before).catch((error) =>
