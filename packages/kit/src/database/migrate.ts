@@ -3,6 +3,8 @@ import manifest from '../../package.json' with { type: 'json' }
 import { StartError } from '../problems.ts'
 import { RESTORE_MARK } from '../runtime/unfinished-restore.ts'
 import { databaseFault, type Engine } from './engine.ts'
+import { buildIndexes, type Indexes, listUnbuilt } from './postgres/concurrent-indexes.ts'
+import { oneNodeAtATime } from './postgres/one-node.ts'
 import { copyTables } from './postgres/table-copies.ts'
 import { inTransaction } from './transaction.ts'
 
@@ -11,6 +13,11 @@ export type Migration = {
   name: string
   // biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its time
   up(db: Kysely<any>, engine: Engine): Promise<void>
+  /**
+   * Indexes on tables that may be large: PostgreSQL builds them while nodes of the version before write. Not for unique
+   * ones, nor for what later migrations need. One that a later migration drops must leave this list.
+   */
+  indexes?(engine: Engine): Indexes
 }
 
 /** The product version, which all packages share. */
@@ -21,27 +28,29 @@ type MigrationTables = { schema_migrations: { name: string; version?: string | n
 
 type Applied = MigrationTables['schema_migrations']
 
+/** Nodes of the version before lock it, too, when they start on a database that is new. */
 const LOCK = 7_264_108
 
-/**
- * Brings the schema up to date under a lock and in one transaction: when several nodes start at once,
- * one does the work and the others wait for it.
- */
+/** Brings the schema up to date: when several nodes start at once, one does the work and the others wait for it. */
 export async function migrate(connection: Kysely<unknown>, update: Update): Promise<void> {
   const db = connection.$extendTables<MigrationTables>()
   if (!update.restoring) await refuseUnfinished(db, update.engine)
   const known = await listApplied(db).catch((): Applied[] => [])
   refuseNewer(known, update)
-  if (missingFrom(known, update.migrations).length === 0) return
-  const applyUnderLock = async (transaction: typeof db) => {
-    if (update.engine === 'postgres') {
-      await sql`set local statement_timeout = 0`.execute(transaction)
-      await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
-    }
-    await applyMissing(transaction, update)
+  const isCurrent = missingFrom(known, update.migrations).length === 0
+  const { openPatient } = update
+  if (openPatient === undefined) {
+    if (!isCurrent) await inTransaction(db, (transaction) => applyMissing(transaction, update))
+    return
   }
-  // No timeout: building an index over many rows takes long, and so does waiting for the node that builds it.
-  await inTransaction(db, applyUnderLock, { isPatient: true })
+  const indexes = indexesOf(update.migrations, 'postgres')
+  if (isCurrent && (await listUnbuilt(db, indexes)).length === 0) return
+  const patient = openPatient()
+  try {
+    await oneNodeAtATime(patient, () => updatePostgres(patient, update, indexes))
+  } finally {
+    await patient.destroy()
+  }
 }
 
 type Update = {
@@ -50,15 +59,39 @@ type Update = {
   version: string
   /** Set when the restore itself opens the database. */
   restoring?: boolean
-  /** Copies the database before it changes; PostgreSQL copies its tables in the same transaction instead. */
+  /** Copies an SQLite file before it changes. */
   backUp?(version: string): Promise<void>
   /** Whether to copy the tables on PostgreSQL; on by default. */
   migrationCopy?: boolean
+  /** Opens a second pool to PostgreSQL, whose statements may take as long as they need. */
+  openPatient?(): Kysely<unknown>
+}
+
+/** Nodes of the version before write meanwhile: they only wait for the transaction in the middle, which is short. */
+async function updatePostgres(
+  connection: Kysely<unknown>,
+  update: Update,
+  indexes: Indexes,
+): Promise<void> {
+  const db = connection.$extendTables<MigrationTables>()
+  const { version, migrations, restoring, migrationCopy = true } = update
+  const applied = await listApplied(db).catch((): Applied[] => [])
+  const isBehind = missingFrom(applied, migrations).length > 0
+  if (isBehind && applied.length > 0 && !restoring && migrationCopy) {
+    refuseNewer(applied, update)
+    await inTransaction(db, (transaction) => copyTables(transaction, version), { isPatient: true })
+  }
+  const applyUnderLock = async (transaction: typeof db) => {
+    await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
+    await applyMissing(transaction, update)
+  }
+  if (isBehind) await inTransaction(db, applyUnderLock, { isPatient: true })
+  await buildIndexes(db, indexes)
 }
 
 async function applyMissing(
   db: Kysely<MigrationTables>,
-  { engine, migrations, version, restoring, backUp, migrationCopy = true }: Update,
+  { engine, migrations, version, restoring, backUp }: Update,
 ): Promise<void> {
   await db.schema
     .createTable('schema_migrations')
@@ -69,15 +102,23 @@ async function applyMissing(
   refuseNewer(applied, { migrations, version })
   const missing = missingFrom(applied, migrations)
   if (missing.length === 0) return
-  if (applied.length > 0 && !restoring) {
-    await backUp?.(version)
-    if (engine === 'postgres' && migrationCopy) await copyTables(db, version)
-  }
+  const isNew = applied.length === 0
+  if (!isNew && !restoring) await backUp?.(version)
   await addVersion(db, engine)
-  for (const { name, up } of missing) {
-    await up(db, engine)
-    await db.insertInto('schema_migrations').values({ name, version }).execute()
+  for (const migration of missing) {
+    await migration.up(db, engine)
+    if (isNew || engine === 'sqlite') await createIndexes(db, indexesOf([migration], engine))
+    await db.insertInto('schema_migrations').values({ name: migration.name, version }).execute()
   }
+}
+
+function indexesOf(migrations: Migration[], engine: Engine): Indexes {
+  return Object.assign({}, ...migrations.map(({ indexes }) => indexes?.(engine)))
+}
+
+async function createIndexes(db: Kysely<MigrationTables>, indexes: Indexes): Promise<void> {
+  for (const [name, definition] of Object.entries(indexes))
+    await sql`create index ${sql.id(name)} on ${sql.raw(definition)}`.execute(db)
 }
 
 /** Selects all columns, because a database of 1.0 has no `version`. */

@@ -149,6 +149,7 @@ type Connection = {
   engine: Engine
   file?: string
   backUp?(version: string): Promise<void>
+  openPatient?(): Kysely<unknown>
   measure(metrics: Metrics): void
   close(): Promise<void>
 }
@@ -165,6 +166,8 @@ async function connect(url: string, options: OpenOptions): Promise<Connection> {
     return {
       db,
       engine: 'postgres',
+      openPatient: () =>
+        openPostgresKysely(openPool(url, { ...options, statementMs: 0, poolSize: 2 })),
       measure: (metrics) => measurePool(metrics, pool),
       close: () => db.destroy(),
     }

@@ -68,7 +68,7 @@ export async function dropTestDatabases(serverUrl: string): Promise<void> {
 
 /** The database with these migrations that others are copied from; created on first use. */
 async function migrated(admin: pg.Client, serverUrl: string, migrations: Migration[]) {
-  const text = migrations.map(({ name, up }) => `${name} ${up}`).join()
+  const text = migrations.map(({ name, up, indexes }) => `${name} ${up} ${indexes}`).join()
   const name = `${NAME}of_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
   const isThere = async () =>
     (await admin.query('select from pg_database where datname = $1', [name])).rowCount

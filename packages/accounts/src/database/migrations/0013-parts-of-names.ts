@@ -7,7 +7,17 @@ import { type Kysely, sql } from 'kysely'
  */
 export const partsOfNames: Migration = {
   name: 'accounts-0013-parts-of-names',
-  up: (db, engine) => (engine === 'postgres' ? onPostgres(db) : onSqlite(db)),
+  up: async (db, engine) => {
+    if (engine === 'sqlite') await onSqlite(db)
+  },
+  // Every search reads through the list of pending entries, in kB; without one, each insert updates the index at once.
+  indexes: (engine): Record<string, string> =>
+    engine === 'sqlite'
+      ? {}
+      : {
+          users_trigrams: `users using gin ((${trigramsOnPostgres()}))
+            with (gin_pending_list_limit = 256)`,
+        },
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its own day
@@ -34,12 +44,9 @@ async function onSqlite(db: Schema): Promise<void> {
  * Every three characters in a row, made with built-in functions only: from the first, the second and the third
  * character on, the text is cut after every third. Names contain no line breaks.
  */
-async function onPostgres(db: Schema): Promise<void> {
+function trigramsOnPostgres(): string {
   const cut = (text: string) => `regexp_replace(${text}, '(...)', E'\\\\1\\n', 'g')`
   const names = `(username || ' ' || email)`
   const parts = [names, `substr(${names}, 2)`, `substr(${names}, 3)`].map(cut)
-  const trigrams = `string_to_array(${parts.join(` || E'\\n' || `)}, E'\\n')`
-  // Every search reads through the list of pending entries, in kB; without one, each insert updates the index at once.
-  await sql`create index users_trigrams on users using gin ((${sql.raw(trigrams)}))
-    with (gin_pending_list_limit = 256)`.execute(db)
+  return `string_to_array(${parts.join(` || E'\\n' || `)}, E'\\n')`
 }

@@ -6,6 +6,7 @@ export type PoolOptions = {
   log?: Logger
   poolSize?: number
   connectMs?: number
+  /** No limit if 0. */
   statementMs?: number
 }
 
@@ -28,11 +29,11 @@ const types: pg.CustomTypesConfig = {
 export type PostgresPool = pg.Pool & {
   /** The statements that start a transaction. */
   begin: string[]
-  /** How long to wait for an answer, even if the server vanishes without closing the connection. */
+  /** How long to wait for an answer, even if the server vanishes without closing the connection; 0 is for ever. */
   answerMs: number
 }
 
-/** Every wait has a timeout: for a connection, for a statement, and inside a transaction. */
+/** Every wait has a timeout: for a connection, for a statement unless `statementMs` is 0, and inside a transaction. */
 export function openPool(connectionString: string, options: PoolOptions): PostgresPool {
   const statementMs = options.statementMs ?? STATEMENT_MS
   const limits = {
@@ -49,7 +50,7 @@ export function openPool(connectionString: string, options: PoolOptions): Postgr
     pipeline: true,
     types,
   } as pg.PoolConfig)
-  const open = { begin: ['begin'], answerMs: statementMs + SLACK_MS }
+  const open = { begin: ['begin'], answerMs: statementMs && statementMs + SLACK_MS }
   const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>
   const connectOrAdapt = () =>
     connect().catch((error) => {

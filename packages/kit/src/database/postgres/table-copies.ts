@@ -5,9 +5,11 @@ const COPIES = 3
 
 /**
  * Copies the tables into a schema of their own: rows, sequences, indexes, foreign keys and views under the same
- * names, so that going back only takes renaming the schema. The two previous copies are kept as well.
+ * names, so that going back only takes renaming the schema. The two previous copies are kept as well. Must come first in
+ * its transaction: a copy is what one snapshot shows, because nodes of the older version go on writing.
  */
 export async function copyTables(db: QueryExecutorProvider, version: string): Promise<void> {
+  await sql`set transaction isolation level repeatable read`.execute(db)
   const [{ schema, path } = { schema: 'public', path: 'public' }] = await rowsOf<SchemaAndPath>(
     db,
     sql`select current_schema() as schema, current_setting('search_path') as path`,
@@ -21,9 +23,6 @@ export async function copyTables(db: QueryExecutorProvider, version: string): Pr
   const definitions = await rowsOf<{ text: string }>(db, definitionsIn(schema))
   await sql`drop schema if exists ${copy} cascade`.execute(db)
   await sql`create schema ${copy}`.execute(db).catch(refuseWithoutCopy)
-  // All tables are locked at once for a consistent copy: nodes of the older version may still be writing.
-  const all = tables.map(({ name }) => sql.table(name))
-  await sql`lock table ${sql.join(all)} in share mode`.execute(db)
   for (const { name } of tables) {
     const [from, to] = [sql.table(name), sql`${copy}.${sql.id(name)}`]
     await sql`create table ${to} (like ${from} including all excluding indexes)`.execute(db)

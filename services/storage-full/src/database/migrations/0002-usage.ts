@@ -9,9 +9,9 @@ export const usageInBytes: Migration = {
       .alterTable('file_totals')
       .addColumn('bytes', 'bigint', (column) => column.notNull().defaultTo(0))
       .execute()
-    await sql`update file_totals set bytes = (
-      select coalesce(sum(size_bytes), 0) from files
-      where files.owner_id = file_totals.owner_id and state = 'stored'
-    )`.execute(db)
+    // Reads the files once, in their own order: writes of other nodes wait meanwhile.
+    await sql`update file_totals set bytes = stored.bytes
+      from (select owner_id, sum(size_bytes) as bytes from files where state = 'stored' group by owner_id) as stored
+      where stored.owner_id = file_totals.owner_id`.execute(db)
   },
 }

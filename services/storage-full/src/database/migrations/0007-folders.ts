@@ -28,8 +28,17 @@ export const folders: Migration = {
       await sql`alter table files add column ${sql.ref(column)} text`.execute(db)
     await sql`alter table uploads add column folder text not null default '/'`.execute(db)
     await createWords(db, { bytewise, isSqlite: engine === 'sqlite' })
-    await indexFiles(db)
   },
+  /** One for each order in which files are read, of an owner or of one folder. */
+  indexes: () => ({
+    files_in_folder_by_time: 'files (folder_id, owner_id, state, created_at, id)',
+    files_in_folder_by_name: 'files (folder_id, owner_id, state, folded_name, id)',
+    files_by_time: 'files (owner_id, state, created_at, id)',
+    files_by_name: 'files (owner_id, state, folded_name, id)',
+    files_by_size: 'files (owner_id, state, size_bytes, id)',
+    files_by_change: 'files (owner_id, state, coalesce(updated_at, created_at), id)',
+    files_without_words: 'files (id) where words is null',
+  }),
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its own day
@@ -42,20 +51,4 @@ async function createWords(
   await sql`create table file_words (
     owner_id text not null, word ${bytewise} not null, file_id bigint not null,
     primary key (owner_id, word, file_id)) ${sql.raw(isSqlite ? 'without rowid' : '')}`.execute(db)
-}
-
-/** One index for each order in which files are read, of an owner or of one folder. */
-async function indexFiles(db: Schema): Promise<void> {
-  await sql`create index files_in_folder_by_time on files (folder_id, owner_id, state, created_at, id)`.execute(
-    db,
-  )
-  await sql`create index files_in_folder_by_name on files (folder_id, owner_id, state, folded_name, id)`.execute(
-    db,
-  )
-  await sql`create index files_by_time on files (owner_id, state, created_at, id)`.execute(db)
-  await sql`create index files_by_name on files (owner_id, state, folded_name, id)`.execute(db)
-  await sql`create index files_by_size on files (owner_id, state, size_bytes, id)`.execute(db)
-  await sql`create index files_by_change on files
-    (owner_id, state, coalesce(updated_at, created_at), id)`.execute(db)
-  await sql`create index files_without_words on files (id) where words is null`.execute(db)
 }
