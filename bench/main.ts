@@ -24,6 +24,7 @@ import { files as postgresFiles } from './postgres/files.ts'
 import { nodes } from './postgres/nodes.ts'
 import { payments as postgresPayments } from './postgres/payments.ts'
 import { sessions } from './postgres/sessions.ts'
+import { users } from './postgres/users.ts'
 import { withLines } from './report/performance-page.ts'
 import { type Line, lineOf, tableOf } from './report/table.ts'
 import { downloads } from './storage/full/downloads.ts'
@@ -75,6 +76,7 @@ const PARTS: Record<string, Part> = {
   'payments/crowd': paymentsCrowd,
   events,
   'postgres/sessions': onPostgres(sessions),
+  'postgres/users': onPostgres(users),
   'postgres/files': onPostgres(postgresFiles),
   'postgres/payments': onPostgres(postgresPayments),
   'postgres/nodes': onPostgres(nodes),

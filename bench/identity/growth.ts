@@ -1,7 +1,7 @@
 import { mediansInTurns } from '../harness/latency.ts'
 import { atMost, number, type Row } from '../harness/row.ts'
 import { ROWS } from '../harness/settings.ts'
-import { ADMIN, logIn, withIdentity } from './service.ts'
+import { ADMIN, type Identity, logIn, withIdentity } from './service.ts'
 import { seededDatabase } from './users.ts'
 
 const FEW = 1000
@@ -21,8 +21,7 @@ type Requests = {
   login(): Promise<Response>
   page(): Promise<Response>
   search(name: string): Promise<Response>
-  prefix(): Promise<Response>
-  part(): Promise<Response>
+  parts(what: string): Promise<Row>
 }
 
 /** The same requests with few and with many users. */
@@ -35,15 +34,18 @@ export function growth(): Promise<Row[]> {
         const medians = await mediansInTurns([few, many].map((users) => () => users.search(name)))
         return row(`GET /api/users?${name}=…`, medians)
       })),
-      partsRow(await mediansInTurns([many.prefix, many.part])),
+      await many.parts(`GET /api/users?contains=… with ${number(ROWS)} users, against q=…`),
     ]),
   )
 }
 
-/** Both find hundreds of users: `user777…`, and `…0777…`. */
-function partsRow([prefix = 0, part = 0]: number[]): Row {
+/** A search by part against one by prefix. Both find hundreds of users: `user777…`, and `…0777…`. */
+export async function partsRow({ server, token }: Identity, what: string): Promise<Row> {
+  const headers = { authorization: `Bearer ${token}` }
+  const find = (query: string) => () => fetch(`${server.url}/api/users?${query}`, { headers })
+  const [prefix = 0, part = 0] = await mediansInTurns([find('q=user777'), find('contains=0777')])
   return {
-    what: `GET /api/users?contains=… with ${number(ROWS)} users, against q=…`,
+    what,
     ours: `${part.toFixed(2)} ms`,
     baseline: `${prefix.toFixed(2)} ms`,
     ratio: part / prefix,
@@ -61,15 +63,15 @@ async function withUsers<T>(users: number, work: (requests: Requests) => Promise
   const database = await seededDatabase(users)
   try {
     return await withIdentity(
-      ({ server, token }) => {
+      (identity) => {
+        const { server, token } = identity
         const headers = { authorization: `Bearer ${token}` }
         return work({
           login: () => logIn(server, { ...ADMIN, username: `user${users / 2}` }),
           page: () => fetch(`${server.url}/api/users`, { headers }),
           search: (name) =>
             fetch(`${server.url}/api/users?${name}=${SEARCHES[name]?.(users)}`, { headers }),
-          prefix: () => fetch(`${server.url}/api/users?q=user777`, { headers }),
-          part: () => fetch(`${server.url}/api/users?contains=0777`, { headers }),
+          parts: (what) => partsRow(identity, what),
         })
       },
       { IDENTITY_DATABASE_URL: database.url, IDENTITY_MASTER_KEY: database.masterKey },

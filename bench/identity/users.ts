@@ -12,15 +12,23 @@ import type { IdentityTables } from '../../services/identity/src/database/tables
 const PASSWORD = 'password123123'
 const ORIGIN = { address: 'bench', userAgent: null, requestId: null }
 
-/**
- * A SQLite database with this many users and an administrator, all with the demo password. A hundred
- * users have a second factor and were last seen in 2020.
- */
+/** A SQLite database of its own, seeded. */
 export async function seededDatabase(users: number) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-users-'))
   const url = `sqlite:${join(folder, 'identity.db')}`
+  const masterKey = await seed(url, users, folder)
+  return { url, masterKey, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+/**
+ * Fills a database with this many users and an administrator, all with the demo password, and returns its master key.
+ * A hundred users have a second factor and were last seen in 2020.
+ */
+export async function seed(url: string, users: number, folder: string): Promise<string> {
   const masterKey = randomBytes(32).toString('base64')
-  const { db, close } = await openDatabase<IdentityTables>(url, identityMigrations)
+  const { db, close } = await openDatabase<IdentityTables>(url, identityMigrations, {
+    statementMs: 600_000,
+  })
   const settings = readSettings({ B_MASTER_KEY: masterKey }, (read) =>
     accountSettings(read, {
       name: 'bench',
@@ -47,9 +55,10 @@ export async function seededDatabase(users: number) {
       second_factor, last_seen_on)
     with recursive n (i) as (select 1 union all select i + 1 from n where i < ${users})
     select 'user' || i, 'user' || i || '@localhost', password_hash, roles, 0, 1, created_at,
-      i % ${users / 100} = 1, case i % ${users / 100} when 1 then '2020-01-01' else '2030-01-01' end
+      case i % ${users / 100} when 1 then 1 else 0 end, case i % ${users / 100} when 1 then '2020-01-01' else '2030-01-01' end
     from n, users where users.username = 'user0'`.execute(db)
   await accounts.close()
+  await sql`analyze`.execute(db)
   await close()
-  return { url, masterKey, remove: () => rmSync(folder, { recursive: true, force: true }) }
+  return masterKey
 }

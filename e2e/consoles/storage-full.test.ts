@@ -484,7 +484,9 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.getByText('A file of this type cannot be shown here.').waitFor()
     await page.locator('.facts').getByText('22 bytes', { exact: true }).waitFor()
     await goTo(page, '')
-    const placeholder = page.locator('.file-grid .placeholder', { hasText: 'ZIP' }).first()
+    const box = page.locator('.file-grid li', { hasText: 'box.zip' })
+    await box.scrollIntoViewIfNeeded()
+    const placeholder = box.locator('.placeholder', { hasText: 'ZIP' })
     const colourIn = async (colorScheme: 'light' | 'dark') => {
       await page.emulateMedia({ colorScheme })
       return placeholder.evaluate(colourOf)

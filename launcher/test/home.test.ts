@@ -96,6 +96,18 @@ describe('the home of administrators on the landing page', () => {
     )
   })
 
+  test('a page that stays open does not push out the last requests', async () => {
+    await apiFor(identityUrl).get('/api/users/999999', { token: admin })
+    const own = ['/api/home', '/api/requests']
+    for (let asked = 0; asked < 110; asked++)
+      await Promise.all(own.map((path) => landing.get(path, { token: admin })))
+
+    const { body } = await landing.get('/api/requests', { token: admin })
+
+    const missing = (body as Request[]).filter(({ status }) => status === 404)
+    assert.equal(missing[0]?.route, '/api/users/{id}')
+  })
+
   test('the services name their reference, the account page and the inbox for development', async () => {
     const { body } = await landing.get('/api/services')
 

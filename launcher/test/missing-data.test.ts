@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { enterDataFolder } from '@plinth/kit/runtime'
@@ -64,7 +63,9 @@ test('nor does the empty folder that a disk is mounted on, whatever commands hav
   assert.deepEqual(readdirSync(data), ['last-backup.json'])
 })
 
-test('nor does one that runs the sandbox, which keeps a key there', async (t) => {
+test('nor does one that runs the sandbox, which keeps a key there', {
+  tags: ['all'],
+}, async (t) => {
   const { env, data } = await unmounted(t)
   const sandbox = { ...env, SUITE_SANDBOX: 'on' }
 
@@ -93,7 +94,7 @@ test('an empty data folder is a new installation if the operator says so, once',
 
 test('a service that keeps nothing in the data folder starts with an empty one', () => {
   const dataFolder = '/var/empty/plinth'
-  const there = { dataFolder: tmpdir(), production: true }
+  const there = { dataFolder: import.meta.dirname, production: true }
 
   assert.doesNotThrow(() =>
     enterDataFolder({ dataFolder, production: true, databaseUrl: 'postgres://db.example/plinth' }),
@@ -107,6 +108,26 @@ test('a service that keeps nothing in the data folder starts with an empty one',
       NOT_THERE_AT_ALL,
     )
   assert.doesNotThrow(() => enterDataFolder(there))
+})
+
+test('a data folder that cannot be read is named with its setting, and matters only to who keeps data there', async (t) => {
+  const { env, folder, data } = await unmounted(t)
+  mkdirSync(join(folder, 'mounted'))
+  writeFileSync(data, 'a file')
+  const elsewhere = { dataFolder: data, production: true, databaseUrl: 'postgres://db.example/p' }
+  const here = { ...elsewhere, databaseUrl: `sqlite:${data}/identity.db` }
+
+  const { code, stderr } = await plinthHere(['user', 'list'], { env })
+  const { stdout } = await plinthHere(['doctor', '--json'], { env })
+
+  const unusable = /The folder .*plinth cannot be used: ENOTDIR.*Choose another with SUITE_DATA\./
+  assert.doesNotThrow(() => enterDataFolder(elsewhere))
+  assert.throws(() => enterDataFolder(here), unusable)
+  assert.equal(code, 69)
+  assert.match(stderr, unusable)
+  const found = JSON.parse(stdout).findings ?? JSON.parse(stdout)
+  const [finding] = found.filter(({ check }: { check: string }) => check === 'data-dir')
+  assert.deepEqual([finding.status, finding.seen], ['fail', `${data} is not a folder`])
 })
 
 test('plinth init creates the data folder, and a restore needs none', async (t) => {

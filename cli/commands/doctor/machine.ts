@@ -70,6 +70,8 @@ function isOurFolder(folder: string): boolean {
 const node: Check = async () => [ok('node', `Node ${process.versions.node}`)]
 
 const data: Check = async ({ dataFolder, hasData, production, prepared }) => {
+  const unreadable = hasData ? unreadableFault(dataFolder) : undefined
+  if (unreadable !== undefined) return [refusedFinding(dataFolder, unreadable)]
   const unmounted = prepared
     .map(({ service }) => unmountedFault(service.config))
     .find((fault) => fault !== undefined)
@@ -87,17 +89,7 @@ const data: Check = async ({ dataFolder, hasData, production, prepared }) => {
   if (!hasData)
     return [skip('data-dir', `${dataFolder} does not exist yet: the first start creates it`)]
   const refused = refusalOf(dataFolder)
-  if (refused !== undefined)
-    return [
-      {
-        check: 'data-dir',
-        status: 'fail',
-        seen: refused,
-        expected: 'a folder in which this user can write, rename and link',
-        why: 'every service keeps its data there',
-        fix: `chown -R "$(id -u)" ${dataFolder}, or choose another with SUITE_DATA`,
-      },
-    ]
+  if (refused !== undefined) return [refusedFinding(dataFolder, refused)]
   const findings = [
     ...modeFindings(dataFolder),
     ...ownerFindings(dataFolder),
@@ -106,8 +98,26 @@ const data: Check = async ({ dataFolder, hasData, production, prepared }) => {
   return findings.length > 0 ? findings : [ok('data-dir', `${dataFolder} is writable`)]
 }
 
-function refusalOf(folder: string): string | undefined {
+function refusedFinding(dataFolder: string, seen: string): Finding {
+  return {
+    ...{ check: 'data-dir', status: 'fail', seen },
+    expected: 'a folder in which this user can read, write, rename and link',
+    why: 'every service keeps its data there',
+    fix: `chown -R "$(id -u)" ${dataFolder}, or choose another with SUITE_DATA`,
+  }
+}
+
+function unreadableFault(folder: string): string | undefined {
   if (!statSync(folder).isDirectory()) return `${folder} is not a folder`
+  try {
+    readdirSync(folder)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+function refusalOf(folder: string): string | undefined {
   const probe = join(folder, `.doctor-${process.pid}`)
   try {
     writeFileSync(probe, '', { flush: true, mode: 0o600 })

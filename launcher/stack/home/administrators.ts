@@ -7,21 +7,16 @@ const ANSWER_MS = 3_000
 
 type Account = { id: number; username: string; roles: string[] }
 
-/** The newest of the guard's own requests to identity: as many as identity keeps in its log. */
-const MOST_OWN = 400
+type Identity = Pick<RunningService, 'url' | 'server'>
 
-export type AdministratorGuard = { guard: Guard; isOwn(requestId: string): boolean }
-
-/** Admits administrators of identity. It asks identity itself, so that a role that was taken away counts at once. */
-export function administratorGuard({ url }: Pick<RunningService, 'url'>): AdministratorGuard {
-  const own = new Set<string>()
-  const guard = callerGuard(async (token) => {
+/**
+ * Admits administrators of identity. It asks identity itself, so that a role that was taken away counts at once. The
+ * page does so every few seconds: among the last requests of identity, that would push out all others.
+ */
+export function administratorGuard({ url, server }: Identity): Guard {
+  return callerGuard(async (token) => {
     const requestId = randomUUID()
-    own.add(requestId)
-    for (const oldest of own) {
-      if (own.size <= MOST_OWN) break
-      own.delete(oldest)
-    }
+    server.leaveOutOfRecent(requestId)
     const reply = await fetch(`${url}/api/users/me`, {
       headers: { authorization: `Bearer ${token}`, 'x-request-id': requestId },
       signal: AbortSignal.timeout(ANSWER_MS),
@@ -30,5 +25,4 @@ export function administratorGuard({ url }: Pick<RunningService, 'url'>): Admini
     const { id, username, roles } = (await reply.json()) as Account
     return { userId: String(id), username, roles, sessionId: '' }
   }).role(ADMINISTRATOR)
-  return { guard, isOwn: (requestId) => own.has(requestId) }
 }

@@ -10,8 +10,7 @@ const MAX_SHOWN = 200
 export function homeRoutes(server: Server, running: RunningService[], activity: Activity): void {
   const identity = running.find(({ entry }) => entry.signsForOthers)
   if (!identity) return
-  const { guard, isOwn } = administratorGuard(identity)
-  const onRequest = [guard]
+  const onRequest = [administratorGuard(identity)]
   const noStore = { 'cache-control': 'no-store' }
   server.get('/api/home', {
     onRequest,
@@ -23,7 +22,7 @@ export function homeRoutes(server: Server, running: RunningService[], activity: 
   })
   server.get('/api/requests', {
     onRequest,
-    handler: async (_request, reply) => reply.headers(noStore).send(recentOf(running, isOwn)),
+    handler: async (_request, reply) => reply.headers(noStore).send(recentOf(running)),
   })
 }
 
@@ -37,13 +36,12 @@ function healthOf(running: RunningService[]) {
   )
 }
 
-/** Newest first, without what this page asks itself: it would push out everything else. */
-function recentOf(running: RunningService[], isOwn: (requestId: string) => boolean) {
+/** Newest first. */
+function recentOf(running: RunningService[]) {
   return running
     .flatMap(({ entry, server }) =>
       server.recentRequests().map((each) => ({ service: entry.name, ...each })),
     )
-    .filter(({ requestId }) => !isOwn(requestId))
     .sort((left, right) => right.at - left.at)
     .slice(0, MAX_SHOWN)
 }

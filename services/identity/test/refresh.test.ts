@@ -133,14 +133,17 @@ for (const engine of engines) {
     test('lets exactly one of 150 concurrent refreshes succeed; the others are 401, and one token is valid', async (t) => {
       const { api, pair } = await startWithAlice(t, { engine })
 
-      const replies = await Promise.all(
-        Array.from({ length: 150 }, () => refresh(api, pair.refreshToken)),
-      )
+      // On a busy machine some wait for the database in vain, and are told to try again.
+      const refreshPatiently = async () => {
+        const reply = await refresh(api, pair.refreshToken)
+        return reply.status === 503 ? refresh(api, pair.refreshToken) : reply
+      }
+      const replies = await Promise.all(Array.from({ length: 150 }, refreshPatiently))
 
-      const winners = replies.filter(({ status }) => status === 200)
-      assert.equal(winners.length, 1)
-      assert.equal(replies.filter(({ status }) => status === 401).length, 149)
-      assert.equal((await refresh(api, winners[0]?.body.refreshToken)).status, 200)
+      const [winner, ...others] = replies.toSorted((one, other) => one.status - other.status)
+      assert.equal(winner?.status, 200)
+      for (const { status, body } of others) assert.equal(status, 401, JSON.stringify(body))
+      assert.equal((await refresh(api, winner.body.refreshToken)).status, 200)
     })
 
     test('answers 401 to a rotated, a revoked and an expired token, however often they are sent', async (t) => {

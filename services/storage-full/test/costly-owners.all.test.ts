@@ -8,11 +8,11 @@ import { sql } from 'kysely'
 import { until } from '../../../test/until.ts'
 import { storageMigrations } from '../src/database/migrations/index.ts'
 import type { StorageDb, StorageTables } from '../src/database/tables.ts'
+import { insertFolders, MOST_FOLDERS } from './many-folders.ts'
 import { engines, register, startStorage, upload } from './start-storage.ts'
 import { watchTurns } from './watch-turns.ts'
 
 const FILES = 16_000
-const FOLDERS = 10_000
 const MAX_TURN_MS = 50
 /** On a virtual machine, time stolen by the host may count as ours, but not in every reading. */
 const READINGS = 5
@@ -33,7 +33,7 @@ for (const engine of engines)
       return { ...service, db, file }
     }
 
-    test('a search through many files with long tags that finds none holds up nobody', async (t) => {
+    test('a search through many files with long tags that finds none holds up no other user', async (t) => {
       const { api, user: token, db, file } = await start(t)
       await api.patch(`/file/${file.id}`, { tags: LONG }, { token })
       await copyFile(db, file.id)
@@ -75,7 +75,7 @@ for (const engine of engines)
 
     test('no owner has so many folders that moving them holds up the others', async (t) => {
       const { api, user: token, admin, db, root } = await start(t)
-      await insertFolders(db, FOLDERS - 1)
+      await insertFolders(db, '2', MOST_FOLDERS - 1)
       const create = (path: string, by = token) =>
         api.post('/file/folders', { path }, { token: by })
 
@@ -118,6 +118,26 @@ for (const engine of engines)
         (status) => status === 200,
       )
     })
+
+    test('the archive of one user waits for at most two of the large ones that another has asked for', async (t) => {
+      const { api, baseUrl, user: token, db, file } = await start(t)
+      await copyFile(db, file.id, 9_000)
+      const { body: zip } = await api.post('/file/zip', { folders: ['/'] }, { token })
+      const other = await register(api, 'other')
+      const { body: own } = await upload(api, other)
+      const { body: small } = await api.post('/file/zip', { ids: [own.id] }, { token: other })
+      const answered: string[] = []
+      const open = async (name: string, at: string) => {
+        await openSlowly(t, baseUrl, at)
+        answered.push(name)
+      }
+
+      const large = Array.from({ length: 16 }, () => open('large', zip.token))
+      await Promise.race(large)
+      await Promise.all([...large, open('small', small.token)])
+
+      assert.ok(answered.indexOf('small') <= 3, answered.join(' '))
+    })
   })
 
 /** Opens an archive and reads no more than its status. */
@@ -150,19 +170,4 @@ async function copyFile(db: StorageDb, id: number, files = FILES): Promise<void>
   await sql`insert into file_words (owner_id, word, file_id)
     select owner_id, case when words like '%#odd %' then '#odd' else '#even' end, id
     from files where id <> ${id}`.execute(db)
-}
-
-async function insertFolders(db: StorageDb, folders: number): Promise<void> {
-  for (let first = 0; first < folders; first += 1_000)
-    await db
-      .insertInto('folders')
-      .values(
-        Array.from({ length: Math.min(1_000, folders - first) }, (_, n) => ({
-          owner_id: '2',
-          parent_id: null,
-          path: `/${first + n}`,
-          created_at: '2026-11-15T12:00:00.000Z',
-        })),
-      )
-      .execute()
 }

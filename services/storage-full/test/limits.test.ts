@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import { createLogger } from '@plinth/kit/logging'
+import type { TestEngine } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
-import { bothEngines, startStorage, upload } from './start-storage.ts'
+import { openStorage } from '../src/app.ts'
+import { trashKeeper } from '../src/files/deletions/trash.ts'
+import { followLimits } from '../src/limits/limits.ts'
+import { replace, versionsOf } from './replace-file.ts'
+import { bothEngines, engines, logIn, startStorage, upload } from './start-storage.ts'
 
 const LIMITS = '/api/storage/limits'
 
@@ -11,10 +17,17 @@ const textOf = (length: number) => ({
   bytes: Buffer.alloc(length, 'a'),
 })
 
-for (const engine of bothEngines)
+/** As long as the keeper of the trash looks back. */
+const OVERLAP_SECONDS = 600
+
+const starts =
+  (engine: TestEngine) =>
+  async (t: TestContext, env: Record<string, string> = {}) =>
+    startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t), ...env })
+
+for (const engine of engines)
   describe(`limits that administrators change, on ${engine.name}`, engine.options, () => {
-    const start = async (t: TestContext, env: Record<string, string> = {}) =>
-      startStorage(t, { STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t), ...env })
+    const start = starts(engine)
 
     test('a quota applies to the next upload, is in the audit, and null returns to the settings', async (t) => {
       const { api, admin, user, clock } = await start(t, { STORAGE_FULL_USER_BYTES: '1000' })
@@ -75,6 +88,68 @@ for (const engine of bothEngines)
       const { body: audit } = await api.get('/api/audit?event=LIMIT_CHANGED', token)
       assert.equal(audit.totalElements, 1)
     })
+
+    test('the number of versions and the time in the trash apply to what happens next', async (t) => {
+      const { api, admin, user } = await start(t)
+      const { body: file } = await upload(api, user, textOf(10))
+      await replace(api, user, file.id, { bytes: Buffer.alloc(20, 'b') })
+      const none = await versionsOf(api, user, file.id)
+
+      await api.patch(LIMITS, { versions: 1, restorableSeconds: 60 }, { token: admin })
+      await replace(api, user, file.id, { bytes: Buffer.alloc(30, 'c') })
+      await replace(api, user, file.id, { bytes: Buffer.alloc(40, 'd') })
+      const kept = await versionsOf(api, user, file.id)
+      const { body: usage } = await api.get('/file/usage', { token: user })
+      const { body } = await api.delete(`/file/${file.id}?restorable=true`, { token: user })
+
+      assert.deepEqual([none, kept], [[2], [4, 3]])
+      assert.deepEqual([usage.bytes, usage.versionBytes], [40, 30])
+      assert.equal(Date.parse(body.restorableUntil) - Date.parse(body.deletedAt), 60_000)
+    })
+
+    test('a lower limit of the trash applies to what has been in it for long', async (t) => {
+      const { api, config, clock } = await start(t)
+      const log = createLogger('limits', 'silent')
+      const { storage, database } = await openStorage(config, { clock, log })
+      const live = followLimits(storage, config.limits)
+      t.after(async () => {
+        await live.stop()
+        storage.providers.close()
+        await database.close()
+      })
+      const keep = trashKeeper()
+      const trashed = async () => {
+        const { body } = await api.get('/file/deleted', { token: await logIn(api, 'user') })
+        return body.content.map(({ id }: { id: number }) => id)
+      }
+      const ids: number[] = []
+      for (const name of ['old.txt', 'new.txt']) {
+        const token = await logIn(api, 'user')
+        const { body: file } = await upload(api, token, { ...textOf(10), name })
+        await api.delete(`/file/${file.id}?restorable=true`, { token })
+        ids.unshift(file.id)
+        clock.advance(2 * OVERLAP_SECONDS)
+      }
+      await keep(storage)
+      const before = await trashed()
+
+      const lowered = await api.patch(
+        LIMITS,
+        { trashBytes: 15 },
+        { token: await logIn(api, 'admin') },
+      )
+      await live.refresh()
+      await keep(storage)
+
+      assert.equal(lowered.status, 200)
+      assert.deepEqual([before, await trashed()], [ids, ids.slice(0, 1)])
+    })
+  })
+
+// The engines save a change differently, and nodes read it.
+for (const engine of bothEngines)
+  describe(`limits that change at another node, on ${engine.name}`, engine.options, () => {
+    const start = starts(engine)
 
     test('a change applies to other nodes, too, and after a restart', async (t) => {
       const first = await start(t)

@@ -148,6 +148,7 @@ for (const engine of engines)
       clock.advance(61)
 
       const page = await api.get(path, { headers })
+      const german = await api.get(path, { headers: { ...headers, 'accept-language': 'de-AT' } })
       const problem = await api.get(path)
       const picture = await api.get(path, { headers: { accept: 'image/avif,image/*,*/*;q=0.8' } })
 
@@ -158,10 +159,13 @@ for (const engine of engines)
         page.headers.get('content-security-policy') ?? '',
         /^default-src 'none'; style-src/,
       )
+      assert.match(german.body, /<html lang="de">/)
+      assert.match(german.body, /<h1>Dieser Link funktioniert nicht mehr<\/h1>/)
       for (const { status, body } of [problem, picture])
         assert.deepEqual([status, body.code], [404, 'LINK_NOT_FOUND'])
-      for (const reply of [page, problem, picture])
-        assert.equal(reply.headers.get('vary'), 'accept')
+      const vary = [page, german, problem, picture].map(({ headers }) => headers.get('vary'))
+      const byLanguage = 'accept, accept-language'
+      assert.deepEqual(vary, [byLanguage, byLanguage, 'accept', 'accept'])
     })
 
     test('a link that could not be stored is 404, not a token that never works', async (t) => {

@@ -61,7 +61,7 @@ export async function noteUploadOf(key: string, uploadId: string | undefined): P
   if (kept) await stored((store) => store.put({ ...kept, uploadId }))
 }
 
-/** What a user has not stored yet, in the order in which it was chosen; removes what is too old, whoever chose it. */
+/** What a user has not stored yet, in the order in which it was chosen; removes what is too old, of every user. */
 export async function keptOf(user: string): Promise<Resumed[]> {
   const isOld = ({ keptAt }: Kept) => keptAt < Date.now() - KEPT_MS
   const free = await freeRecords()

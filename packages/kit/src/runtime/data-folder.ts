@@ -40,7 +40,8 @@ export function inDataFolder<T>(folder: string, setting: string, work: () => T):
   })
 }
 
-function namingFolder<T>(folder: string, setting: string, work: () => T): T {
+/** Runs `work` in a folder that is there. If it is unusable, the error names it and its setting. */
+export function namingFolder<T>(folder: string, setting: string, work: () => T): T {
   try {
     return work()
   } catch (error) {

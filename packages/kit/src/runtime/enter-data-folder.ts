@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { StartError } from '../problems.ts'
+import { namingFolder } from './data-folder.ts'
 import { refuseUnfinishedRestore } from './unfinished-restore.ts'
 
 type Data = {
@@ -34,7 +35,8 @@ export function markNewInstallation(dataFolder: string): void {
 }
 
 function refuseUnmounted(config: Data): void {
-  const { dataFolder: folder } = config
+  const { dataFolder: folder, production } = config
+  if (!production || !keepsDataHere(config)) return
   const fault = unmountedFault(config)
   if (fault)
     throw new StartError(
@@ -42,8 +44,7 @@ function refuseUnmounted(config: Data): void {
         `${fault.fix} . SUITE_DATA names another folder.`,
     )
   // If it stayed, it would say the same of the folder below the mount point.
-  if (config.production && existsSync(folder) && namesIn(folder).some((name) => name !== MARK))
-    rmSync(join(folder, MARK), { force: true })
+  if (namesIn(folder).some((name) => name !== MARK)) rmSync(join(folder, MARK), { force: true })
 }
 
 /** What makes a folder look as if its disk were not mounted, and what says that this is on purpose. */
@@ -62,7 +63,8 @@ function isEmpty(folder: string): boolean {
 }
 
 function namesIn(folder: string): string[] {
-  return readdirSync(folder).filter((name) => !NO_DATA.test(name))
+  const names = namingFolder(folder, 'SUITE_DATA', () => readdirSync(folder))
+  return names.filter((name) => !NO_DATA.test(name))
 }
 
 /** Such as the volume of a container, which is there from the start. */
@@ -71,7 +73,7 @@ function isDisk(folder: string): boolean {
   return statSync(real).dev !== statSync(dirname(real)).dev
 }
 
-/** Whoever keeps everything on a database server has nothing here that could be missing. */
+/** A service that keeps everything on a database server has nothing here that could be missing. */
 function keepsDataHere({ dataFolder, databaseUrl, root }: Data): boolean {
   const places = [databaseUrl?.replace(/^sqlite:/, ''), root].filter((place) => place !== undefined)
   const isBelow = (place: string) => !relative(dataFolder, resolve(place)).startsWith('..')

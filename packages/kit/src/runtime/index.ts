@@ -50,7 +50,7 @@ export {
   serviceSettings,
 } from './service-settings.ts'
 export { type Env, readEnvFile, readSettings, Settings, SettingsError } from './settings.ts'
-export { inTurn } from './turns.ts'
+export { inTurn, nextTurn } from './turns.ts'
 export {
   RESTORE_MARK,
   refuseUnfinishedRestore,

@@ -13,6 +13,11 @@ export function inTurn(work: () => void): void {
   if (waiting.length === 1) setImmediate(runNext)
 }
 
+/** Resolves at the next turn that is given away: for long work that lets other requests be answered in between. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => inTurn(resolve))
+}
+
 function runNext(): void {
   try {
     waiting[0]?.()

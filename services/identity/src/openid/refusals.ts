@@ -50,7 +50,7 @@ export type Reason = keyof typeof REASONS
 /** Told to the person, because it is not certain whose request this is: nothing is sent anywhere. */
 export class RequestRefused extends Error {
   readonly reason: Reason
-  /** For whoever runs the application. */
+  /** For those who run the application. */
   readonly detail: string | undefined
 
   constructor(reason: Reason, { detail, ...options }: ErrorOptions & { detail?: string } = {}) {

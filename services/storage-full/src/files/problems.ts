@@ -131,5 +131,15 @@ export const openedLinkNotFound = defineProblem(linkNotFound.code, 404, linkNotF
   page: {
     title: 'This link no longer works',
     text: 'It has expired, was withdrawn, or is not complete. Ask the person who sent it for a new one.',
+    translations: {
+      de: {
+        title: 'Dieser Link funktioniert nicht mehr',
+        text: 'Er ist abgelaufen, wurde zurückgezogen oder ist unvollständig. Bitte um einen neuen.',
+      },
+      es: {
+        title: 'Este enlace ya no funciona',
+        text: 'Ha caducado, se ha retirado o está incompleto. Pide uno nuevo a quien te lo envió.',
+      },
+    },
   },
 })

@@ -14,12 +14,12 @@ type Body = {
 
 /** Receives a file, as far as the quota reaches. A full or missing spool folder is a storage fault, not a bug. */
 export async function receiveFile(storage: Storage, body: Body): Promise<Upload> {
+  const { quota } = storage.limits
   const room = await roomFor(storage, body)
   try {
     return await body.receive(uploadLimits(storage, room))
   } catch (error) {
-    if (uploadTooLarge.is(error) && room < storage.limits.maxFileBytes)
-      throw overQuota(storage.limits.quota)
+    if (uploadTooLarge.is(error) && room < storage.limits.maxFileBytes) throw overQuota(quota)
     throw asStorageFault(error)
   }
 }

@@ -37,6 +37,11 @@ export type Storage = LocationContext & {
   }
 }
 
+/** For what reads a limit more than once: administrators may change it between two readings. */
+export function withLimitsOfNow(storage: Storage): Storage {
+  return { ...storage, limits: { ...storage.limits } }
+}
+
 /** A file as the rules see it: its metadata, and where its bytes are. */
 export type StoredFile = {
   id: number

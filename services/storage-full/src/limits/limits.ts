@@ -88,18 +88,24 @@ const REFRESH_MS = 1000
 
 /** Makes changes apply to this process, also those that were made at another node. */
 export function followLimits({ db, limits }: Storage, settings: Limits): LiveLimits {
-  let newest = 0
+  let [begun, applied] = [0, 0]
   const refresh = async () => {
-    newest += 1
-    const round = newest
+    begun += 1
+    const round = begun
     const changed = await listChangedLimits(db)
-    // One that was read before a change must not undo it.
-    if (round === newest) apply(limits, valuesOf(settings), changed)
+    // What was read before a change must not undo it.
+    if (round < applied) return
+    applied = round
+    apply(limits, valuesOf(settings), changed)
   }
-  let last: Promise<void> = Promise.resolve()
+  let last: Promise<void> | undefined
   const timer = setInterval(() => {
     // The requests report an outage of the database; the last known limits apply until it is over.
-    last = refresh().catch(() => {})
+    last ??= refresh()
+      .catch(() => {})
+      .finally(() => {
+        last = undefined
+      })
   }, REFRESH_MS).unref()
   const stop = async () => {
     clearInterval(timer)

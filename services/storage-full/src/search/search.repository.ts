@@ -1,4 +1,4 @@
-import { type ExpressionBuilder, sql } from 'kysely'
+import { type Expression, expressionBuilder, type SqlBool, sql } from 'kysely'
 import type { StorageDb, StorageTables } from '../database/tables.ts'
 import { fileOf, selectFiles } from '../files/files.repository.ts'
 import { idsWithin, listFileIds, type Subtree } from '../files/folders/folders.repository.ts'
@@ -37,8 +37,6 @@ function directionOf({ descending }: Sorted): 'asc' | 'desc' {
   return descending ? 'desc' : 'asc'
 }
 
-type FileExpression = ExpressionBuilder<Pick<StorageTables, 'files' | 'folders'>, 'files'>
-
 /** The key of the order where it was read along with the columns. */
 const READ_KEY = sql<string>`files.key`
 
@@ -49,31 +47,32 @@ function beyond(sort: Sorted, { key, id }: Place, column = keyOf(sort)) {
 
 /** What makes a file one of those that are sought. */
 function matches(db: StorageDb, { ownerId, sought, where }: OwnerSearch) {
-  return (file: FileExpression) => {
-    const { type, minSize, maxSize, createdAfter, createdBefore } = sought
-    const given = <T>(value: T | undefined, condition: (value: T) => unknown) =>
-      value === undefined ? [] : [condition(value)]
-    return file.and([
-      file('files.owner_id', '=', ownerId),
-      file('files.state', '=', 'stored'),
-      ...sought.terms.map((term) => hasTerm(db, sql.ref('files.words'), term)),
-      ...given(type, (sent) =>
-        sent.includes('/')
-          ? file('files.content_type', '=', sent)
-          : sql`substr(files.content_type, 1, ${sent.length + 1}) = ${`${sent}/`}`,
-      ),
-      ...given(minSize, (bytes) => file('files.size_bytes', '>=', bytes)),
-      ...given(maxSize, (bytes) => file('files.size_bytes', '<=', bytes)),
-      ...given(createdAfter, (at) => file('files.created_at', '>=', at)),
-      ...given(createdBefore, (at) => file('files.created_at', '<', at)),
-      ...(where.kind === 'folder'
-        ? [file('files.folder_id', where.id === null ? 'is' : '=', where.id)]
-        : []),
-      ...(where.kind === 'subtree'
-        ? [file('files.folder_id', 'in', idsWithin(db, where.subtree))]
-        : []),
-    ] as never)
-  }
+  const file = expressionBuilder<StorageTables, 'files'>()
+  const { type, minSize, maxSize, createdAfter, createdBefore } = sought
+  const given = <T>(
+    value: T | undefined,
+    condition: (value: T) => Expression<SqlBool>,
+  ): Expression<SqlBool>[] => (value === undefined ? [] : [condition(value)])
+  return file.and([
+    file('files.owner_id', '=', ownerId),
+    file('files.state', '=', 'stored'),
+    ...sought.terms.map((term) => hasTerm(db, sql.ref('files.words'), term)),
+    ...given(type, (sent) =>
+      sent.includes('/')
+        ? file('files.content_type', '=', sent)
+        : sql<SqlBool>`substr(files.content_type, 1, ${sent.length + 1}) = ${`${sent}/`}`,
+    ),
+    ...given(minSize, (bytes) => file('files.size_bytes', '>=', bytes)),
+    ...given(maxSize, (bytes) => file('files.size_bytes', '<=', bytes)),
+    ...given(createdAfter, (at) => file('files.created_at', '>=', at)),
+    ...given(createdBefore, (at) => file('files.created_at', '<', at)),
+    ...(where.kind === 'folder'
+      ? [file('files.folder_id', where.id === null ? 'is' : '=', where.id)]
+      : []),
+    ...(where.kind === 'subtree'
+      ? [file('files.folder_id', 'in', idsWithin(db, where.subtree))]
+      : []),
+  ])
 }
 
 /** Those of the candidates that match, in order. Their columns are read first, so that no index is chosen for them. */
@@ -95,7 +94,7 @@ export async function listAmong(
     )
     .selectFrom('candidates as files')
     .select(['files.key', 'files.id'])
-    .where(matches(db, search) as never)
+    .where(matches(db, search))
     .$if(after !== undefined, (files) => files.where(beyond(sort, after as Place, READ_KEY)))
     .orderBy('files.key', directionOf(sort))
     .orderBy('files.id', directionOf(sort))
@@ -142,7 +141,7 @@ export async function scanWindow(
   const found = await db
     .selectFrom(read.as('files'))
     .select(['files.key', 'files.id'])
-    .where(matches(db, search) as never)
+    .where(matches(db, search))
     .orderBy('files.key', directionOf(sort))
     .orderBy('files.id', directionOf(sort))
     .limit(limit)

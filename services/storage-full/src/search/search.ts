@@ -1,5 +1,6 @@
+import { engineOf } from '@plinth/kit/database'
 import type { Caller } from '@plinth/kit/http'
-import { inTurn } from '@plinth/kit/runtime'
+import { nextTurn } from '@plinth/kit/runtime'
 import { describeFile, ownerSeenBy } from '../files/files.ts'
 import { findFolder } from '../files/folders/folders.repository.ts'
 import { ROOT } from '../files/folders/paths.ts'
@@ -27,7 +28,7 @@ const FEW_CANDIDATES = 50
 const MAX_TRIED = 5
 const FIRST_WINDOW = 1_000
 const LARGEST_WINDOW = 8_000
-/** What takes longer is read in smaller parts: on SQLite the whole process waits for each. */
+/** On SQLite, where the whole process waits for each part, what takes longer is read in smaller ones. */
 const WINDOW_MS = 10
 /** How many files one request reads at most for each owner. */
 const MAX_READ = 64_000
@@ -129,13 +130,15 @@ async function readInOrder(
   { after, limit }: Wanted,
 ): Promise<Part> {
   const places: Place[] = []
+  const isProcessWaiting = engineOf(db) === 'sqlite'
   let [end, read, rows] = [after, 0, FIRST_WINDOW]
   while (read < MAX_READ) {
-    await turn()
+    // Other requests are answered in between.
+    await nextTurn()
     const since = performance.now()
     const window = { after: end, rows, limit: limit - places.length }
     const next = await scanWindow(db, search, window)
-    const isSlow = performance.now() - since > WINDOW_MS
+    const isSlow = isProcessWaiting && performance.now() - since > WINDOW_MS
     places.push(...next.found)
     if (next.end === undefined) return { places }
     end = next.end
@@ -143,11 +146,6 @@ async function readInOrder(
     rows = isSlow ? Math.max(rows / 2, FIRST_WINDOW) : Math.min(rows * 2, LARGEST_WINDOW)
   }
   return { places, end }
-}
-
-/** Other requests are answered in between. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => inTurn(resolve))
 }
 
 /** What lies after the end of one part is left for the next page, because that part may have more before it. */

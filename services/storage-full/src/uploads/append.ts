@@ -13,7 +13,7 @@ import type { Caller } from '@plinth/kit/http'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { asStorageFault } from '../locations/problems.ts'
 import type { Appending, Kept } from '../locations/providers/partial.ts'
-import { finishUpload, OUTAGES } from './finish.ts'
+import { finishUpload, PASSING } from './finish.ts'
 import type { HeldUpload } from './holds.ts'
 import { chunkChecksumMismatch, offsetMismatch, uploadLocked, uploadWaiting } from './problems.ts'
 import { updateProgress } from './uploads.repository.ts'
@@ -85,7 +85,7 @@ export async function stateOfUpload(
 
 /** To any other failure of HEAD a tus client answers with a new upload, which begins at its first byte. */
 function keepWaiting(error: unknown): never {
-  if (!OUTAGES.some((outage) => outage.is(error))) throw error
+  if (!PASSING.some((problem) => problem.is(error))) throw error
   throw uploadWaiting({ cause: error })
 }
 

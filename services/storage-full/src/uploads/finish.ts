@@ -8,7 +8,7 @@ import { requireAcceptable } from '../files/content.ts'
 import { uploadEvent } from '../files/events.ts'
 import { newFile, requireOwner } from '../files/files.ts'
 import { withAncestors } from '../files/folders/paths.ts'
-import { fileNotFound, fileOfAnotherUser, overFolders } from '../files/problems.ts'
+import { fileNotFound, fileOfAnotherUser, overFolders, tooManyFolders } from '../files/problems.ts'
 import { type NewFile, objectKey } from '../files/storage.ts'
 import { sumsOf } from '../files/sums.ts'
 import {
@@ -32,7 +32,7 @@ const REFUSALS = [
 ]
 
 /** What passes: all bytes are there, and a later attempt makes the file. */
-export const OUTAGES = [scannerUnavailable, storageUnavailable]
+export const PASSING = [scannerUnavailable, storageUnavailable, tooManyFolders]
 
 /** The request in which the last byte arrived, or one that finds all bytes there. */
 export type Finishing = { startedAt: Date; caller: Caller; origin: Origin }

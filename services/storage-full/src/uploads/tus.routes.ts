@@ -20,7 +20,7 @@ import { fileNotFound, fileOfAnotherUser, quotaExceeded } from '../files/problem
 import { storageUnavailable } from '../locations/problems.ts'
 import { SCAN_PROBLEMS } from '../scanning/problems.ts'
 import { appendToUpload, type Incoming, stateOfUpload } from './append.ts'
-import { OUTAGES } from './finish.ts'
+import { PASSING } from './finish.ts'
 import {
   chunkChecksumMismatch,
   fileChecksumMismatch,
@@ -257,7 +257,7 @@ function stateRoute(scope: Server, uploads: Uploads, { guards }: RouteOptions): 
         }),
       },
       problems: [
-        ...CONTENT_PROBLEMS.filter((problem) => !OUTAGES.includes(problem)),
+        ...CONTENT_PROBLEMS.filter((problem) => !PASSING.includes(problem)),
         ...PROBLEMS,
         uploadWaiting,
       ],

@@ -3,6 +3,7 @@ import { type FileType, requireClaimedType, uploadTooLarge } from '@plinth/kit/f
 import type { Caller } from '@plinth/kit/http'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { nameOf } from '../files/files.ts'
+import { requireRoomForFolder } from '../files/folders/placing.ts'
 import { newObjectName, objectKey, type Storage, type StoredFile } from '../files/storage.ts'
 import { overQuota } from '../files/usage/usage.ts'
 import { requireReplaceable, requireSameType } from '../files/versions/replace.ts'
@@ -61,7 +62,7 @@ export type AnnouncedFile = {
 const ID_BYTES = 16
 const ID = /^[0-9a-f]{32}$/
 
-/** Begins an upload at the active location. Nothing arrives before the quota has room for all of it. */
+/** Begins an upload at the active location. Nothing arrives before there is room for all of it, and for its folder. */
 export async function createUpload(
   { storage, settings }: Uploads,
   caller: Caller,
@@ -73,6 +74,7 @@ export async function createUpload(
   storage.scanning.requireScannable(announced.length)
   const { type, extension } = requireClaimedType(announced, limits.acceptedTypes)
   const replaced = await requireReplaced(storage, caller, { ...announced, type })
+  if (!replaced) await requireRoomForFolder(storage, { ...announced, ownerId: userId })
   const now = clock()
   const upload = {
     ...announced,

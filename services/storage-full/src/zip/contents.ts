@@ -1,4 +1,4 @@
-import { inTurn } from '@plinth/kit/runtime'
+import { nextTurn } from '@plinth/kit/runtime'
 import { folderName, parentOf, ROOT } from '../files/folders/paths.ts'
 import { fileNotFound, fileOfAnotherUser } from '../files/problems.ts'
 import { isForeign, type Storage } from '../files/storage.ts'
@@ -74,7 +74,8 @@ export async function contentsOf(
   const entries: FileEntry[] = []
   const add = async (some: ListedFile[], folderOf: (file: ListedFile) => string) => {
     for (const [index, file] of some.entries()) {
-      if (index % ROWS_AT_ONCE === 0) await turn()
+      // Other requests are answered between thousands of rows.
+      if (index % ROWS_AT_ONCE === 0) await nextTurn()
       const location = locations.get(file.locationId)
       if (location && mayRead(reader, file))
         entries.push(entryOf({ ...file, location }, nameOf(folderOf(file), file.originalFilename)))
@@ -87,11 +88,6 @@ export async function contentsOf(
     await add(inside, ({ folderId }) => prefixes.get(folderId ?? ROOT_ID) ?? '')
   }
   return entries
-}
-
-/** Other requests are answered between thousands of rows. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => inTurn(resolve))
 }
 
 type LocatedFile = ListedFile & Pick<NonNullable<FileEntry['file']>, 'location'>
@@ -238,7 +234,7 @@ const byId = (one: ListedFile, other: ListedFile) => one.id - other.id
 async function inBatches<T, R>(all: T[], read: (some: T[]) => Promise<R[]>): Promise<R[]> {
   const found: R[] = []
   for (let start = 0; start < all.length; start += ROWS_AT_ONCE) {
-    if (start > 0) await turn()
+    if (start > 0) await nextTurn()
     for (const each of await read(all.slice(start, start + ROWS_AT_ONCE))) found.push(each)
   }
   return found

@@ -135,7 +135,8 @@ async function send(
 ): Promise<Reply> {
   const client = new AbortController()
   reply.raw.once('close', () => client.abort())
-  const { name, makerId, layout } = await archiveBehind(zips, (params as { token: string }).token)
+  const { token } = params as { token: string }
+  const { name, makerId, layout } = await archiveBehind(zips, token, client.signal)
   const isSent = method !== 'HEAD'
   if (isSent) admitUntil(client.signal, () => zips.open.admit(makerId, layout.placed.length))
   reply.headers({

@@ -85,16 +85,17 @@ function archiveName(name: string | undefined, folders: string[]): string {
   return /\.zip$/i.test(chosen) ? chosen : `${chosen || 'files'}.zip`
 }
 
-/** What is there at this moment of what the token is for, and its maker may still read. */
+/** What is there at this moment of what the token is for, and its maker may still read. `left`: the client. */
 export async function archiveBehind(
   { storage, maxFiles, open }: Zips,
   token: string,
+  left: AbortSignal,
 ): Promise<{ name: string; makerId: string; layout: Layout<FileEntry> }> {
   const found = await findZipToken(storage.db, hashOpaqueToken(token), storage.clock())
   if (!found || !(await isOwnerEnabled(storage, { ownerId: found.makerId }))) throw zipNotFound()
   const { name, makerId } = found
   const reader = await readerNow(storage, makerId)
-  const layout = await open.prepare(makerId, async () =>
+  const layout = await open.prepare(makerId, left, async () =>
     layOut(await contentsOf(storage, reader, found, maxFiles)),
   )
   return { name, makerId, layout }

@@ -45,3 +45,16 @@ test('two hundred requests are kept and no more', async () => {
 
   assert.equal(server.recentRequests().length, 200)
 })
+
+test('a request that was announced is left out, once', async () => {
+  const server = serverHere()
+  const asked = { url: '/things/7', headers: { ...headers, 'x-request-id': 'mine' } }
+
+  server.leaveOutOfRecent('mine')
+  await server.inject(asked)
+  const first = server.recentRequests()
+  await server.inject(asked)
+
+  assert.deepEqual(first, [])
+  assert.equal(server.recentRequests().length, 1)
+})

@@ -16,15 +16,23 @@ export type RecentRequest = {
 }
 
 const MAX_RECENT = 200
+/** Of requests that are announced and have not ended. One that never arrives stays until then. */
+const MAX_ANNOUNCED = 100
 const PROBES = /^\/actuator(\/|$)/
 
 /** Keeps the last requests in memory, oldest first. */
 export function keepRecent(server: Server): (request: Request, reply: Reply) => void {
   const ring: RecentRequest[] = []
+  const leftOut = new Set<string>()
   server.decorate('recentRequests', () => [...ring])
+  server.decorate('leaveOutOfRecent', (requestId) => {
+    leftOut.add(requestId)
+    const [oldest] = leftOut
+    if (leftOut.size > MAX_ANNOUNCED && oldest !== undefined) leftOut.delete(oldest)
+  })
   return (request, reply) => {
     const route = routeTemplate(request.routeOptions.url)
-    if (route !== undefined && PROBES.test(route)) return
+    if (leftOut.delete(request.id) || (route !== undefined && PROBES.test(route))) return
     ring.push({
       at: server.clock().getTime(),
       method: request.method,
@@ -47,5 +55,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The last requests that this process answered, oldest first, without probes. */
     recentRequests(): RecentRequest[]
+    /** The request with this id, which is yet to come, is not to be among them. */
+    leaveOutOfRecent(requestId: string): void
   }
 }

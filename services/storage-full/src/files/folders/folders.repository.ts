@@ -44,17 +44,8 @@ export async function ensureFolder(
   db: StorageDb,
   { ownerId, paths, now, tooMany }: Wanted,
 ): Promise<{ folder: Folder; isNew: boolean }> {
-  const known = new Map<string, Folder>()
-  const rows = await db
-    .selectFrom('folders')
-    .select(['id', 'path', 'created_at'])
-    .where('owner_id', '=', ownerId)
-    .where('path', 'in', paths)
-    .execute()
-  for (const row of rows) known.set(row.path, fromRow(row))
+  const known = await foldersWithRoom(db, { ownerId, paths, tooMany })
   const isNew = known.size < paths.length
-  const missing = paths.length - known.size
-  if (isNew && (await countFolders(db, ownerId)) + missing > MAX_FOLDERS) throw tooMany()
   const createdAt = now.toISOString()
   let above: Folder | undefined
   for (const path of paths) {
@@ -66,6 +57,22 @@ export async function ensureFolder(
   }
   if (!above) throw new Error('A folder has a path')
   return { folder: above, isNew }
+}
+
+/** Those of the folders that are there, by path. Fails when the owner may not have the others as well. */
+export async function foldersWithRoom(
+  db: StorageDb,
+  { ownerId, paths, tooMany }: Omit<Wanted, 'now'>,
+): Promise<Map<string, Folder>> {
+  const rows = await db
+    .selectFrom('folders')
+    .select(['id', 'path', 'created_at'])
+    .where('owner_id', '=', ownerId)
+    .where('path', 'in', paths)
+    .execute()
+  const missing = paths.length - rows.length
+  if (missing > 0 && (await countFolders(db, ownerId)) + missing > MAX_FOLDERS) throw tooMany()
+  return new Map(rows.map((row) => [row.path, fromRow(row)]))
 }
 
 async function countFolders(db: StorageDb, ownerId: string): Promise<number> {

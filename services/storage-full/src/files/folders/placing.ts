@@ -2,7 +2,7 @@ import { inTransaction, isForeignKeyViolation } from '@plinth/kit/database'
 import type { StorageDb } from '../../database/tables.ts'
 import { overFolders } from '../problems.ts'
 import type { Storage } from '../storage.ts'
-import { createdFolder, findFolder } from './folders.repository.ts'
+import { createdFolder, findFolder, foldersWithRoom } from './folders.repository.ts'
 import { ROOT, withAncestors } from './paths.ts'
 
 type Place = { ownerId: string; folder: string }
@@ -34,4 +34,13 @@ export async function intoFolder<R>(
       }),
     ),
   )
+}
+
+/** Fails if the folder is missing and cannot be created. Only `intoFolder` decides: the folders may change meanwhile. */
+export async function requireRoomForFolder(
+  { db }: Pick<Storage, 'db'>,
+  { ownerId, folder }: Place,
+): Promise<void> {
+  if (folder === ROOT) return
+  await foldersWithRoom(db, { ownerId, paths: withAncestors(folder), tooMany: overFolders })
 }

@@ -66,13 +66,14 @@ export async function requireRoom(
   { userId }: Caller,
   bodyBytes: number,
 ): Promise<number> {
-  const { files, bytes } = limits.quota
+  const { quota } = limits
+  const { files, bytes } = quota
   if (files === undefined && bytes === undefined) return Number.POSITIVE_INFINITY
   if (bodyBytes <= SMALL_BYTES) return bytes ?? Number.POSITIVE_INFINITY
   const taken = await takenBy(db, userId)
   const room = bytes === undefined ? Number.POSITIVE_INFINITY : bytes - taken.bytes
   const isFull = taken.files >= (files ?? Number.POSITIVE_INFINITY)
-  if (room <= 0 || isFull) throw overQuota(limits.quota)
+  if (room <= 0 || isFull) throw overQuota(quota)
   return room
 }
 
@@ -96,22 +97,23 @@ export async function requireRoomToReplace(
   ownerId: string,
   { bodyBytes, freed }: { bodyBytes: number; freed: number },
 ): Promise<number> {
-  const { bytes } = limits.quota
+  const { quota } = limits
+  const { bytes } = quota
   if (bytes === undefined) return Number.POSITIVE_INFINITY
   if (bodyBytes <= SMALL_BYTES) return bytes + freed
   const taken = await takenBy(db, ownerId)
   const room = Math.max(bytes - taken.bytes, 0) + freed
-  if (room === 0) throw overQuota(limits.quota, noRoomToReplace)
+  if (room === 0) throw overQuota(quota, noRoomToReplace)
   return room
 }
 
 /** Call it in the transaction that makes a deleted file visible again: it counts like an upload. */
 export async function requireRoomFor({ db, limits }: Storage, file: StoredFile): Promise<void> {
+  const { quota } = limits
   const { id, ownerId, version } = file
   const versionBytes = await sumVersionsOf(db, version > 1 ? [id] : [])
   const added = { files: 1, bytes: file.sizeBytes + versionBytes }
-  if (!(await reserveRoom(db, ownerId, added, limits.quota)))
-    throw overQuota(limits.quota, noRoomToRestore)
+  if (!(await reserveRoom(db, ownerId, added, quota))) throw overQuota(quota, noRoomToRestore)
 }
 
 export function overQuota({ files, bytes }: Quota, problem = quotaExceeded) {

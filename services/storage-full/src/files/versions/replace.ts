@@ -20,6 +20,7 @@ import {
   objectKey,
   type Storage,
   type StoredFile,
+  withLimitsOfNow,
 } from '../storage.ts'
 import { changeBytes } from '../usage/counted-files.repository.ts'
 import { overQuota, requireRoomToReplace } from '../usage/usage.ts'
@@ -69,10 +70,11 @@ export function requireSameType({ contentType }: StoredFile, mediaType: string):
 
 /** How many bytes the new content may have: the quota is that of the owner. */
 export async function roomToReplace(
-  storage: Storage,
+  live: Storage,
   file: StoredFile,
   bodyBytes: number,
 ): Promise<number> {
+  const storage = withLimitsOfNow(live)
   const leaving = await leavingOf(storage, file)
   const freed = freedBytes(storage, file, leaving)
   return requireRoomToReplace(storage, file.ownerId, { bodyBytes, freed })
@@ -147,27 +149,29 @@ function isCertainlyUnchanged(error: unknown): boolean {
   return databaseFault(error) === 'full' || REFUSALS.some((refusal) => refusal.is(error))
 }
 
-/** The file as it is now, and the object that it had before. */
-export type Switched = { file: StoredFile; before: StoredFile }
+/** The file as it is now, and the object that it had before, which may have become an earlier version. */
+export type Switched = { file: StoredFile; before: StoredFile; isKept: boolean }
 
 /**
  * Makes an object the content of a file, in the open transaction: the old content becomes an earlier version or is
  * marked for removal, and the totals of the owner follow. `isCounted`: the new content has been counted already.
  */
 export async function switchContent(
-  storage: Storage,
+  live: Storage,
   { id, caller, origin, ifMatch }: Replacing,
   content: Content,
   { isCounted }: { isCounted: boolean },
 ): Promise<Switched> {
+  const storage = withLimitsOfNow(live)
   const { db, clock, limits } = storage
+  const isKept = limits.versions > 0
   const now = clock()
   const before = await lockStored(db, id)
   if (!before) throw fileNotFound()
   requireMatch(before, ifMatch)
   const leaving = await leavingOf(storage, before)
   const file = await updateContent(db, before, content, now)
-  await insertVersion(db, before, limits.versions > 0 ? 'kept' : 'deleting')
+  await insertVersion(db, before, isKept ? 'kept' : 'deleting')
   await markLeaving(db, leaving)
   await insertReplacedEvent(db, file, now)
   for (const version of leaving)
@@ -176,13 +180,16 @@ export async function switchContent(
   const added = (isCounted ? 0 : content.sizeBytes) - freedBytes(storage, before, leaving)
   if (!(await changeBytes(db, file.ownerId, added, limits.quota)))
     throw overQuota(limits.quota, noRoomToReplace)
-  return { file, before }
+  return { file, before, isKept }
 }
 
 /** After the commit. What fails now is left to jobs. */
-export async function tidyAfter(storage: Storage, { file, before }: Switched): Promise<void> {
+export async function tidyAfter(
+  storage: Storage,
+  { file, before, isKept }: Switched,
+): Promise<void> {
   await finishLeaving(storage, file.id)
-  if (storage.limits.versions === 0) return
+  if (!isKept) return
   await removeDrawn(storage, before).catch((error) =>
     storage.log.warn({ err: error, file: file.id }, 'a thumbnail of old content was not removed'),
   )

@@ -98,8 +98,9 @@ export async function restoreVersion(
   const file = await requireFile(storage, caller, id)
   if (number === file.version) throw versionIsCurrent()
   const version = await requireKept(storage, file, number)
+  const { quota } = storage.limits
   if ((await roomToReplace(storage, file, version.sizeBytes)) < version.sizeBytes)
-    throw overQuota(storage.limits.quota, noRoomToReplace)
+    throw overQuota(quota, noRoomToReplace)
   await using copy = await copyOf(storage, version)
   const content = await newContent(storage, file, copy)
   const replacing = { id, caller, origin, ifMatch: undefined }
