@@ -119,6 +119,23 @@ describe('while a new version updates tables on PostgreSQL', { skip: postgres.sk
     assert.deepEqual(notes, [{ text: 'meanwhile', copies: 2 }])
   })
 
+  test('nodes of the older version write while another transaction reads what is to be changed', async (t) => {
+    const url = await postgres.freshUrl(t, [])
+    const older = await openOlder(t, url)
+    const reading = await connectTo(t, url)
+    await reading.query('begin')
+    await reading.query('select * from notes')
+
+    const updating = update(t, url)
+    await untilWaiting(older, 'alter table notes')
+    await addNote(older, 'meanwhile')
+    await reading.query('commit')
+    const { db } = await updating
+
+    const notes = await sql`select text, colour from notes`.execute(db)
+    assert.deepEqual(notes.rows, [{ text: 'meanwhile', colour: null }])
+  })
+
   test('nodes that start at once build every index once', async (t) => {
     const url = await postgres.freshUrl(t, [])
     const older = await openOlder(t, url)
