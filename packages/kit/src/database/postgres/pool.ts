@@ -37,20 +37,20 @@ export type PostgresPool = pg.Pool & {
 export function openPool(connectionString: string, options: PoolOptions): PostgresPool {
   const statementMs = options.statementMs ?? STATEMENT_MS
   const limits = {
-    // The driver leaves out the number 0, and the limit would be that of the role or the database.
+    // As text: the driver leaves out the number 0, and the limit would be that of the role or the database.
     statement_timeout: `${statementMs}`,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
   }
-  const pool = new pg.Pool({
+  const config = {
     connectionString,
     max: options.poolSize ?? POOL_SIZE,
     connectionTimeoutMillis: options.connectMs ?? CONNECT_MS,
-    ...limits,
     application_name: 'plinth',
     // So that a rollback need not wait for the answers to earlier statements.
     pipeline: true,
     types,
-  } as pg.PoolConfig)
+  } as pg.PoolConfig
+  const pool = new pg.Pool(Object.assign(config, limits))
   const open = { begin: ['begin'], answerMs: statementMs && statementMs + SLACK_MS }
   const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>
   const connectOrAdapt = () =>
