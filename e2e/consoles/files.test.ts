@@ -312,6 +312,40 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     await card(page, 'large.txt').waitFor()
   })
 
+  test('a large file that the service refuses is not sent again after a reload', async (t) => {
+    const user = await newUser()
+    for (const name of ['one.txt', 'two.txt']) await beginUpload(user, name, 95 * MB)
+    const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
+    await signInAs(page, user)
+    await goTo(page, '')
+    let begun = 0
+    page.on('request', (request) => {
+      if (request.method() === 'POST' && request.url().endsWith('/file/uploads')) begun += 1
+    })
+    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    const row = page.locator('.uploads li', { hasText: 'large.txt' })
+    await row.getByText('refused', { exact: true }).waitFor()
+    await row.getByRole('button', { name: 'Try again' }).click()
+    await until(
+      () => begun,
+      (count) => count === 2,
+    )
+    await row.getByText('refused', { exact: true }).waitFor()
+    await until(
+      () => keptIn(page),
+      (count) => count === 0,
+    )
+
+    await page.reload()
+    await signInAs(page, user)
+    await goTo(page, '')
+    await page.getByRole('list', { name: 'Unfinished uploads' }).waitFor()
+
+    assert.equal(await keptIn(page), 0)
+    assert.equal(await page.locator('.uploads li').count(), 0)
+    assert.equal(begun, 2)
+  })
+
   test('what another browser began is listed, goes on with the same file, or is aborted', async (t) => {
     const user = await newUser()
     for (const name of ['film.txt', 'dropped.txt']) await beginUpload(user, name, 10)
@@ -357,6 +391,28 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     await page.locator('.uploads li', { hasText: 'once.txt' }).getByText('stored').waitFor()
     assert.equal((await user.client.files.list()).length, 1)
     assert.equal(await keptIn(page), 0)
+  })
+
+  test('a tab of another user does not keep the uploads of the first from going on', async (t) => {
+    const [user, other] = [await newUser(), await newUser()]
+    const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
+    await signInAs(page, user)
+    await goTo(page, '')
+    const { stop, begun } = await holdFrom(page, 1)
+    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await begun
+    await page.reload()
+    await stop()
+    const second = await page.context().newPage()
+    await second.goto(consoleOf(service))
+    await signInAs(second, other)
+    await goTo(second, '')
+    await second.getByText('No files yet').waitFor()
+
+    await signInAs(page, user)
+    await goTo(page, '')
+
+    await card(page, 'large.txt').waitFor()
   })
 
   test('a second tab of the same user leaves to the first what that is sending', async (t) => {
