@@ -312,6 +312,72 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     await card(page, 'large.txt').waitFor()
   })
 
+  test('a browser that is offline for long still goes on by itself', async (t) => {
+    const user = await newUser()
+    const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
+    await page.clock.install()
+    await signInAs(page, user)
+    await goTo(page, '')
+    const { stop, begun } = await holdFrom(page, 2)
+    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await begun
+    await page.getByRole('button', { name: 'Pause large.txt' }).click()
+    await stop()
+    await page.context().setOffline(true)
+    await page.getByRole('button', { name: 'Resume large.txt' }).click()
+    await page.getByText('The service does not answer.').waitFor()
+
+    for (let round = 0; round < 12; round += 1) await passTime(page)
+    await page.context().setOffline(false)
+
+    await card(page, 'large.txt').waitFor()
+  })
+
+  test('an upload that the service did not answer for minutes goes on after a reload', async (t) => {
+    const user = await newUser()
+    const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
+    await page.clock.install()
+    await signInAs(page, user)
+    await goTo(page, '')
+    await page.route('**/file/uploads/*', (route) => route.abort())
+    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    const row = page.locator('.uploads li', { hasText: 'large.txt' })
+    const refused = async () => {
+      await passTime(page)
+      return row.getByText('refused', { exact: true }).count()
+    }
+    await until(refused, (count) => count > 0)
+
+    await page.reload()
+    await page.unroute('**/file/uploads/*')
+    await signInAs(page, user)
+    await goTo(page, '')
+
+    await card(page, 'large.txt').waitFor()
+    await until(
+      () => keptIn(page),
+      (count) => count === 0,
+    )
+  })
+
+  test('a failed upload that is cleared from the list is not sent after a reload', async (t) => {
+    const user = await newUser()
+    const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
+    await signInAs(page, user)
+    await goTo(page, '')
+    await page.route('**/file', (route) => route.abort())
+    await page.getByLabel('Files to upload').setInputFiles(textFile('dropped.txt', 'dropped'))
+    await page.locator('.uploads li', { hasText: 'refused' }).waitFor()
+    assert.equal(await keptIn(page), 1)
+
+    await page.getByRole('button', { name: 'Clear finished' }).click()
+
+    await until(
+      () => keptIn(page),
+      (count) => count === 0,
+    )
+  })
+
   test('a large file that the service refuses is not sent again after a reload', async (t) => {
     const user = await newUser()
     for (const name of ['one.txt', 'two.txt']) await beginUpload(user, name, 95 * MB)
@@ -675,6 +741,12 @@ function sentOffsets(page: Page): number[] {
     if (request.method() === 'PATCH') offsets.push(Number(request.headers()['upload-offset']))
   })
   return offsets
+}
+
+/** Half a minute of the page's clock, and as much real time as a request needs. */
+async function passTime(page: Page): Promise<void> {
+  await page.clock.runFor(30_000)
+  await page.evaluate("fetch('facts.json').then(() => {}, () => {})")
 }
 
 function keptIn(page: Page): Promise<number> {
