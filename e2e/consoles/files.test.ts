@@ -459,6 +459,50 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     assert.equal(await keptIn(page), 0)
   })
 
+  test('a changed file is sent, although one of its name and size was stored meanwhile', async (t) => {
+    const user = await newUser()
+    const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
+    await signInAs(page, user)
+    await goTo(page, '')
+    const asked = Promise.withResolvers<void>()
+    await page.route('**/file', () => asked.resolve())
+    await page.getByLabel('Files to upload').setInputFiles(textFile('notes.txt', 'after'))
+    await asked.promise
+    await put(user, 'notes.txt', '/', 'until')
+
+    await page.reload()
+    await page.unroute('**/file')
+    await signInAs(page, user)
+    await goTo(page, '')
+
+    await page.locator('.uploads li', { hasText: 'notes.txt' }).getByText('stored').waitFor()
+    const files = await user.client.files.list()
+    const bytes = await Promise.all(files.map(({ id }) => user.client.files.download(id)))
+    const texts = await Promise.all(bytes.map((each) => each.text()))
+    assert.deepEqual(texts.toSorted(), ['after', 'until'])
+  })
+
+  test('an upload that is resumed with another file of the same name and size is refused', async (t) => {
+    const user = await newUser()
+    const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
+    await signInAs(page, user)
+    await goTo(page, '')
+    const { begun } = await holdFrom(page, 2)
+    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await begun
+    const elsewhere = await openAs(t, user)
+    const list = elsewhere.getByRole('list', { name: 'Unfinished uploads' })
+
+    const other = { ...LARGE, buffer: Buffer.from(LARGE.buffer.toString().toUpperCase()) }
+    await list.getByLabel('The file large.txt').setInputFiles(other)
+
+    await elsewhere
+      .getByRole('alert')
+      .filter({ hasText: 'does not have the SHA-256 that was given at its creation' })
+      .waitFor()
+    assert.deepEqual(await user.client.files.list(), [])
+  })
+
   test('a tab of another user does not keep the uploads of the first from going on', async (t) => {
     const [user, other] = [await newUser(), await newUser()]
     const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })

@@ -2,6 +2,7 @@ import type { StoredFile } from '@plinth/client'
 import type { Api, Reply } from '../../shared/api/api.ts'
 import { isPassing } from '../../shared/api/passing.ts'
 import type { Going, Upload } from '../../shared/files/upload-queue.ts'
+import { checksumOf } from './checksum.ts'
 
 /** The version of the protocol, in every request about an upload: https://tus.io/protocols/resumable-upload */
 export const TUS = { 'Tus-Resumable': '1.0.0' }
@@ -67,10 +68,14 @@ function sendNext(api: Api, file: File, place: Place, going: Going): Promise<Rep
   return append(api, { file, uploadId: place.uploadId ?? '', offset }, going)
 }
 
-function create(api: Api, { file, folder, replaces }: Sent, signal: AbortSignal): Promise<Reply> {
+async function create(api: Api, sent: Sent, signal: AbortSignal): Promise<Reply> {
+  const { file, folder, replaces } = sent
+  // The service compares it at the end: pieces of two files, of different days, must not become one.
+  const checksum = await checksumOf(file)
   const metadata = [
     `filename ${base64(file.name)}`,
     `filetype ${base64(file.type)}`,
+    ...(checksum ? [`sha256 ${base64(checksum)}`] : []),
     ...(folder ? [`folder ${base64(folder)}`] : []),
     ...(replaces ? [`replaces ${base64(String(replaces.id))}`] : []),
   ]
