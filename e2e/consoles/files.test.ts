@@ -677,6 +677,38 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     )
   })
 
+  test('tags with commas and metadata of several lines survive a change of something else', async (t) => {
+    const user = await newUser()
+    const { id } = await put(user, 'odd.txt')
+    const metadata = { poem: 'two\nlines', padded: ' x ', plain: 'y' }
+    await user.client.files.change(id, { tags: ['Paris, France', 'trip'], metadata })
+    const page = await openAs(t, user, `files/${id}`)
+    await page.getByRole('button', { name: 'Edit' }).click()
+    const form = page.getByRole('form', { name: 'Change the file' })
+    const save = async () => {
+      const [request] = await Promise.all([
+        page.waitForRequest((sent) => sent.method() === 'PATCH'),
+        form.getByRole('button', { name: 'Save' }).click(),
+      ])
+      return request.postDataJSON()
+    }
+
+    await form.getByLabel('Name').fill('even.txt')
+    const renamed = await save()
+    await page.getByRole('heading', { level: 1, name: 'even.txt' }).waitFor()
+    await page.getByText('Not shown here, and kept: “Paris, France”.').waitFor()
+    await page.getByText('Not shown here, and kept: “poem”, “padded”.').waitFor()
+    await form.getByLabel('Tags').fill('trip, work')
+    await form.getByRole('textbox', { name: /^Metadata/ }).fill('plain=z')
+    await save()
+    await page.locator('.facts').getByText('work', { exact: true }).waitFor()
+
+    assert.deepEqual(renamed, { originalFilename: 'even.txt' })
+    const changed = await user.client.files.get(id)
+    assert.deepEqual(changed.tags.toSorted(), ['Paris, France', 'trip', 'work'])
+    assert.deepEqual(changed.metadata, { ...metadata, plain: 'z' })
+  })
+
   test('the bar says what files, versions, uploads and the trash take', async (t) => {
     const user = await newUser()
     const { id } = await put(user, 'kept.txt', '/', 'x'.repeat(3 * 1024))
