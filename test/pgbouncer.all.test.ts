@@ -22,6 +22,7 @@ type Suite = { file: string; only?: string; except?: string }
 const SUITES: Suite[] = [
   { file: 'packages/kit/src/database/transaction.test.ts' },
   { file: 'packages/kit/src/database/database.test.ts' },
+  { file: 'packages/kit/src/database/online-update.test.ts' },
   { file: 'packages/kit/src/database/leases/leases.test.ts' },
   { file: 'services/identity/test/races.test.ts' },
   { file: 'services/identity/test/refresh.test.ts' },

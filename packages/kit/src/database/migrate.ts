@@ -5,6 +5,7 @@ import { RESTORE_MARK } from '../runtime/unfinished-restore.ts'
 import { databaseFault, type Engine } from './engine.ts'
 import { buildIndexes, type Indexes, listUnbuilt } from './postgres/concurrent-indexes.ts'
 import { oneNodeAtATime } from './postgres/one-node.ts'
+import { withShortWaits } from './postgres/short-waits.ts'
 import { copyTables } from './postgres/table-copies.ts'
 import { inTransaction } from './transaction.ts'
 
@@ -85,7 +86,7 @@ async function updatePostgres(
     await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
     await applyMissing(transaction, update)
   }
-  if (isBehind) await inTransaction(db, applyUnderLock, { isPatient: true })
+  if (isBehind) await withShortWaits(db, applyUnderLock)
   await buildIndexes(db, indexes)
 }
 

@@ -37,7 +37,8 @@ export type PostgresPool = pg.Pool & {
 export function openPool(connectionString: string, options: PoolOptions): PostgresPool {
   const statementMs = options.statementMs ?? STATEMENT_MS
   const limits = {
-    statement_timeout: statementMs,
+    // The driver leaves out the number 0, and the limit would be that of the role or the database.
+    statement_timeout: `${statementMs}`,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
   }
   const pool = new pg.Pool({
@@ -78,7 +79,7 @@ function isPooler(error: unknown): boolean {
   return /unsupported startup parameter/.test((error as Error).message)
 }
 
-function beginWith(limits: Record<string, number>): string[] {
+function beginWith(limits: Record<string, number | string>): string[] {
   const settings = Object.entries(limits).map(([name, ms]) => `set local ${name} = ${ms}`)
   return ['begin', ...settings]
 }
