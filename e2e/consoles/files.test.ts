@@ -312,6 +312,106 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     await card(page, 'large.txt').waitFor()
   })
 
+  test('a browser that is offline for long still goes on by itself', async (t) => {
+    const user = await newUser()
+    const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
+    await page.clock.install()
+    await signInAs(page, user)
+    await goTo(page, '')
+    const { stop, begun } = await holdFrom(page, 2)
+    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await begun
+    await page.getByRole('button', { name: 'Pause large.txt' }).click()
+    await stop()
+    await page.context().setOffline(true)
+    await page.getByRole('button', { name: 'Resume large.txt' }).click()
+    await page.getByText('The service does not answer.').waitFor()
+
+    for (let round = 0; round < 12; round += 1) await passTime(page)
+    await page.context().setOffline(false)
+
+    await card(page, 'large.txt').waitFor()
+  })
+
+  test('an upload that the service did not answer for minutes goes on after a reload', async (t) => {
+    const user = await newUser()
+    const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
+    await page.clock.install()
+    await signInAs(page, user)
+    await goTo(page, '')
+    await page.route('**/file/uploads/*', (route) => route.abort())
+    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    const row = page.locator('.uploads li', { hasText: 'large.txt' })
+    const refused = async () => {
+      await passTime(page)
+      return row.getByText('refused', { exact: true }).count()
+    }
+    await until(refused, (count) => count > 0)
+
+    await page.reload()
+    await page.unroute('**/file/uploads/*')
+    await signInAs(page, user)
+    await goTo(page, '')
+
+    await card(page, 'large.txt').waitFor()
+    await until(
+      () => keptIn(page),
+      (count) => count === 0,
+    )
+  })
+
+  test('a failed upload that is cleared from the list is not sent after a reload', async (t) => {
+    const user = await newUser()
+    const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
+    await signInAs(page, user)
+    await goTo(page, '')
+    await page.route('**/file', (route) => route.abort())
+    await page.getByLabel('Files to upload').setInputFiles(textFile('dropped.txt', 'dropped'))
+    await page.locator('.uploads li', { hasText: 'refused' }).waitFor()
+    assert.equal(await keptIn(page), 1)
+
+    await page.getByRole('button', { name: 'Clear finished' }).click()
+
+    await until(
+      () => keptIn(page),
+      (count) => count === 0,
+    )
+  })
+
+  test('a large file that the service refuses is not sent again after a reload', async (t) => {
+    const user = await newUser()
+    for (const name of ['one.txt', 'two.txt']) await beginUpload(user, name, 95 * MB)
+    const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
+    await signInAs(page, user)
+    await goTo(page, '')
+    let begun = 0
+    page.on('request', (request) => {
+      if (request.method() === 'POST' && request.url().endsWith('/file/uploads')) begun += 1
+    })
+    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    const row = page.locator('.uploads li', { hasText: 'large.txt' })
+    await row.getByText('refused', { exact: true }).waitFor()
+    await row.getByRole('button', { name: 'Try again' }).click()
+    await until(
+      () => begun,
+      (count) => count === 2,
+    )
+    await row.getByText('refused', { exact: true }).waitFor()
+    await until(
+      () => keptIn(page),
+      (count) => count === 0,
+    )
+
+    await page.reload()
+    await signInAs(page, user)
+    await goTo(page, '')
+    await page.getByRole('list', { name: 'Unfinished uploads' }).waitFor()
+
+    assert.equal(await keptIn(page), 0)
+    assert.equal(await page.locator('.uploads li').count(), 0)
+    assert.equal(begun, 2)
+  })
+
   test('what another browser began is listed, goes on with the same file, or is aborted', async (t) => {
     const user = await newUser()
     for (const name of ['film.txt', 'dropped.txt']) await beginUpload(user, name, 10)
@@ -357,6 +457,72 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     await page.locator('.uploads li', { hasText: 'once.txt' }).getByText('stored').waitFor()
     assert.equal((await user.client.files.list()).length, 1)
     assert.equal(await keptIn(page), 0)
+  })
+
+  test('a changed file is sent, although one of its name and size was stored meanwhile', async (t) => {
+    const user = await newUser()
+    const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
+    await signInAs(page, user)
+    await goTo(page, '')
+    const asked = Promise.withResolvers<void>()
+    await page.route('**/file', () => asked.resolve())
+    await page.getByLabel('Files to upload').setInputFiles(textFile('notes.txt', 'after'))
+    await asked.promise
+    await put(user, 'notes.txt', '/', 'until')
+
+    await page.reload()
+    await page.unroute('**/file')
+    await signInAs(page, user)
+    await goTo(page, '')
+
+    await page.locator('.uploads li', { hasText: 'notes.txt' }).getByText('stored').waitFor()
+    const files = await user.client.files.list()
+    const bytes = await Promise.all(files.map(({ id }) => user.client.files.download(id)))
+    const texts = await Promise.all(bytes.map((each) => each.text()))
+    assert.deepEqual(texts.toSorted(), ['after', 'until'])
+  })
+
+  test('an upload that is resumed with another file of the same name and size is refused', async (t) => {
+    const user = await newUser()
+    const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
+    await signInAs(page, user)
+    await goTo(page, '')
+    const { begun } = await holdFrom(page, 2)
+    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await begun
+    const elsewhere = await openAs(t, user)
+    const list = elsewhere.getByRole('list', { name: 'Unfinished uploads' })
+
+    const other = { ...LARGE, buffer: Buffer.from(LARGE.buffer.toString().toUpperCase()) }
+    await list.getByLabel('The file large.txt').setInputFiles(other)
+
+    await elsewhere
+      .getByRole('alert')
+      .filter({ hasText: 'does not have the SHA-256 that was given at its creation' })
+      .waitFor()
+    assert.deepEqual(await user.client.files.list(), [])
+  })
+
+  test('a tab of another user does not keep the uploads of the first from going on', async (t) => {
+    const [user, other] = [await newUser(), await newUser()]
+    const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
+    await signInAs(page, user)
+    await goTo(page, '')
+    const { stop, begun } = await holdFrom(page, 1)
+    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await begun
+    await page.reload()
+    await stop()
+    const second = await page.context().newPage()
+    await second.goto(consoleOf(service))
+    await signInAs(second, other)
+    await goTo(second, '')
+    await second.getByText('No files yet').waitFor()
+
+    await signInAs(page, user)
+    await goTo(page, '')
+
+    await card(page, 'large.txt').waitFor()
   })
 
   test('a second tab of the same user leaves to the first what that is sending', async (t) => {
@@ -511,6 +677,38 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     )
   })
 
+  test('tags with commas and metadata of several lines survive a change of something else', async (t) => {
+    const user = await newUser()
+    const { id } = await put(user, 'odd.txt')
+    const metadata = { poem: 'two\nlines', padded: ' x ', plain: 'y' }
+    await user.client.files.change(id, { tags: ['Paris, France', 'trip'], metadata })
+    const page = await openAs(t, user, `files/${id}`)
+    await page.getByRole('button', { name: 'Edit' }).click()
+    const form = page.getByRole('form', { name: 'Change the file' })
+    const save = async () => {
+      const [request] = await Promise.all([
+        page.waitForRequest((sent) => sent.method() === 'PATCH'),
+        form.getByRole('button', { name: 'Save' }).click(),
+      ])
+      return request.postDataJSON()
+    }
+
+    await form.getByLabel('Name').fill('even.txt')
+    const renamed = await save()
+    await page.getByRole('heading', { level: 1, name: 'even.txt' }).waitFor()
+    await page.getByText('Not shown here, and kept: “Paris, France”.').waitFor()
+    await page.getByText('Not shown here, and kept: “poem”, “padded”.').waitFor()
+    await form.getByLabel('Tags').fill('trip, work')
+    await form.getByRole('textbox', { name: /^Metadata/ }).fill('plain=z')
+    await save()
+    await page.locator('.facts').getByText('work', { exact: true }).waitFor()
+
+    assert.deepEqual(renamed, { originalFilename: 'even.txt' })
+    const changed = await user.client.files.get(id)
+    assert.deepEqual(changed.tags.toSorted(), ['Paris, France', 'trip', 'work'])
+    assert.deepEqual(changed.metadata, { ...metadata, plain: 'z' })
+  })
+
   test('the bar says what files, versions, uploads and the trash take', async (t) => {
     const user = await newUser()
     const { id } = await put(user, 'kept.txt', '/', 'x'.repeat(3 * 1024))
@@ -619,6 +817,12 @@ function sentOffsets(page: Page): number[] {
     if (request.method() === 'PATCH') offsets.push(Number(request.headers()['upload-offset']))
   })
   return offsets
+}
+
+/** Half a minute of the page's clock, and as much real time as a request needs. */
+async function passTime(page: Page): Promise<void> {
+  await page.clock.runFor(30_000)
+  await page.evaluate("fetch('facts.json').then(() => {}, () => {})")
 }
 
 function keptIn(page: Page): Promise<number> {

@@ -44,7 +44,9 @@ describe('limits that an administrator changes in the console', { skip }, () => 
     await form.getByLabel('Days in the trash').fill('7')
     await save()
     await page.getByText('The limits apply now.').waitFor()
-    await form.getByText(/^Changed .*; the settings say 30\.$/).waitFor()
+    await form
+      .getByText(/^For files deleted from now on\. Changed .*; the settings say 30\.$/)
+      .waitFor()
 
     const { maxBytes } = await client.usage.get()
     assert.equal(maxBytes, 1536)
@@ -52,7 +54,7 @@ describe('limits that an administrator changes in the console', { skip }, () => 
     await form.getByRole('button', { name: 'As in the settings' }).click()
     await form.getByRole('button', { name: 'Drop them' }).click()
     await form
-      .getByText(/^Changed/)
+      .getByText(/ Changed .*; the settings say/)
       .first()
       .waitFor({ state: 'detached' })
     assert.equal((await client.usage.get()).maxBytes, null)

@@ -197,6 +197,35 @@ describe('the full edition’s workbench', { skip }, () => {
     assert.deepEqual(await accessibilityFaults(page), [])
   })
 
+  test('a dropped folder of which a part cannot be read is reported as incomplete', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'plinth-dropped-'))
+    t.after(() => rm(folder, { recursive: true, force: true }))
+    await mkdir(join(folder, 'broken'))
+    await writeFile(join(folder, 'broken', 'first.txt'), 'first')
+    const page = await openFiles(t)
+    await page.evaluate(`{
+      const item = DataTransferItem.prototype
+      const { webkitGetAsEntry } = item
+      item.webkitGetAsEntry = function () {
+        const entry = webkitGetAsEntry.call(this)
+        const reader = Object.getPrototypeOf(entry.createReader())
+        const { readEntries } = reader
+        reader.readEntries = function (found, failed) {
+          reader.readEntries = (_, failsNow) => failsNow(new Error('The disk is gone.'))
+          readEntries.call(this, found, failed)
+        }
+        return entry
+      }
+    }`)
+
+    await dropOn(page, [join(folder, 'broken')])
+
+    const reported = 'the browser could not read everything in /broken'
+    await page.getByRole('alert').filter({ hasText: reported }).waitFor()
+    await page.locator('.uploads li', { hasText: 'first.txt' }).getByText('stored').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+  })
+
   test('previews, downloads, and shares by a link that can be revoked', async (t) => {
     const page = await openFiles(t)
     const picture = samplePng('harbour.png', 1.5)

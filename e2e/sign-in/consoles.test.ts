@@ -3,6 +3,7 @@ import { before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { accessibilityFaults } from '../consoles/accessibility.ts'
+import { textFile } from '../consoles/sample-files.ts'
 import { collectTokens, findTokens } from '../consoles/token-probe.ts'
 import { consoleOf } from '../consoles/watched-page.ts'
 import { startSuite } from '../stack.ts'
@@ -68,6 +69,32 @@ describe('the consoles are clients of identity', { skip }, () => {
       assert.deepEqual(await workers(page), [])
       assert.doesNotMatch(page.url(), /code=|state=/)
     }
+  })
+
+  test('a user of the issuer does not get the uploads of a local user with the same id', async (t) => {
+    const page = await openVisitor(t, browser)
+    await page.goto(consoleOf(suite.urlOf('storage-full'), 'session'))
+    await page.getByRole('button', { name: 'Sign in as admin' }).first().click()
+    await isSignedIn(page, 'admin')
+    await page.evaluate("location.hash = '#/'")
+    await page.route('**/file', (route) => route.abort())
+    await page
+      .getByLabel('Files to upload')
+      .setInputFiles(textFile('local.txt', 'of the local one'))
+    const uploads = page.locator('.uploads li')
+    await uploads.getByText('refused', { exact: true }).waitFor()
+
+    await page.reload()
+    await page.unroute('**/file')
+    await withPlinth(page)
+    await signIn(page, ADMIN)
+    await isSignedIn(page, 'admin')
+    await page.getByText('No files yet').waitFor()
+    await page.getByLabel('Files to upload').setInputFiles(textFile('own.txt', 'of the other'))
+    await page.locator('.file-grid li', { hasText: 'own.txt' }).waitFor()
+
+    assert.equal(await uploads.count(), 1)
+    assert.equal(await page.getByText('local.txt').count(), 0)
   })
 
   test('a console at the address of the suite signs in, too', async (t) => {

@@ -59,6 +59,16 @@ for (const engine of engines)
       )
     })
 
+    test('the console is told how many versions are kept now, not at the start', async (t) => {
+      const { api, admin } = await start(t, { STORAGE_FULL_VERSIONS: '2' })
+      const versions = async () => (await api.get('/api-test/facts.json')).body.versions
+
+      const before = await versions()
+      await api.patch(LIMITS, { versions: 5 }, { token: admin })
+
+      assert.deepEqual([before, await versions()], [2, 5])
+    })
+
     test('what is already so is no change, and nonsense changes nothing', async (t) => {
       const { api, admin, user } = await start(t)
       const token = { token: admin }

@@ -46,6 +46,9 @@ const STATUSES: Payment['status'][] = [
   'REFUNDED',
 ]
 
+/** Yen have no smaller unit, and a Kuwaiti dinar has a thousand fils. */
+const SMALLEST = 'smallest unit, such as cents'
+
 const FIELDS: FieldProps[] = [
   { label: 'Business reference', name: 'q', placeholder: 'contains …' },
   {
@@ -55,8 +58,8 @@ const FIELDS: FieldProps[] = [
   },
   { label: 'Created from', name: 'createdFrom', type: 'date' },
   { label: 'Created before', name: 'createdTo', type: 'date' },
-  { label: 'Amount from', name: 'amountFrom', inputMode: 'numeric', placeholder: 'cents' },
-  { label: 'Amount to', name: 'amountTo', inputMode: 'numeric', placeholder: 'cents' },
+  { label: 'Amount from', name: 'amountFrom', inputMode: 'numeric', placeholder: SMALLEST },
+  { label: 'Amount to', name: 'amountTo', inputMode: 'numeric', placeholder: SMALLEST },
 ]
 
 export function PaymentListPage() {

@@ -9,11 +9,16 @@ export function chosenIn(files: Iterable<File>): Chosen[] {
   })
 }
 
-type Dropped = { chosen: Chosen[]; emptyFolders: string[] }
+type Dropped = {
+  chosen: Chosen[]
+  emptyFolders: string[]
+  /** Folders of which the browser could not list everything. */
+  unreadFolders: string[]
+}
 
 /** The files among what was dropped, and those in folders, however deep. */
 export async function droppedFiles(transfer: DataTransfer): Promise<Dropped> {
-  const dropped: Dropped = { chosen: [], emptyFolders: [] }
+  const dropped: Dropped = { chosen: [], emptyFolders: [], unreadFolders: [] }
   // The entries have to be asked for at once: after the event the transfer is empty.
   const items = [...transfer.items].filter(({ kind }) => kind === 'file')
   const entries = items.map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }))
@@ -29,24 +34,24 @@ async function readFolder(
   dropped: Dropped,
 ): Promise<void> {
   const path = `${above}/${folder.name}`
-  const entries = await entriesOf(folder)
-  if (entries.length === 0) dropped.emptyFolders.push(path)
+  const { entries, isComplete } = await entriesOf(folder)
+  if (!isComplete) dropped.unreadFolders.push(path)
+  else if (entries.length === 0) dropped.emptyFolders.push(path)
   for (const entry of entries)
     if (entry.isDirectory) await readFolder(entry as FileSystemDirectoryEntry, path, dropped)
     else dropped.chosen.push({ file: await fileOf(entry as FileSystemFileEntry), folder: path })
 }
 
 /** A reader returns a hundred at a time, and at the end none. */
-async function entriesOf(folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
+async function entriesOf(folder: FileSystemDirectoryEntry) {
   const reader = folder.createReader()
-  const all: FileSystemEntry[] = []
+  const entries: FileSystemEntry[] = []
   for (;;) {
-    const some = await new Promise<FileSystemEntry[]>((resolve) =>
-      // A folder that cannot be read is shown as empty.
-      reader.readEntries(resolve, () => resolve([])),
+    const some = await new Promise<FileSystemEntry[] | undefined>((resolve) =>
+      reader.readEntries(resolve, () => resolve(undefined)),
     )
-    if (some.length === 0) return all
-    all.push(...some)
+    if (!some || some.length === 0) return { entries, isComplete: some !== undefined }
+    entries.push(...some)
   }
 }
 

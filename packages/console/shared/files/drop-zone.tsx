@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Button } from '../components/button.tsx'
 import { Icon } from '../components/icon.tsx'
+import { Notice } from '../components/page.tsx'
 import { facts } from '../shell/facts.ts'
 import { sizeText } from '../wording.ts'
 import { type Chosen, chosenIn, droppedFiles } from './chosen.ts'
@@ -16,6 +17,7 @@ export function DropZone(props: {
 }) {
   const { onFiles, onEmptyFolders } = props
   const over = useSignal(false)
+  const unread = useSignal<string[]>([])
   const { uploads } = facts.value
   const kinds = acceptedKinds()
   const [input, folderInput] = [useRef<HTMLInputElement>(null), useRef<HTMLInputElement>(null)]
@@ -26,7 +28,9 @@ export function DropZone(props: {
     const { dataTransfer } = event
     if (!dataTransfer) return
     if (!onEmptyFolders) return onFiles(chosenIn(dataTransfer.files))
-    const { chosen, emptyFolders } = await droppedFiles(dataTransfer)
+    unread.value = []
+    const { chosen, emptyFolders, unreadFolders } = await droppedFiles(dataTransfer)
+    unread.value = unreadFolders
     onFiles(chosen)
     if (emptyFolders.length > 0) onEmptyFolders(emptyFolders)
   }
@@ -57,6 +61,12 @@ export function DropZone(props: {
       <p class="small soft">
         {uploads && `${namesOf(kinds)}, up to ${sizeText(uploads.maxFileBytes)} each`}
       </p>
+      {unread.value.length > 0 && (
+        <Notice tone="bad" alert>
+          Files are missing: the browser could not read everything in {unread.value.join(', ')}. The
+          others are in the list.
+        </Notice>
+      )}
       <input
         ref={input}
         class="visually-hidden"

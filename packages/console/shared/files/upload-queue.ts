@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import type { Reply } from '../api/api.ts'
+import { isPassing } from '../api/passing.ts'
 import { facts, factsRead } from '../shell/facts.ts'
 import type { Chosen } from './chosen.ts'
 import { checkFile, type FileVerdict } from './file-check.ts'
@@ -110,7 +111,8 @@ export function createUploadQueue<Stored>(options: QueueOptions<Stored>) {
     if (abort.signal.aborted) return sendNext()
     change(id, { state: reply.ok ? 'stored' : 'refused', share: 1, reply })
     if (reply.ok && find(id)) onStored(reply.body)
-    forgetRecord(id)
+    // What was refused only for now is sent again after a reload.
+    if (reply.ok || !isPassing(reply)) forgetRecord(id)
     sendNext()
   }
 
@@ -146,9 +148,15 @@ export function createUploadQueue<Stored>(options: QueueOptions<Stored>) {
       for (const abort of running.values()) abort.abort()
       running.clear()
     },
-    clear,
+    /** Removes what is done, and what was refused, from the list and from what is kept. */
+    clear: () => {
+      for (const { id } of uploads.value.filter(isOver)) forgetRecord(id)
+      clear()
+    },
   }
 }
+
+const isOver = ({ state }: Upload) => !['sending', 'waiting', 'paused'].includes(state)
 
 function createUploads() {
   const uploads = signal<Upload[]>([])
@@ -164,11 +172,8 @@ function createUploads() {
       uploads.value = uploads.value.map((each) => (each.id === id ? { ...each, ...values } : each))
     },
     find: (id: number) => uploads.value.find((each) => each.id === id),
-    /** Keeps what is not done yet. */
     clear(): void {
-      uploads.value = uploads.value.filter(({ state }) =>
-        ['sending', 'waiting', 'paused'].includes(state),
-      )
+      uploads.value = uploads.value.filter((upload) => !isOver(upload))
     },
   }
 }

@@ -80,21 +80,25 @@ export function DetailsCard({ file, onChange }: { file: StoredFile; onChange(): 
   )
 }
 
-/** Sends only what differs: each member that is given replaces the old one. */
+/**
+ * Sends only what differs: each member that is given replaces the old one. What another program has written and
+ * these fields cannot show, such as a tag with a comma, is not in them and stays.
+ */
 function DetailsForm({ file, onChange }: { file: StoredFile; onChange(): Promise<void> }) {
-  const lines = Object.entries(file.metadata).map(([name, value]) => `${name}=${value}`)
-  const metadata = useSignal(lines.join('\n'))
+  const shown = shownOf(file)
+  const metadata = useSignal(shown.metadata)
   const unread = useSignal('')
   const change = useAction(
     async ({ originalFilename = '', folder = '/', tags = '' }: Values) => {
-      const parsed = metadataIn(metadata.value)
+      const isWritten = metadata.value !== shown.metadata
+      const parsed = isWritten ? metadataIn(metadata.value) : {}
       unread.value = parsed ? '' : 'Each line of the metadata needs a name, “=” and a value.'
       if (!parsed) return undefined
       const wanted: StorageApi.FileChange = {
         originalFilename,
         folder,
-        tags: listIn(tags),
-        metadata: parsed,
+        ...(tags !== shown.tags && { tags: [...listIn(tags), ...shown.otherTags] }),
+        ...(isWritten && { metadata: { ...parsed, ...shown.otherMetadata } }),
       }
       return session.api.patch<StoredFile>(`/file/${file.id}`, differing(wanted, file))
     },
@@ -120,8 +124,8 @@ function DetailsForm({ file, onChange }: { file: StoredFile; onChange(): Promise
           {
             label: 'Tags',
             name: 'tags',
-            value: file.tags.join(', '),
-            hint: 'Separated by commas, at most 20.',
+            value: shown.tags,
+            hint: `Separated by commas, at most 20. ${staying(shown.otherTags)}`,
             optional: true,
           },
         ]}
@@ -144,7 +148,8 @@ function DetailsForm({ file, onChange }: { file: StoredFile; onChange(): Promise
             }}
           />
           <p class="hint" id="file-metadata-hint">
-            One on each line, such as <code>camera=X100</code>.
+            One on each line, such as <code>camera=X100</code>.{' '}
+            {staying(Object.keys(shown.otherMetadata))}
           </p>
         </div>
       </Form>
@@ -156,6 +161,26 @@ function DetailsForm({ file, onChange }: { file: StoredFile; onChange(): Promise
       {change.reply?.ok && <Success>Saved.</Success>}
     </>
   )
+}
+
+/** What the fields show, and what they cannot: it would be read as something else. */
+function shownOf({ tags, metadata }: StoredFile) {
+  const isTag = (tag: string) => isSame(listIn(tag), [tag])
+  const entries = Object.entries(metadata)
+  const lineOf = ([name, value]: [string, string]) => `${name}=${value}`
+  const isLine = ([name, value]: [string, string]) =>
+    isSame(metadataIn(lineOf([name, value])), { [name]: value })
+  return {
+    tags: tags.filter(isTag).join(', '),
+    otherTags: tags.filter((tag) => !isTag(tag)),
+    metadata: entries.filter(isLine).map(lineOf).join('\n'),
+    otherMetadata: Object.fromEntries(entries.filter((entry) => !isLine(entry))),
+  }
+}
+
+function staying(names: string[]): string {
+  const quoted = names.map((name) => `“${name}”`)
+  return names.length === 0 ? '' : `Not shown here, and kept: ${quoted.join(', ')}.`
 }
 
 /** Undefined if a line is not `name=value`. */
@@ -171,8 +196,10 @@ function metadataIn(text: string): Record<string, string> | undefined {
 
 function differing(wanted: StorageApi.FileChange, file: StoredFile): StorageApi.FileChange {
   const known: Record<string, unknown> = { ...file }
-  const changed = Object.entries(wanted).filter(
-    ([name, value]) => JSON.stringify(value) !== JSON.stringify(known[name]),
-  )
+  const changed = Object.entries(wanted).filter(([name, value]) => !isSame(value, known[name]))
   return Object.fromEntries(changed)
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
 }

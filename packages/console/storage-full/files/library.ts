@@ -1,7 +1,7 @@
 import type { StorageApi, StoredFile, Usage } from '@plinth/client'
 import { computed, signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
-import { session } from '../session.ts'
+import { ownerId, session } from '../session.ts'
 
 const PAGE_SIZE = 48
 
@@ -19,7 +19,7 @@ export const layout = signal<'grid' | 'list'>('grid')
 export const changes = signal(0)
 
 /** Whose files these are: the next user must not see them. */
-export const who = computed(() => session.claims.value?.sub)
+export const who = computed(() => session.claims.value && ownerId.value)
 let query = ''
 let asked = 0
 who.subscribe(() => {

@@ -35,7 +35,7 @@ const WRITINGS: Record<Name, Writing> = {
   userFiles: { label: 'Files of each user', hint: NO_LIMIT, ...count },
   trashBytes: {
     label: 'Trash of each user',
-    hint: `Counts while space has no limit. ${NO_LIMIT}`,
+    hint: `Counts only while space has no limit. ${NO_LIMIT}`,
     ...size,
   },
   restorableSeconds: {
@@ -113,7 +113,7 @@ function fieldOf(known: Limits, name: Name, fault: string | undefined): FieldPro
   const changed = `Changed ${dateText(changedAt)}; the settings say ${text(setting) || 'none'}.`
   return {
     ...{ label, name, fault, value: textOf(known, name) },
-    hint: changedAt === null ? hint : changed,
+    hint: changedAt === null ? hint : `${hint} ${changed}`,
     placeholder: 'none',
   }
 }

@@ -32,14 +32,17 @@ export function keptUploads(user: () => string | undefined): Keeping {
       const [key, owner] = [crypto.randomUUID(), ownerOf(of)]
       await hold(key)
       const kept: Kept = { key, owner, file, folder, uploadId, keptAt: Date.now() }
-      return (await stored((store) => store.put(kept))) === undefined ? undefined : key
+      if ((await stored((store) => store.put(kept))) !== undefined) return key
+      release(key)
+      return undefined
     },
-    forget: async (key) => {
-      await stored((store) => store.delete(key))
-      held.get(key)?.()
-      held.delete(key)
-    },
+    forget: remove,
   }
+}
+
+async function remove(key: string): Promise<void> {
+  await stored((store) => store.delete(key))
+  release(key)
 }
 
 const held = new Map<string, () => void>()
@@ -55,34 +58,43 @@ function hold(key: string): Promise<boolean> {
   })
 }
 
+function release(key: string): void {
+  held.get(key)?.()
+  held.delete(key)
+}
+
 /** Remembers where the service keeps what has arrived of a file. */
 export async function noteUploadOf(key: string, uploadId: string | undefined): Promise<void> {
-  const kept = await stored<Kept | undefined>((store) => store.get(key))
-  if (kept) await stored((store) => store.put({ ...kept, uploadId }))
+  await stored((store) => {
+    const found = store.get(key)
+    // In the same transaction: a record that is deleted meanwhile must not come back.
+    found.addEventListener('success', () => {
+      if (found.result) store.put({ ...found.result, uploadId })
+    })
+    return found
+  })
 }
 
 /** What a user has not stored yet, in the order in which it was chosen; removes what is too old, of every user. */
 export async function keptOf(user: string): Promise<Resumed[]> {
   const isOld = ({ keptAt }: Kept) => keptAt < Date.now() - KEPT_MS
-  const free = await freeRecords()
-  for (const { key } of free.filter(isOld)) await stored((store) => store.delete(key))
-  return free
-    .filter((kept) => kept.owner === ownerOf(user) && !isOld(kept))
-    .sort((one, other) => one.keptAt - other.keptAt)
+  for (const { key } of await freeRecords(isOld)) await remove(key)
+  const own = await freeRecords((kept) => kept.owner === ownerOf(user) && !isOld(kept))
+  return own.sort((one, other) => one.keptAt - other.keptAt)
 }
 
 /** When a user leaves, the files leave with them; another tab may still be sending its own. */
 export async function forgetUploadsOf(user: string): Promise<void> {
-  const own = (await freeRecords()).filter(({ owner }) => owner === ownerOf(user))
-  for (const { key } of own) await stored((store) => store.delete(key))
+  const own = await freeRecords(({ owner }) => owner === ownerOf(user))
+  for (const { key } of own) await remove(key)
 }
 
-/** Those that no other tab is sending. */
-async function freeRecords(): Promise<Kept[]> {
+/** Those that no other tab is sending; from now on they are this tab's. */
+async function freeRecords(isWanted: (kept: Kept) => boolean): Promise<Kept[]> {
   if (!navigator.locks) return []
-  const all = (await stored<Kept[]>((store) => store.getAll())) ?? []
-  const isFree = await Promise.all(all.map(({ key }) => hold(key)))
-  return all.filter((_, index) => isFree[index])
+  const wanted = ((await stored<Kept[]>((store) => store.getAll())) ?? []).filter(isWanted)
+  const isFree = await Promise.all(wanted.map(({ key }) => hold(key)))
+  return wanted.filter((_, index) => isFree[index])
 }
 
 /** Undefined when the browser keeps nothing: in some private windows, without room, or by its settings. */

@@ -6,6 +6,7 @@ import { createUploadQueue, type Going, type Upload } from '../../shared/files/u
 import { addFile, readUsage, who } from '../files/library.ts'
 import { isNewFolder, ROOT, relistFolders } from '../folders/folders.ts'
 import { ownerId, session } from '../session.ts'
+import { checksumOf } from './checksum.ts'
 import { forgetUploadsOf, keptOf, keptUploads, noteUploadOf } from './kept-uploads.ts'
 import { PIECE_BYTES, sendInPieces, TUS } from './resumable.ts'
 
@@ -58,9 +59,13 @@ async function storedMeanwhile({ file, folder = ROOT, keptAt }: Upload) {
   const reply = await session.api.get<StorageApi.FoundFiles>(
     `/file/search?${new URLSearchParams(wanted)}`,
   )
-  const isSame = ({ originalFilename }: StoredFile) => originalFilename === file.name
-  const found = reply.ok ? reply.body.content.find(isSame) : undefined
-  return found && { ...reply, ok: true as const, body: found }
+  if (!reply.ok) return undefined
+  const namesakes = reply.body.content.filter(
+    ({ originalFilename }) => originalFilename === file.name,
+  )
+  const checksum = namesakes.length > 0 && (await checksumOf(file))
+  const found = namesakes.find(({ checksumSha256 }) => checksumSha256 === checksum)
+  return found && { ...reply, body: found }
 }
 
 /** The user's uploads that the service has only a part of, from whatever browser. */

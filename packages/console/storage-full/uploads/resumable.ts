@@ -1,6 +1,8 @@
 import type { StoredFile } from '@plinth/client'
 import type { Api, Reply } from '../../shared/api/api.ts'
+import { isPassing } from '../../shared/api/passing.ts'
 import type { Going, Upload } from '../../shared/files/upload-queue.ts'
+import { checksumOf } from './checksum.ts'
 
 /** The version of the protocol, in every request about an upload: https://tus.io/protocols/resumable-upload */
 export const TUS = { 'Tus-Resumable': '1.0.0' }
@@ -9,7 +11,6 @@ export const PIECE_BYTES = 8 * 1024 * 1024
 const MOST_FAILURES = 8
 const FIRST_DELAY_MS = 500
 const LONGEST_DELAY_MS = 20_000
-const PASSING = [0, 408, 409, 423, 429, 460]
 
 type Sent = Pick<Upload, 'file' | 'folder' | 'uploadId'> & { replaces?: Replaced }
 
@@ -29,24 +30,19 @@ export async function sendInPieces(
 ): Promise<Reply<StoredFile>> {
   const { signal, onUpload } = options
   let place = await placeOf(api, sent, options)
-  for (let failures = 0; ; ) {
+  const patience = patienceUntil(signal)
+  for (;;) {
     const { state, uploadId } = place
     const fileId = state.headers['x-file-id']
     if (state.ok && fileId) return api.get<StoredFile>(`/file/info/${fileId}`, { signal })
     const reply = state.ok ? await sendNext(api, sent.file, place, options) : state
     if (reply.ok) {
-      failures = 0
+      patience.renew()
       place = { state: reply, uploadId }
       continue
     }
-    failures += 1
-    if (signal.aborted || failures > MOST_FAILURES) return reply
-    if (!isPassing(reply)) {
-      onUpload(undefined)
-      return reply
-    }
-    await delayed(Math.min(FIRST_DELAY_MS * 2 ** (failures - 1), LONGEST_DELAY_MS), signal)
-    if (signal.aborted) return reply
+    if (!signal.aborted && !isPassing(reply)) onUpload(undefined)
+    if (!(await patience.lasts(reply))) return reply
     place = await placeOf(api, { ...sent, uploadId }, options)
   }
 }
@@ -72,10 +68,14 @@ function sendNext(api: Api, file: File, place: Place, going: Going): Promise<Rep
   return append(api, { file, uploadId: place.uploadId ?? '', offset }, going)
 }
 
-function create(api: Api, { file, folder, replaces }: Sent, signal: AbortSignal): Promise<Reply> {
+async function create(api: Api, sent: Sent, signal: AbortSignal): Promise<Reply> {
+  const { file, folder, replaces } = sent
+  // The service compares it at the end: pieces of two files, of different days, must not become one.
+  const checksum = await checksumOf(file)
   const metadata = [
     `filename ${base64(file.name)}`,
     `filetype ${base64(file.type)}`,
+    ...(checksum ? [`sha256 ${base64(checksum)}`] : []),
     ...(folder ? [`folder ${base64(folder)}`] : []),
     ...(replaces ? [`replaces ${base64(String(replaces.id))}`] : []),
   ]
@@ -113,16 +113,30 @@ function isUnknown({ ok, status, headers }: Reply, file: File): boolean {
   return status === 404 || status === 410
 }
 
-/** Whether the same may work a moment later. */
-function isPassing({ status }: Reply): boolean {
-  return PASSING.includes(status) || status >= 500
+function patienceUntil(signal: AbortSignal) {
+  let failures = 0
+  return {
+    renew: () => {
+      failures = 0
+    },
+    /** Waits for what may pass; false if there is no use in trying again. */
+    async lasts(reply: Reply): Promise<boolean> {
+      // However long the browser is offline, that is no failure of the upload.
+      const isOffline = reply.status === 0 && !navigator.onLine
+      if (!isOffline) failures += 1
+      if (signal.aborted || failures > MOST_FAILURES || !isPassing(reply)) return false
+      const delay = Math.min(FIRST_DELAY_MS * 2 ** (failures - 1), LONGEST_DELAY_MS)
+      await onlineAgain(signal, isOffline ? undefined : delay)
+      return !signal.aborted
+    },
+  }
 }
 
-/** Goes on at once when the browser is online again. */
-function delayed(milliseconds: number, signal: AbortSignal): Promise<void> {
+/** Waits until the browser is online again; if `milliseconds` are given, at most for these. */
+function onlineAgain(signal: AbortSignal, milliseconds?: number): Promise<void> {
   return new Promise((resolve) => {
     const over = new AbortController()
-    const timer = setTimeout(end, milliseconds)
+    const timer = milliseconds === undefined ? undefined : setTimeout(end, milliseconds)
     function end() {
       clearTimeout(timer)
       over.abort()

@@ -19,7 +19,7 @@ export function UnfinishedUploads() {
   return (
     <Card
       title="Unfinished uploads"
-      about="Choose the same file again, and it goes on where it stopped. They count in the quota until they expire."
+      about="Choose the same file again, unchanged, and it goes on where it stopped: before it is sent, only its name and size are compared. They count in the quota until they expire."
     >
       <ul class="stack" aria-label="Unfinished uploads">
         {rows.map((upload) => (

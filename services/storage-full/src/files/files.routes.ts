@@ -67,8 +67,13 @@ export function uploadRoute(
   storage: Storage,
   { write, countBytes }: { write: Guard; countBytes(bytes: number): void },
 ): void {
-  const { maxFileBytes, acceptedTypes: types, versions } = storage.limits
-  Object.assign(server.pageFacts, { uploads: { maxFileBytes, types }, versions })
+  const { maxFileBytes, acceptedTypes: types } = storage.limits
+  server.pageFacts.uploads = { maxFileBytes, types }
+  // Administrators change it while the service runs.
+  Object.defineProperty(server.pageFacts, 'versions', {
+    enumerable: true,
+    get: () => storage.limits.versions,
+  })
   server.register(async (scope) => {
     acceptUploads(scope as Server)
     scope.post('/file', {

@@ -72,7 +72,7 @@ export function limitRoutes(
       operationId: 'changeLimits',
       summary: 'Change limits at once; no restart is needed',
       description:
-        'Files beyond a lower quota stay. What is beyond a lower limit of the trash leaves within a minute, earlier versions within an hour.',
+        '`restorableSeconds` applies to files deleted from now on, and `trashBytes` only while there is no quota of bytes. Files beyond a lower quota stay. What is beyond a lower limit of the trash leaves within a minute, earlier versions within an hour.',
       tags,
       body: LimitsBody,
       response: { 200: LimitsReply },

@@ -131,7 +131,7 @@ for (const [language, run] of [
   test(`a ${language} that sends a piece of a file cuts it out of that file`, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'snippet-'))
     t.after(() => rm(folder, { recursive: true }))
-    await writeFile(join(folder, '-o’hara.txt'), '0123456789')
+    await writeFile(join(folder, "-o'hara.txt"), '0123456789')
     const received = Promise.withResolvers<string[]>()
     const server = createServer(async (request, response) => {
       const body = Buffer.concat(await request.toArray()).toString()
@@ -141,7 +141,7 @@ for (const [language, run] of [
     t.after(() => server.close())
     const { port } = server.address() as AddressInfo
     const requestHeaders = { 'Content-Type': 'application/offset+octet-stream' }
-    const requestPiece = { name: '-o’hara.txt', from: 3, to: 7 }
+    const requestPiece = { name: "-o'hara.txt", from: 3, to: 7 }
 
     const given = exchange({ method: 'PATCH', requestHeaders, requestPiece })
     await run(given, `http://localhost:${port}`, folder)
