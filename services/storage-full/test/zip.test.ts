@@ -102,7 +102,7 @@ for (const engine of engines)
       assert.equal(deleted.status, 404)
     })
 
-    test('a token works until it expires, and until its maker revokes it; nobody else can', async (t) => {
+    test('a token works until it expires, and until its maker revokes it; others cannot', async (t) => {
       const { api, admin, user, clock, create, store, open } = await start(t)
       const ids = [await store('a.txt')]
       const mallory = await register(api, 'mallory')

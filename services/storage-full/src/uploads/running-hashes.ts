@@ -4,7 +4,7 @@ import { type RunningSums, runningSums, type Sums } from '../files/sums.ts'
 const MAX_REMEMBERED = 1_000
 
 export type RunningHashes = {
-  /** The sums of everything before `offset`, if this process has seen all of it. Nobody else gets it until it is kept. */
+  /** The sums of everything before `offset`, if this process has seen all of it. Others get it once it is kept. */
   take(id: string, offset: number): RunningSums | undefined
   keep(id: string, offset: number, sums: RunningSums): void
   digest(id: string, length: number): Sums | undefined

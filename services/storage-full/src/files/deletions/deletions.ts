@@ -243,7 +243,7 @@ export async function restoreFile(storage: Storage, caller: Caller, { id, origin
   const found = await findRestorableFor(storage, caller, { id, now })
   if (!found) throw nothingToRestore()
   const restored = await inTransaction(storage.db, async (db) => {
-    // First, as in every transaction about folders: nobody deletes the folder from now on.
+    // First, as in every transaction about folders: no one deletes the folder from now on.
     await lockFolders(db, found.ownerId)
     const claimed = await claimRestorable(db, id, now)
     const file = claimed && (await backInFolder(db, claimed, now))

@@ -24,7 +24,7 @@ type Emptying = { ownerId: string | undefined; origin: Origin }
 
 /**
  * Removes for good what the caller could restore of the own files. An administrator empties the trash of another owner
- * only by naming that owner, and then whoever has deleted the files. Their bytes are left to the job that finishes
+ * only by naming that owner, and then regardless of who deleted the files. Their bytes are left to the job that finishes
  * deletions: from here on nothing can restore them.
  */
 export async function emptyTrash(

@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely'
 import type { StorageTables } from '../../database/tables.ts'
 import { wordsOfInserted } from '../words.repository.ts'
 
-/** The columns of a file that nobody has changed yet. */
+/** The columns of a file that was never changed. */
 export type NewRow = Omit<
   Selectable<StorageTables['files']>,
   ('id' | 'former_folder' | 'tags' | 'metadata' | 'updated_at') | ('version' | 'replaced_at')
