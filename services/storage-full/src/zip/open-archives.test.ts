@@ -34,7 +34,7 @@ test('for a client that leaves while it waits nothing is prepared, and it takes 
   const { ask, prepared, letGo } = startBusy()
   const first = ask('first', 'a')
   const client = new AbortController()
-  const left = Array.from({ length: 32 }, (_, n) => ask(`left ${n}`, 'a', client.signal))
+  const left = Array.from({ length: 128 }, (_, n) => ask(`left ${n}`, 'a', client.signal))
   const refused = assert.rejects(ask('one too many', 'a'), isBusy)
 
   client.abort()

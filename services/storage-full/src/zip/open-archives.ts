@@ -8,7 +8,7 @@ const MAX_ENTRIES_OF_MAKER = 50_000
 const SMALL_ENTRIES = 10_000
 const MAX_ENTRIES_WITH_SMALL = 2 * MAX_ENTRIES
 const MAX_WAITING = 512
-const MAX_WAITING_OF_MAKER = 32
+const MAX_WAITING_OF_MAKER = 128
 
 /**
  * What archives may cost together. A token needs no user, so anyone who has one can open it as often as connections are
