@@ -411,7 +411,7 @@ export const CRITICAL: CriticalFile[] = [
     'backup-object',
   ),
   backup('kept/save.ts', './kept/save', './leftovers', 'backup', 'backup-kill'),
-  backup('databases/fill.ts', './restore/database', 'backup', 'move'),
+  backup('databases/fill.ts', './restore/database', './move', 'backup', 'move'),
   backup(
     'verify.ts',
     './verify',
@@ -448,7 +448,7 @@ export const CRITICAL: CriticalFile[] = [
   ),
   backup('restore/place.ts', './restore/restore', './restore/place', 'backup', 'backup-kill'),
   backup('restore/staging.ts', './restore/restore', 'backup', 'backup-kill'),
-  backup('move.ts', 'move'),
+  backup('move.ts', './move', 'move'),
 ]
 
 /** Faults without an observable effect (equivalent mutants). They are skipped. */

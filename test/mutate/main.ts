@@ -1,7 +1,7 @@
 /**
  * Mutation testing. `npm run mutate` makes a few small faults in each critical file, one at a time in a
  * copy of the tree, and runs the tests of `npm test` that are listed for that file. A fault that no test notices
- * survives and is printed. `--all` adds PostgreSQL and the tests of `npm run test:all`. `npm run mutate -- FILE`
+ * survives and is printed. `--all` adds the tests of `npm run test:all`. `npm run mutate -- FILE`
  * makes all faults in one file, and runs the tests of its package that import it. `--only TEXT` takes the critical
  * files with this text in their path, `--tests GLOB` other tests for one file.
  *

@@ -8,12 +8,10 @@ import { type Counts, createJudge, judgeAll } from './judge.ts'
 import { changedLines, type Mutation, mutationsOf } from './mutations.ts'
 import { stagesOf } from './stages.ts'
 
-const SQLITE_ONLY = { TEST_POSTGRES_MISSING: 'faults are judged on SQLite' }
-
 /**
  * Makes a few faults in each critical file and counts how many its tests notice, one test file after another,
- * because the first one notices most faults. Each core has its own tree. With the tests of `npm test` on
- * SQLite, which is quick; `withAll` adds PostgreSQL, and then what only `npm run test:all` runs.
+ * because the first one notices most faults. Each core has its own tree. With the tests of `npm test`;
+ * `withAll` then adds what only `npm run test:all` runs.
  */
 export async function surveyFiles(
   root: string,
@@ -22,9 +20,9 @@ export async function surveyFiles(
 ): Promise<void> {
   const sum = { made: 0, killed: 0, late: 0, timedOut: 0 }
   const waiting = critical.values()
-  const postgres = withAll ? await providePostgres() : undefined
+  const postgres = await providePostgres()
   const judgeWaiting = async () => {
-    const judge = createJudge(root, postgres?.env ?? SQLITE_ONLY)
+    const judge = createJudge(root, postgres.env)
     for (const { file, tests } of waiting) {
       const source = readFileSync(join(root, file), 'utf8')
       const mutations = sampleOf(source, mutationsOf(source)).filter(
@@ -44,7 +42,7 @@ export async function surveyFiles(
       Array.from({ length: Math.min(availableParallelism(), critical.length) }, judgeWaiting),
     )
   } finally {
-    await postgres?.stop()
+    await postgres.stop()
   }
   const percent = (killed: number) => `${((100 * killed) / sum.made).toFixed(1)} %`
   const first = withAll ? `, ${percent(sum.killed - sum.late)} with npm test` : ''

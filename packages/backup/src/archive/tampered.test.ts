@@ -123,3 +123,19 @@ test('an archive that an earlier version encrypted can still be read', async () 
 
   assert.deepEqual(await contentOf(archive, PASSPHRASE), { 'files/a/1': 'kept' })
 })
+
+test('a member that is left unread is checked all the same', async () => {
+  const archive = await archiveOf(({ text }) => text('files/a/1', 'x'.repeat(300_000)))
+  const altered = await repacked(archive, (entries) =>
+    entries.map((entry) => ({ ...entry, text: entry.text.replace('xx', 'xy') })),
+  )
+  const ignore = (bytes: Buffer) =>
+    readArchive(
+      Readable.from([bytes]),
+      async () => {},
+      async () => {},
+    )
+
+  assert.equal((await ignore(archive)).version, '1.0.0')
+  await assert.rejects(ignore(altered), { reason: 'damaged' })
+})

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { isUnfinished } from './place.ts'
 import { Room } from './room.ts'
 
 const clockAt = (day: number) => () => new Date(`2026-11-${day}T02:00:00.000Z`)
@@ -108,4 +109,36 @@ test('a failure puts the first data back, unless a restore was killed before', a
   await again.make()
   assert.deepEqual(await again.undo(), [])
   assert.deepEqual([names('one').includes('a'), existsSync(journal)], [false, true])
+})
+
+test('a move that a killed restore had listed but not begun is done under its first name, and listed once', async (t) => {
+  const { folder, services, journal, listed, roomAt, names } = twoServices(t)
+  const one = services.slice(0, 1)
+  const aside = {
+    place: join(folder, 'one'),
+    stamp: '20261116T020000000Z',
+    to: join(folder, 'one', asideOf(16)),
+    isPrevious: true,
+    isDone: false,
+  }
+  const since = clockAt(16)().toISOString()
+  writeFileSync(journal, JSON.stringify({ since, services: ['one'], aside: [aside] }))
+
+  await roomAt(17, { only: one }).make()
+
+  assert.deepEqual(listed().aside, [{ ...aside, isDone: true }])
+  assert.deepEqual(names('one'), ['.restore_in_progress', asideOf(16)].toSorted())
+})
+
+test('an empty database is marked before it is filled', async (t) => {
+  const { folder, journal } = twoServices(t)
+  const database = {
+    ...{ url: `sqlite:${join(folder, 'notes.db')}`, setting: 'NOTES_DATABASE_URL' },
+    ...{ migrations: [], sealed: {} },
+  }
+  const service = { name: 'notes', keys: {}, database }
+
+  await new Room([service], { clock: clockAt(16), journal, replace: false }).make()
+
+  assert.equal(await isUnfinished(service), true)
 })
