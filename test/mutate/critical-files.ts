@@ -250,6 +250,8 @@ export const CRITICAL: CriticalFile[] = [
   storage(
     'files/files.ts',
     'files',
+    'accounts',
+    'quotas',
     'storage-audit',
     'upload-settings',
     'upload-rules',
