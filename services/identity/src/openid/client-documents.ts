@@ -53,10 +53,16 @@ export async function loadDocumentClient(
   origin: Origin,
 ): Promise<Client | undefined> {
   if (!isDocumentAddress(openid, clientId)) return undefined
-  const known = await findDocument(openid.db, clientId)
-  if (known && secondsAfter(known.fetchedAt, KEPT_SECONDS) > openid.clock()) return known.client
+  const known = await findFresh(openid, clientId)
+  if (known) return known
   await admit(openid, origin)
   return fetchOnce(openid, clientId)
+}
+
+async function findFresh({ db, clock }: OpenId, clientId: string): Promise<Client | undefined> {
+  const known = await findDocument(db, clientId)
+  const isFresh = known && secondsAfter(known.fetchedAt, KEPT_SECONDS) > clock()
+  return isFresh ? known.client : undefined
 }
 
 async function admit({ accounts }: OpenId, origin: Origin): Promise<void> {
@@ -80,6 +86,9 @@ function fetchOnce(openid: OpenId, clientId: string): Promise<Client> {
 }
 
 async function fetchDocument(openid: OpenId, clientId: string): Promise<Client> {
+  // A request that looked before an earlier fetch had ended comes here after it.
+  const known = await findFresh(openid, clientId)
+  if (known) return known
   const rules = { maxBytes: MAX_BYTES }
   const fetched = await fetchJson(clientId, openid.addresses, rules).catch((cause: unknown) => {
     throw new DocumentUnavailable('The document could not be fetched.', { cause })
