@@ -103,7 +103,7 @@ async function list(storage: Storage, code: Code, given: Given): Promise<Outcome
   const ownerId = given.text('owner')
   const folder = folderOf(given, code)
   const { files, total } = await (folder === undefined
-    ? code.pageOfFiles(storage, ownerId, asked)
+    ? code.listedPage(storage, ownerId, asked)
     : code.pageInFolder(storage, { ownerId, folder }, asked))
   const described = files.map(code.describeFile)
   const rows = described.map(

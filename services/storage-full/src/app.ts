@@ -103,7 +103,7 @@ import { zipRoutes } from './zip/zip.routes.ts'
 export { loadConfig, type StorageFullConfig } from './config.ts'
 export { PROVIDER_NAMES, type ProviderName } from './database/tables.ts'
 export { emptyTrashOf } from './files/deletions/trash.ts'
-export { describeFile, pageInFolder, pageOfFiles } from './files/files.ts'
+export { describeFile, listedPage, pageInFolder } from './files/files.ts'
 export { folderPath } from './files/folders/paths.ts'
 export type { Storage } from './files/storage.ts'
 export { createObjectProvider } from './locations/providers/object.ts'
@@ -153,7 +153,7 @@ export async function createStorageFull(
   const { storage, database, keys } = await openStorage(config, { clock, log, introspection })
   const server = createServer({ ...config, log, clock, corsHeaders: TUS_CORS_HEADERS })
   server.onClose(database.close)
-  const countBytes = measureStorage(server, storage, config)
+  const counts = measureStorage(server, storage, config)
   database.measure(server.metrics)
   server.onClose(storage.providers.close)
   const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins })
@@ -178,11 +178,11 @@ export async function createStorageFull(
   const [read, write, links] = FILE_SCOPES.map(withKey) as [Guard, Guard, Guard]
   const admin = recordDenials(accounts, callers.role(ADMIN_ROLE))
   observeScans(server, storage)
-  uploadRoute(server, storage, { write, countBytes })
-  mountUploads(server, openUploads(storage, config.uploads), { read, write, countBytes })
+  uploadRoute(server, storage, { write, countBytes: counts.bytes })
+  mountUploads(server, openUploads(storage, config.uploads, counts), { read, write })
   fileRoutes(server, storage, read)
   deletionRoutes(server, storage, { read, write })
-  versionRoutes(server, storage, { read, write, countBytes })
+  versionRoutes(server, storage, { read, write, countBytes: counts.bytes })
   mountFolders(server, storage, { read, write })
   drawnRoutes(server, storage, { caller: read, offer: config.pictures })
   linkRoutes(server, storage, { read, links })
@@ -248,12 +248,14 @@ function mountFolders(
   bulkRoute(server, storage, write)
 }
 
-type UploadGuards = { read: Guard; write: Guard; countBytes(bytes: number): void }
-
-function mountUploads(server: Server, uploads: Uploads, options: UploadGuards): void {
+function mountUploads(
+  server: Server,
+  uploads: Uploads,
+  { read, write }: { read: Guard; write: Guard },
+): void {
   measureUploads(server.metrics, uploads.storage)
-  uploadListRoutes(server, uploads, options.read)
-  tusRoutes(server, uploads, options)
+  uploadListRoutes(server, uploads, read)
+  tusRoutes(server, uploads, write)
 }
 
 /** All that is drawn shares its turns and cores. */

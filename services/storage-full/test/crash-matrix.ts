@@ -31,9 +31,11 @@ const UPLOAD_STEPS: Step[] = [
 ]
 const LOCAL_STEPS: Step[] = [
   ['upload:opened', 0],
+  ['upload:before-fsync', 0],
   ['upload:write', 0],
   ['upload:after-fsync', 0],
   ['publish:named', 1],
+  ['upload:published', 1],
 ]
 /** For a file that is too large to be buffered in memory. */
 const LARGE_STEPS: Step[] = [
@@ -41,8 +43,10 @@ const LARGE_STEPS: Step[] = [
   ['upload:received', 0],
 ]
 const LARGE_LOCAL_STEPS: Step[] = [
+  ['upload:before-fsync', 0],
   ['upload:after-fsync', 0],
   ['publish:named', 1],
+  ['upload:published', 1],
 ]
 const LARGE = { name: 'a.txt', type: 'text/plain', bytes: Buffer.alloc(1_000_000, 'a') }
 const OBJECT_STEPS: Step[] = [['object-put:stored', 1]]
@@ -170,6 +174,8 @@ function transfers(engine: TestEngine, provider: ProviderName, installation: Ins
         assert.ok(files.some((file) => file.id === id))
       })
   })
+  // Rows only, wherever the bytes are.
+  if (local) changes(engine, installation)
   pictures(engine, provider, installation)
   replacements(engine, provider, installation)
 }
@@ -215,6 +221,47 @@ function replacements(engine: TestEngine, provider: ProviderName, installation: 
         )
         assert.equal(swept, 0)
       })
+  })
+}
+
+function changes(engine: TestEngine, installation: Installation): void {
+  /** Kills the service while it changes a file in `/from/below`; returns the file as it is afterwards. */
+  async function changedAt(
+    t: Scope,
+    step: string,
+    change: (victim: Victim, id: number) => Promise<unknown>,
+  ) {
+    let id = 0
+    await installation.crash(t, step, async (victim) => {
+      const file = { ...TEXT, bytes: Buffer.from('text'), folder: '/from/below' }
+      id = (await upload(victim.api, victim.token, file)).body.id
+      await change(victim, id)
+    })
+    const { swept, files } = await installation.recover()
+    assert.equal(swept, 0)
+    return files.find((file) => file.id === id)
+  }
+
+  describe(`kill -9 while names change, on ${engine.name}`, () => {
+    test('a file is renamed, killed at change:row', async (t) => {
+      const change = { originalFilename: 'renamed.txt' }
+
+      const file = await changedAt(t, 'change:row', ({ api, token }, id) =>
+        api.patch(`/file/${id}`, change, { token }),
+      )
+
+      assert.deepEqual([file?.name, file?.folder], ['renamed.txt', '/from/below'])
+    })
+
+    test('a folder is moved, killed at folder:moved', async (t) => {
+      const move = { from: '/from', to: '/to' }
+
+      const file = await changedAt(t, 'folder:moved', ({ api, token }) =>
+        api.post('/file/folders/move', move, { token }),
+      )
+
+      assert.equal(file?.folder, '/to/below')
+    })
   })
 }
 
@@ -358,7 +405,9 @@ async function recover(env: Record<string, string>) {
     const files = await storage.db
       .selectFrom('files')
       .innerJoin('storage_locations', 'storage_locations.id', 'files.location_id')
+      .leftJoin('folders', 'folders.id', 'files.folder_id')
       .select(['files.id', 'state', 'provider', 'version'])
+      .select(['original_filename as name', 'folders.path as folder'])
       .execute()
     const versions = await storage.db
       .selectFrom('file_versions')

@@ -99,6 +99,20 @@ for (const engine of engines)
         assert.deepEqual(info, file)
       })
 
+    test('a name with the extension of another type is refused with those that it may have', async () => {
+      const service = await newcomer()
+      const { body: file } = await upload(service.api, service.user)
+
+      const { status, body } = await change(service, file.id, { originalFilename: 'a.JPG' })
+
+      assert.deepEqual([status, body.code], [400, 'FILE_TYPE_MISMATCH'])
+      assert.equal(
+        body.detail,
+        'The file is image/png, so its name must end in .png; .jpg is for image/jpeg.',
+      )
+      assert.deepEqual(body.claims, { extension: 'jpg', declaredType: 'png', content: null })
+    })
+
     test('the limits themselves are accepted', async () => {
       const service = await newcomer()
       const { body: file } = await upload(service.api, service.user)

@@ -31,6 +31,13 @@ async function indexesOf({ db }: Database<StorageTables>): Promise<string[]> {
   return rows.map(({ text }) => text)
 }
 
+/** Those of the tables that are large where there are many users. */
+async function accountIndexesOf({ db }: Database<StorageTables>): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`select indexname as name from pg_indexes
+    where tablename in ('users', 'sessions', 'audit_events') order by name`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
 async function countUnbuilt({ db }: Database<StorageTables>): Promise<number> {
   const { rows } = await sql`select indexrelid from pg_index where not indisvalid`.execute(db)
   return rows.length
@@ -50,6 +57,7 @@ test('a node of 1.0 stores files while indexes are built, which are then those o
   await sql`insert into storage_locations (provider, place, prefix, sealed_settings, created_at)
     values ('LOCAL', 'place', '', '', '2026-01-01T00:00:00.000Z')`.execute(old.db)
   await storeFile(old, 'before.txt')
+  const builtBefore = await accountIndexesOf(old)
   // A concurrent build waits for every older snapshot.
   const pause = inTransaction(old.db, async (transaction) => {
     await sql`set transaction isolation level repeatable read`.execute(transaction)
@@ -64,6 +72,7 @@ test('a node of 1.0 stores files while indexes are built, which are then those o
     (count) => count > 0,
   )
   await storeFile(old, 'meanwhile.txt')
+  const builtFirst = (await accountIndexesOf(old)).filter((name) => !builtBefore.includes(name))
   paused.resolve()
   await pause
   const updated = await updating
@@ -74,6 +83,8 @@ test('a node of 1.0 stores files while indexes are built, which are then those o
   )
   t.after(() => created.close())
   assert.deepEqual(await indexesOf(updated), await indexesOf(created))
+  // A unique index, and the one that is being built.
+  assert.deepEqual(builtFirst, ['sessions_browser', 'users_deletes_at'])
   const files = await updated.db
     .selectFrom('files')
     .select(['original_filename', 'words'])

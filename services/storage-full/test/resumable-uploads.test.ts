@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { type ApiReply, sampleFiles } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
 import { engines, register, sharedStorage, upload } from './start-storage.ts'
 import {
   base64,
@@ -428,6 +429,46 @@ for (const engine of engines)
       assert.deepEqual([head.status, offsetOf(head)], [200, 10])
       assert.deepEqual([none.status, elsewhere.status, deleted.status], [405, 400, 204])
       assert.equal((await tus.head(location)).status, 404)
+    })
+
+    test('/actuator/prometheus counts each upload once, when it becomes a file or is refused for good', async () => {
+      const { api, user, tus, server } = await start()
+      const counted = async () => {
+        const families = await server.metrics.read()
+        const samplesOf = (metric: string) =>
+          families.find(({ name }) => name === metric)?.samples ?? []
+        const sumOf = (metric: string, result?: string) =>
+          samplesOf(metric)
+            .filter(({ labels }) => labels.result === result)
+            .reduce((sum, sample) => sum + ('value' in sample ? sample.value : 0), 0)
+        const results = ['accepted', 'refused', 'limited', 'failed'] as const
+        return [
+          ...results.map((result) => sumOf('plinth_uploads_total', result)),
+          sumOf('plinth_upload_bytes_total'),
+        ]
+      }
+      const before = await counted()
+
+      const location = locationOf(await tus.create({ length: 100 }))
+      await tus.patch(location, 0, textOf(60))
+      await tus.patch(location, 0, textOf(60))
+      await tus.patch(location, 60, textOf(40))
+      await tus.patch(location, 100)
+      await tus.head(location)
+      await tus.create({ length: 10, body: textOf(10) })
+      await upload(api, user)
+      const picture = locationOf(await tus.create({ name: 'a.png', length: 100 }))
+      await tus.patch(picture, 0, textOf(100))
+      await tus.patch(picture, 0, textOf(100))
+      await tus.create({ name: 'a.exe' })
+      const expected = [3, 2, 0, 0, 110 + sampleFiles.png.length]
+      // Replies are counted after they were sent.
+      const added = await until(
+        async () => (await counted()).map((value, index) => value - (before[index] ?? 0)),
+        (values) => values.every((value, index) => value >= (expected[index] ?? 0)),
+      )
+
+      assert.deepEqual(added, expected)
     })
 
     test('the total of the list and the usage leave unfinished uploads out', async () => {

@@ -38,7 +38,12 @@ export {
 export { HOST_NAME, Spool, type SpoolOptions, type SpoolReading } from './spool/spool.ts'
 export { sweepOldSpools, sweepSpools } from './spool/sweep.ts'
 export { FILE_TYPES, type FileType, fileTypes } from './types/catalogue.ts'
-export { requireClaimedType, requireFileType, requireSignature } from './types/type.ts'
+export {
+  requireClaimedType,
+  requireExtension,
+  requireFileType,
+  requireSignature,
+} from './types/type.ts'
 export {
   acceptUploads,
   FileForm,

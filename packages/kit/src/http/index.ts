@@ -10,7 +10,7 @@ export {
   parseJsonBodies,
   readInTurn,
 } from './hooks/bodies/json.ts'
-export { countReplies } from './hooks/measure.ts'
+export { countReplies, type Result, resultOf, statusOf } from './hooks/measure.ts'
 export type { RecentRequest } from './hooks/recent.ts'
 export { addVary, shareWithEveryone } from './hooks/replies.ts'
 export { pageOf, pageQuery, pageReply, pageRequest, pageSize, textIn } from './page.ts'

@@ -1,5 +1,5 @@
 import { fromRow, inTransaction, type PageRequest, prepared } from '@plinth/kit/database'
-import type { NotNull, Updateable } from 'kysely'
+import { type NotNull, sql, type Updateable } from 'kysely'
 import type { FileState, StorageDb, StorageTables, ThumbnailState } from '../database/tables.ts'
 import type { ObjectAddress, StoredFile } from './storage.ts'
 import { subtractUsage, sumVersionsOf } from './usage/usage.repository.ts'
@@ -36,7 +36,19 @@ export async function isEnabledUser(db: StorageDb, id: number): Promise<boolean>
   return user?.enabled === 1
 }
 
-type ListQuery = { ownerId: string | undefined; newestId: number; limit: number }
+/** In bytes, what may be long in a file: the rest of its row is a hundred times shorter. */
+const WEIGHT =
+  sql<number>`coalesce(octet_length(tags), 0) + coalesce(octet_length(metadata), 0)`.as('weight')
+
+/** How heavy these files are, in the order of the ids; 0 for one that is gone. */
+export async function weighFiles(db: StorageDb, ids: number[]): Promise<number[]> {
+  if (ids.length === 0) return []
+  const rows = await db.selectFrom('files').select(['id', WEIGHT]).where('id', 'in', ids).execute()
+  const weights = new Map(rows.map(({ id, weight }) => [id, weight]))
+  return ids.map((id) => weights.get(id) ?? 0)
+}
+
+export type ListQuery = { ownerId: string | undefined; newestId: number; limit: number }
 
 /** Newest first. */
 export async function listFiles(db: StorageDb, query: ListQuery): Promise<StoredFile[]> {
@@ -49,6 +61,21 @@ export async function listFiles(db: StorageDb, query: ListQuery): Promise<Stored
     .limit(limit)
     .execute()
   return rows.map(fileOf)
+}
+
+/** How heavy these files are. */
+export async function weighListed(db: StorageDb, query: ListQuery): Promise<number[]> {
+  const { ownerId, newestId, limit } = query
+  const rows = await db
+    .selectFrom('files')
+    .select(WEIGHT)
+    .where('state', '=', 'stored')
+    .where('id', '<=', newestId)
+    .$if(ownerId !== undefined, (files) => files.where('owner_id', '=', ownerId ?? ''))
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map(({ weight }) => weight)
 }
 
 /** The id of the file that comes after `offset` newer ones. An index alone answers this: no row is read. */

@@ -169,15 +169,14 @@ async function sendList(request: Request, reply: Reply, storage: Storage) {
   const page = pageRequest(query, [])
   const asked = textIn(query, 'ownerId')
   const owner = ownerSeenBy(request.caller, asked)
-  if (number === undefined && size === undefined) {
-    reply.type('application/json; charset=utf-8')
+  reply.type('application/json; charset=utf-8')
+  if (number === undefined && size === undefined)
     return reply.send(Readable.from(jsonArray(allFiles(storage, owner))))
-  }
   const { files, total } = await pageOfFiles(storage, owner, page)
-  reply
+  return reply
     .header('x-total-count', total)
     .header('link', pageLinks(listAddress(request, asked), page, total))
-  return files.map(describeFile)
+    .send(Readable.from(jsonArray(files)))
 }
 
 async function* jsonArray(batches: AsyncIterable<StoredFile[]>): AsyncGenerator<string> {

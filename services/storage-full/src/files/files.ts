@@ -11,8 +11,10 @@ import {
   findFile,
   findIdAfter,
   isEnabledUser,
+  type ListQuery,
   listFiles,
   listInFolder,
+  weighListed,
 } from './files.repository.ts'
 import { ROOT } from './folders/paths.ts'
 import { intoFolder } from './folders/placing.ts'
@@ -33,6 +35,8 @@ import { overQuota } from './usage/usage.ts'
 
 export const MULTIPART_FRAME_BYTES = 64 * 1024
 const ROWS_AT_ONCE = 500
+/** A file may have 80 KB of metadata, which takes several times as much memory on its way into a reply. */
+const BYTES_AT_ONCE = 1024 * 1024
 /** Shorter uploads end while the erasure of a user still waits for the last requests of that user. */
 const UNCHECKED_SECONDS = 60
 
@@ -170,25 +174,54 @@ export function ownerSeenBy(caller: Caller, asked?: string): string | undefined 
   return caller.userId
 }
 
-/** Every file, newest first, a few hundred at a time so that a long list costs little memory. */
-export async function* allFiles(
-  { db }: Storage,
+/** Every file, newest first. */
+export function allFiles(storage: Storage, ownerId: string | undefined) {
+  return filesFrom(storage, { ownerId, newestId: Number.MAX_SAFE_INTEGER })
+}
+
+export async function pageOfFiles(
+  storage: Storage,
   ownerId: string | undefined,
+  { offset, size }: PageRequest,
+) {
+  const newestId = (await findIdAfter(storage.db, ownerId, offset)) ?? 0
+  const files = filesFrom(storage, { ownerId, newestId, limit: size })
+  return { files, total: await countFiles(storage.db, ownerId) }
+}
+
+/** Newest first, some at a time so that a long list costs little memory. */
+async function* filesFrom(
+  { db }: Storage,
+  { limit = Number.POSITIVE_INFINITY, ...list }: Omit<ListQuery, 'limit'> & { limit?: number },
 ): AsyncGenerator<StoredFile[]> {
-  let newestId = Number.MAX_SAFE_INTEGER
-  while (true) {
-    const files = await listFiles(db, { ownerId, newestId, limit: ROWS_AT_ONCE })
+  let { newestId } = list
+  for (let left = limit; left > 0; ) {
+    const next = { ...list, newestId, limit: Math.min(left, ROWS_AT_ONCE) }
+    const weights = await weighListed(db, next)
+    if (weights.length === 0) return
+    const files = await listFiles(db, { ...next, limit: countWithin(BYTES_AT_ONCE, weights) })
     yield files
     const last = files.at(-1)
-    if (!last || files.length < ROWS_AT_ONCE) return
+    if (!last) return
     newestId = last.id - 1
+    left -= files.length
   }
 }
 
-export async function pageOfFiles({ db }: Storage, ownerId: string | undefined, page: PageRequest) {
-  const newestId = (await findIdAfter(db, ownerId, page.offset)) ?? 0
-  const files = await listFiles(db, { ownerId, newestId, limit: page.size })
-  return { files, total: await countFiles(db, ownerId) }
+/** How many of these, in order, are together no heavier than `most`; at least one. */
+export function countWithin(most: number, weights: number[]): number {
+  let sum = 0
+  const first = weights.findIndex((weight, index) => {
+    sum += weight
+    return sum > most && index > 0
+  })
+  return first === -1 ? weights.length : first
+}
+
+/** For operators, who get few at a time. */
+export async function listedPage(storage: Storage, ownerId: string | undefined, page: PageRequest) {
+  const { files, total } = await pageOfFiles(storage, ownerId, page)
+  return { files: (await Array.fromAsync(files)).flat(), total }
 }
 
 /** For operators: the files directly in a folder, newest first; without an owner those of every owner who has it. */

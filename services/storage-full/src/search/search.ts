@@ -1,7 +1,8 @@
 import { engineOf } from '@plinth/kit/database'
 import type { Caller } from '@plinth/kit/http'
 import { nextTurn } from '@plinth/kit/runtime'
-import { describeFile, ownerSeenBy } from '../files/files.ts'
+import { weighFiles } from '../files/files.repository.ts'
+import { countWithin, describeFile, ownerSeenBy } from '../files/files.ts'
 import { findFolder } from '../files/folders/folders.repository.ts'
 import { ROOT } from '../files/folders/paths.ts'
 import type { Storage } from '../files/storage.ts'
@@ -32,6 +33,8 @@ const LARGEST_WINDOW = 8_000
 const WINDOW_MS = 10
 /** How many files one request reads at most for each owner. */
 const MAX_READ = 64_000
+/** Of tags and metadata in one page. */
+const MAX_PAGE_BYTES = 2 * 1024 * 1024
 
 export type SearchRequest = {
   sought: Sought
@@ -43,7 +46,7 @@ export type SearchRequest = {
 
 /**
  * One page of the files that are sought. It may have fewer files than `size` although more follow: a request reads a
- * limited number of files that do not match. Only without `nextCursor` is it the last.
+ * limited number of files that do not match, and a page has a limited size. Only without `nextCursor` is it the last.
  */
 export async function searchFiles(
   { db }: Storage,
@@ -59,12 +62,10 @@ export async function searchFiles(
   for (const owner of owners)
     parts.push(await searchOwner(db, { ownerId: owner, sought }, { after, limit: size + 1 }))
   const { places, end } = merged(parts, sought.sort)
-  const page = places.slice(0, size)
-  const last = places.length > size ? page.at(-1) : end
-  const files = await listByIds(
-    db,
-    page.map(({ id }) => id),
-  )
+  const ids = places.slice(0, size).map(({ id }) => id)
+  const read = countWithin(MAX_PAGE_BYTES, await weighFiles(db, ids))
+  const last = places.length > read ? places[read - 1] : end
+  const files = await listByIds(db, ids.slice(0, read))
   return {
     content: files.map(describeFile),
     nextCursor: last === undefined ? null : cursorAt(last, bound),

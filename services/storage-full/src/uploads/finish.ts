@@ -25,7 +25,7 @@ import { insertFinished, listParts, markFinished } from './uploads.repository.ts
 import { endUpload, partialOf, type Upload, type Uploads } from './uploads.ts'
 
 /** What no other attempt could change, so that the upload ends. */
-const REFUSALS = [
+export const REFUSALS = [
   ...[fileTypeMismatch, fileChecksumMismatch, fileInfected, tooLargeToScan],
   // Of the file that is replaced.
   ...[fileNotFound, fileOfAnotherUser, preconditionFailed],
@@ -46,7 +46,7 @@ export async function finishUpload(
   upload: Upload,
   { startedAt, ...by }: Finishing,
 ): Promise<void> {
-  const { storage, settings, hashes } = uploads
+  const { storage, settings, hashes, counts } = uploads
   const { db, clock } = storage
   const provider = storage.providers.at(upload.location)
   await provider.partial.complete(partialOf(upload), await listParts(db, upload.id))
@@ -68,6 +68,8 @@ export async function finishUpload(
     if (fileId === undefined) throw uploadLocked()
   }
   hashes.forget(upload.id)
+  counts.bytes(upload.length)
+  counts.result('accepted')
   failPoint('uploads:finished')
 }
 

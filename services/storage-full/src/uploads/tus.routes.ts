@@ -12,7 +12,10 @@ import {
   type Guard,
   type Reply,
   type Request,
+  type Result,
+  resultOf,
   type Server,
+  statusOf,
   Type,
 } from '@plinth/kit/http'
 import { mediaTypeUnsupported, methodNotAllowed } from '@plinth/kit/problems'
@@ -20,7 +23,7 @@ import { fileNotFound, fileOfAnotherUser, quotaExceeded } from '../files/problem
 import { storageUnavailable } from '../locations/problems.ts'
 import { SCAN_PROBLEMS } from '../scanning/problems.ts'
 import { appendToUpload, type Incoming, stateOfUpload } from './append.ts'
-import { PASSING } from './finish.ts'
+import { PASSING, REFUSALS } from './finish.ts'
 import {
   chunkChecksumMismatch,
   fileChecksumMismatch,
@@ -82,18 +85,9 @@ const CONTENT_PROBLEMS = [
   preconditionFailed,
 ]
 
-type TusOptions = { write: Guard; countBytes(bytes: number): void }
-
 /** tus 1.0.0. Registered in a scope of its own, in which the handlers read the bodies themselves. */
-export function tusRoutes(
-  server: Server,
-  uploads: Uploads,
-  { write, countBytes }: TusOptions,
-): void {
+export function tusRoutes(server: Server, uploads: Uploads, write: Guard): void {
   const guards = [write, async ({ headers }: Request) => requireTusVersion(headers)]
-  const finished = ({ fileId, length }: Upload) => {
-    if (fileId !== null) countBytes(length)
-  }
   server.register(async (given) => {
     const scope = given as Server
     acceptUploads(scope)
@@ -101,11 +95,22 @@ export function tusRoutes(
     scope.addHook('onRequest', async (_request, reply) => {
       reply.header('tus-resumable', TUS_VERSION)
     })
+    scope.addHook('onResponse', async (request, reply) => {
+      const result = unhappyEnd(request, statusOf(reply))
+      if (result) uploads.counts.result(result)
+    })
     offerRoutes(scope, uploads)
-    creationRoute(scope, uploads, { guards, finished })
-    for (const route of [stateRoute, appendRoute, cancelRoute, overrideRoute])
-      route(scope, uploads, { guards, finished })
+    for (const route of [creationRoute, stateRoute, appendRoute, cancelRoute, overrideRoute])
+      route(scope, uploads, guards)
   })
+}
+
+/** What a refusal means for the whole upload; undefined after those with which it goes on. */
+function unhappyEnd({ routeOptions, refusal }: Request, status: number): Result | undefined {
+  const isCreation = routeOptions.url === UPLOADS
+  const isOver = REFUSALS.some((problem) => problem.code === refusal && problem.status === status)
+  if (status < 400 || !(isCreation || isOver || status >= 500)) return undefined
+  return resultOf(status)
 }
 
 function offerRoutes(scope: Server, { storage }: Uploads): void {
@@ -131,9 +136,7 @@ function headerName(name: string): string {
   return name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase())
 }
 
-type RouteOptions = { guards: Guard[]; finished(upload: Upload): void }
-
-function creationRoute(scope: Server, uploads: Uploads, { guards, finished }: RouteOptions): void {
+function creationRoute(scope: Server, uploads: Uploads, guards: Guard[]): void {
   scope.post(UPLOADS, {
     config: { receivesUpload: true },
     onRequest: guards,
@@ -176,7 +179,6 @@ function creationRoute(scope: Server, uploads: Uploads, { guards, finished }: Ro
     },
     handler: async (request, reply) => {
       const upload = await create(request, reply, uploads)
-      finished(upload)
       reply
         .headers(stateHeaders(upload))
         .header('location', `${basePathOf(request)}${UPLOADS}/${upload.id}`)
@@ -239,7 +241,7 @@ async function sendState(request: Request, reply: Reply, uploads: Uploads) {
   return reply.send()
 }
 
-function stateRoute(scope: Server, uploads: Uploads, { guards }: RouteOptions): void {
+function stateRoute(scope: Server, uploads: Uploads, guards: Guard[]): void {
   scope.head(UPLOAD, {
     onRequest: guards,
     schema: {
@@ -266,21 +268,15 @@ function stateRoute(scope: Server, uploads: Uploads, { guards }: RouteOptions): 
   })
 }
 
-async function append(
-  request: Request,
-  reply: Reply,
-  uploads: Uploads,
-  finished: RouteOptions['finished'],
-) {
+async function append(request: Request, reply: Reply, uploads: Uploads) {
   requireChunkType(request.headers)
   const chunk = chunkOf(request.headers)
   const incoming = { ...chunk, ...receiving(request, reply, uploads) }
   const upload = await appendToUpload(uploads, request.caller, idOf(request), incoming)
-  if (chunk.sizeBytes !== 0) finished(upload)
   return reply.code(204).headers(stateHeaders(upload)).send()
 }
 
-function appendRoute(scope: Server, uploads: Uploads, { guards, finished }: RouteOptions): void {
+function appendRoute(scope: Server, uploads: Uploads, guards: Guard[]): void {
   scope.patch(UPLOAD, {
     config: { receivesUpload: true },
     onRequest: guards,
@@ -307,7 +303,7 @@ function appendRoute(scope: Server, uploads: Uploads, { guards, finished }: Rout
         chunkChecksumMismatch,
       ],
     },
-    handler: (request, reply) => append(request, reply, uploads, finished),
+    handler: (request, reply) => append(request, reply, uploads),
   })
 }
 
@@ -316,7 +312,7 @@ async function cancel(request: Request, reply: Reply, uploads: Uploads) {
   return reply.code(204).send()
 }
 
-function cancelRoute(scope: Server, uploads: Uploads, { guards }: RouteOptions): void {
+function cancelRoute(scope: Server, uploads: Uploads, guards: Guard[]): void {
   scope.delete(UPLOAD, {
     onRequest: guards,
     schema: {
@@ -333,7 +329,7 @@ function cancelRoute(scope: Server, uploads: Uploads, { guards }: RouteOptions):
 }
 
 /** For clients behind something that lets only GET and POST through. */
-function overrideRoute(scope: Server, uploads: Uploads, { guards, finished }: RouteOptions): void {
+function overrideRoute(scope: Server, uploads: Uploads, guards: Guard[]): void {
   scope.post(UPLOAD, {
     config: { receivesUpload: true },
     onRequest: guards,
@@ -341,7 +337,7 @@ function overrideRoute(scope: Server, uploads: Uploads, { guards, finished }: Ro
     handler: (request, reply) => {
       switch (request.headers['x-http-method-override']) {
         case 'PATCH':
-          return append(request, reply, uploads, finished)
+          return append(request, reply, uploads)
         case 'HEAD':
           return sendState(request, reply, uploads)
         case 'DELETE':

@@ -5,6 +5,7 @@ import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { nameOf } from '../files/files.ts'
 import { requireRoomForFolder } from '../files/folders/placing.ts'
 import { newObjectName, objectKey, type Storage, type StoredFile } from '../files/storage.ts'
+import type { UploadCounts } from '../files/usage/measure.ts'
 import { overQuota } from '../files/usage/usage.ts'
 import { requireReplaceable, requireSameType } from '../files/versions/replace.ts'
 import type { PartialObject } from '../locations/providers/partial.ts'
@@ -35,10 +36,11 @@ export type Uploads = {
   settings: Settings
   holds: Holds
   hashes: RunningHashes
+  counts: UploadCounts
 }
 
-export function openUploads(storage: Storage, settings: Settings): Uploads {
-  return { storage, settings, holds: createHolds(storage), hashes: runningHashes() }
+export function openUploads(storage: Storage, settings: Settings, counts: UploadCounts): Uploads {
+  return { storage, settings, holds: createHolds(storage), hashes: runningHashes(), counts }
 }
 
 /** What a client says about a file before its bytes arrive. */

@@ -1,10 +1,9 @@
 import type { Migration } from '@plinth/kit/database'
-import { sql } from 'kysely'
 
 /** Indexes for what administrators search by, and the reason of each change they make. */
 export const administration: Migration = {
   name: 'accounts-0005-administration',
-  async up(db, engine) {
+  async up(db) {
     const flag = (name: string) =>
       db.schema
         .alterTable('users')
@@ -15,23 +14,19 @@ export const administration: Migration = {
     await db.schema.alterTable('users').addColumn('deletes_at', 'text').execute()
     await db.schema.alterTable('users').addColumn('deletion', 'text').execute()
     await db.schema.alterTable('audit_events').addColumn('reason', 'text').execute()
-    await sql`create index users_deletes_at on users (deletes_at) where deletes_at is not null`.execute(
-      db,
-    )
-    if (engine === 'sqlite') {
-      // Every SQLite index ends with the row id, and SQLite compares text byte by byte.
-      await sql`create index users_verified on users (verified)`.execute(db)
-    } else {
-      await sql`create index users_verified on users (verified, id)`.execute(db)
-      // Under a language's collation, no single index range holds the names with a given prefix.
-      await sql`create index users_username_bytes on users (username collate "C")`.execute(db)
-      await sql`create index users_email_bytes on users (email collate "C")`.execute(db)
-    }
-    await sql`create index audit_events_subject on audit_events (subject, id)`.execute(db)
-    // Most users change their own account: the index holds only what was done to others.
-    await sql`create index audit_events_actor on audit_events (actor, id) where actor <> subject`.execute(
-      db,
-    )
-    await sql`create index audit_events_event on audit_events (event, id)`.execute(db)
   },
+  indexes: (engine): Record<string, string> => ({
+    users_deletes_at: 'users (deletes_at) where deletes_at is not null',
+    // Every SQLite index ends with the row id, and SQLite compares text byte by byte.
+    users_verified: engine === 'sqlite' ? 'users (verified)' : 'users (verified, id)',
+    // Under a language's collation, no single index range holds the names with a given prefix.
+    ...(engine === 'postgres' && {
+      users_username_bytes: 'users (username collate "C")',
+      users_email_bytes: 'users (email collate "C")',
+    }),
+    audit_events_subject: 'audit_events (subject, id)',
+    // Most users change their own account: the index holds only what was done to others.
+    audit_events_actor: 'audit_events (actor, id) where actor <> subject',
+    audit_events_event: 'audit_events (event, id)',
+  }),
 }

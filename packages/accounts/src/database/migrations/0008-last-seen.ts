@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 /** The day a user was last seen, written at most once a day; empty means never. */
 export const lastSeen: Migration = {
   name: 'accounts-0008-last-seen',
-  async up(db, engine) {
+  async up(db) {
     await db.schema
       .alterTable('users')
       .addColumn('last_seen_on', 'text', (column) => column.notNull().defaultTo(''))
@@ -13,9 +13,13 @@ export const lastSeen: Migration = {
       update users set last_seen_on = (
         select substr(max(last_used_at), 1, 10) from sessions where sessions.user_id = users.id)
       where id in (select user_id from sessions)`.execute(db)
+  },
+  indexes: (engine) => {
     // Every SQLite index ends with the row id.
-    const id = engine === 'sqlite' ? sql`` : sql`, id`
-    await sql`create index users_second_factor on users (second_factor${id})`.execute(db)
-    await sql`create index users_last_seen on users (last_seen_on${id})`.execute(db)
+    const id = engine === 'sqlite' ? '' : ', id'
+    return {
+      users_second_factor: `users (second_factor${id})`,
+      users_last_seen: `users (last_seen_on${id})`,
+    }
   },
 }

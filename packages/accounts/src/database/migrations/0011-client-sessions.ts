@@ -14,9 +14,9 @@ export const clientSessions: Migration = {
       .execute()
     await sql`create unique index sessions_browser on sessions (browser_hash)
       where browser_hash is not null`.execute(db)
-    await sql`create index sessions_parent on sessions (parent_id)
-      where parent_id is not null`.execute(db)
-    await sql`create index sessions_client on sessions (client_id)
-      where client_id is not null`.execute(db)
   },
+  indexes: () => ({
+    sessions_parent: 'sessions (parent_id) where parent_id is not null',
+    sessions_client: 'sessions (client_id) where client_id is not null',
+  }),
 }

@@ -52,7 +52,8 @@ export function requireSignature(head: Buffer, { name, signature }: FileType): v
   throw fileTypeMismatch({ detail: explain(claims), extra: { claims } })
 }
 
-function requireExtension(filename: string, accepted: readonly FileType[]) {
+/** The type that the extension of a name says. */
+export function requireExtension(filename: string, accepted: readonly FileType[]) {
   const extension = extensionOf(filename)
   const type = accepted.find(({ extensions }) => extensions.includes(extension))
   if (!type) throw unsupported(extension, accepted)

@@ -84,16 +84,19 @@ type CountedRoutes<L extends string> = Record<`${string} /${string}`, Record<L, 
 
 const RESULTS = ['accepted', 'refused', 'limited', 'failed'] as const
 
+export type Result = (typeof RESULTS)[number]
+
 /**
  * Counts the replies of some routes by result: `accepted`, `refused` for a client error or a client that
  * disconnected, `limited` for 429, `failed` for a server error. `resultsByCode` gives some problem codes
- * a result of their own. Call it before the routes are added.
+ * a result of their own. Call it before the routes are added. Returns what counts a result that is not that of a reply
+ * of these routes.
  */
 export function countReplies<const L extends string = never>(
   server: Server,
   about: { name: string; help: string; resultsByCode?: Record<string, string> },
   routes: CountedRoutes<L>,
-): void {
+): (result: Result, labels: Record<L, string>) => void {
   const { resultsByCode = {}, ...described } = about
   const results = [...RESULTS, ...Object.values(resultsByCode)]
   const labels = Object.keys(Object.values(routes)[0] ?? {}) as L[]
@@ -120,9 +123,10 @@ export function countReplies<const L extends string = never>(
     route.onResponse = [onResponse, ...[route.onResponse ?? []].flat()]
     route.onRequest = [onRequest, ...[route.onRequest ?? []].flat()]
   })
+  return (result, own) => count({ ...own, result } as Record<L | 'result', string>)
 }
 
-function resultOf(status: number): (typeof RESULTS)[number] {
+export function resultOf(status: number): Result {
   if (status < 400) return 'accepted'
   if (status === 429) return 'limited'
   return status < 500 ? 'refused' : 'failed'

@@ -1,12 +1,11 @@
 import type { Migration } from '@plinth/kit/database'
-import { sql } from 'kysely'
 
 export const factorRemoval: Migration = {
   name: 'identity-0005-factor-removal',
   async up(db) {
     await db.schema.alterTable('totp_factors').addColumn('removes_at', 'text').execute()
-    await sql`create index totp_factors_removes_at on totp_factors (removes_at) where removes_at is not null`.execute(
-      db,
-    )
   },
+  indexes: () => ({
+    totp_factors_removes_at: 'totp_factors (removes_at) where removes_at is not null',
+  }),
 }

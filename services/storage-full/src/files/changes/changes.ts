@@ -1,6 +1,6 @@
 import type { Origin } from '@plinth/accounts'
 import { inTransaction } from '@plinth/kit/database'
-import { FILE_TYPES, requireClaimedType } from '@plinth/kit/files'
+import { FILE_TYPES, fileTypeMismatch, requireExtension } from '@plinth/kit/files'
 import type { Caller } from '@plinth/kit/http'
 import { validationFailed } from '@plinth/kit/problems'
 import { failPoint } from '@plinth/kit/runtime'
@@ -67,8 +67,14 @@ function acceptedExtension(file: StoredFile, { originalFilename }: Change): stri
   if (originalFilename === undefined) return undefined
   if (!originalFilename.isWellFormed() || /[\p{Cc}/\\]/u.test(originalFilename))
     throw validationFailed(['originalFilename: must not contain /, \\ or control characters'])
-  const claimed = { filename: originalFilename, declaredType: file.contentType }
-  return requireClaimedType(claimed, FILE_TYPES).extension.slice(1)
+  const { type, extension } = requireExtension(originalFilename, FILE_TYPES)
+  const own = FILE_TYPES.find(({ mediaType }) => mediaType === file.contentType)
+  if (type === own) return extension.slice(1)
+  const extensions = own?.extensions.join(' or ')
+  throw fileTypeMismatch({
+    detail: `The file is ${file.contentType}, so its name must end in ${extensions}; ${extension} is for ${type.mediaType}.`,
+    extra: { claims: { extension: type.name, declaredType: own?.name ?? null, content: null } },
+  })
 }
 
 function refuseUnstorable({ tags = [], metadata = {} }: Change): void {

@@ -1,4 +1,4 @@
-import { countReplies, type Server } from '@plinth/kit/http'
+import { countReplies, type Result, type Server } from '@plinth/kit/http'
 import { measureDisks } from '@plinth/kit/metrics'
 import { sumTrash } from '../deletions/deletions.repository.ts'
 import type { Storage } from '../storage.ts'
@@ -10,14 +10,20 @@ const COUNT_RARELY_SECONDS = 600
 
 type Folders = { dataFolder: string; root: string }
 
-/** Metrics about files. Call it before the routes are added. Returns what counts the bytes of stored files. */
+export type UploadCounts = {
+  bytes(stored: number): void
+  /** Of an upload that takes more than one request. Those of one request are counted by their reply. */
+  result(result: Result): void
+}
+
+/** Metrics about files. Call it before the routes are added. */
 export function measureStorage(
   server: Server,
   { db, clock }: Storage,
   { dataFolder, root }: Folders,
-): (bytes: number) => void {
+): UploadCounts {
   const { metrics } = server
-  countReplies(
+  const countResult = countReplies(
     server,
     { name: 'plinth_uploads_total', help: 'Uploads by result.' },
     { 'POST /file': {}, 'PUT /file/:id': {} },
@@ -42,5 +48,8 @@ export function measureStorage(
     name: 'plinth_upload_bytes_total',
     help: 'Bytes of files that were stored.',
   })
-  return (bytes) => countBytes({}, bytes)
+  return {
+    bytes: (stored) => countBytes({}, stored),
+    result: (result) => countResult(result, {}),
+  }
 }
