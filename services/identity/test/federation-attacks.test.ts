@@ -418,6 +418,13 @@ for (const engine of bothEngines)
       assert.equal(users.size, 1)
     })
 
+    test('the name of a provider that no database stores is unknown', async (t) => {
+      const { api } = await startFederated(t, { engine })
+
+      for (const path of ['open?request=x', 'callback?state=x'])
+        assert.equal((await api.get(`/federation/a%00b/${path}`)).status, 400)
+    })
+
     test('one of several uses of a ticket signs in', async (t) => {
       const { api, upstream } = await startFederated(t, { engine })
       const browser = openBrowser(api)
