@@ -34,6 +34,9 @@ const FAULTS: Record<string, Faults> = {
   'no subject': { claims: { sub: undefined } },
   'a subject that is no text': { claims: { sub: 7 } },
   'a subject that no database stores': { claims: { sub: 'a\0b' } },
+  'a subject with half of a character, which all databases store alike': {
+    claims: { sub: '\ud800' },
+  },
   'an error with status 200': { answers: { token: { body: { error: 'bad_verification_code' } } } },
   'a page instead of JSON': {
     answers: { token: { headers: { 'content-type': 'text/html' }, body: '<p>sorry' } },

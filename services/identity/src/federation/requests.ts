@@ -118,9 +118,9 @@ export async function answerSignIn(
 
 const MAX_CLAIM = 512
 
-/** PostgreSQL refuses NUL, and a subject has at most 255 characters (OpenID Connect Core, section 2). */
+/** PostgreSQL refuses NUL, lone surrogates are stored as one and the same character, and a subject has at most 255 characters (OpenID Connect Core, section 2). */
 function requireStorable(text: string): string {
-  if (text.length > MAX_CLAIM || text.includes('\0'))
+  if (text.length > MAX_CLAIM || text.includes('\0') || !text.isWellFormed())
     throw new Error('The provider sent a value that cannot be stored')
   return text
 }
