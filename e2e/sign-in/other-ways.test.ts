@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { before, describe, test } from 'node:test'
 import { identityClient } from '@plinth/client'
 import type { Browser, Page } from 'playwright-core'
@@ -6,6 +8,7 @@ import { freePorts } from '../../test/servers/free-ports.ts'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { accessibilityFaults } from '../consoles/accessibility.ts'
+import { consoleOf, goTo, openConsole, signIn as signInDemo } from '../consoles/watched-page.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { claimsOf, openVisitor, register, signIn, startApplication } from './application.ts'
@@ -19,6 +22,7 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
   let browser: Browser
   let upstream: string
   let identity: string
+  let folder: string
   let shop: Awaited<ReturnType<typeof startApplication>>
 
   before(async () => {
@@ -38,6 +42,7 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
       shared,
       {
         IDENTITY_SIGN_IN_CODE: 'true',
+        IDENTITY_REAUTHENTICATE: 'true',
         IDENTITY_PROVIDERS: 'upstream,down',
         IDENTITY_PROVIDER_UPSTREAM_TYPE: 'oidc',
         IDENTITY_PROVIDER_UPSTREAM_NAME: 'Upstream',
@@ -53,6 +58,7 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
       ['identity'],
     )
     identity = suite.urlOf('identity')
+    folder = suite.folder
     shop = await startApplication(shared, identity, { firstParty: true })
   })
 
@@ -67,6 +73,33 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
       )
     }
     return (await until(read, (mail) => mail !== undefined))?.code ?? ''
+  }
+
+  const inDatabase = <T>(work: (database: DatabaseSync) => T): T => {
+    const database = new DatabaseSync(join(folder, 'identity.db'))
+    try {
+      return work(database)
+    } finally {
+      database.close()
+    }
+  }
+  /** As if everyone had signed in long ago. */
+  const ageSignIns = () =>
+    inDatabase((database) =>
+      database.exec(`update sessions set authenticated_at = '2020-01-01T00:00:00.000Z'`),
+    )
+  const sessionsOf = (email: string) =>
+    inDatabase((database) => {
+      const query = 'select s.id from sessions s join users u on u.id = s.user_id where u.email = ?'
+      return database.prepare(query).all(email).length
+    })
+
+  /** Someone whose provider vouches for the address. */
+  const registerUpstream = async (name: string) => {
+    const user = await register(upstream, name)
+    const code = await codeTo(upstream, user.email, 'verify-email')
+    await identityClient(upstream).recovery.verifyEmail({ email: user.email, code })
+    return user
   }
 
   const userOf = async (page: Page) => {
@@ -146,6 +179,121 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
     await press(page, 'Continue with Upstream')
 
     assert.equal((await userOf(page)).sub, sub)
+  })
+
+  test('the account page links an account at a provider, in a window that closes by itself', async (t) => {
+    const there = await registerUpstream('elsewhere')
+    const user = await register(identity, 'connector')
+    const page = await openVisitor(t, browser)
+    await page.goto(`${identity}/account/`)
+    await signIn(page, user)
+    await page.getByRole('heading', { name: 'Accounts elsewhere' }).waitFor()
+    const opened = page.context().waitForEvent('page')
+    await press(page, 'Connect Upstream')
+    const window = await opened
+    await page.getByText('Continue in the window of Upstream.').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await window.getByText('To continue to Downstream.').waitFor()
+    const closed = window.waitForEvent('close')
+    await signIn(window, there)
+
+    await page.getByText(`Upstream · ${there.email}`).waitFor()
+    await closed
+    assert.equal(await page.getByRole('button', { name: 'Connect Upstream' }).count(), 0)
+    await page.getByText(`Signed in as ${user.username}`).waitFor()
+
+    await press(page, 'Connect Down')
+    await page.getByText('This provider does not answer at the moment.').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+  })
+
+  test('the console lists accounts at providers, and leads to where they are linked', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(identity))
+    await signInDemo(page, 'user')
+    await goTo(page, 'profile')
+    const card = page.locator('section.card', { hasText: 'Accounts elsewhere' })
+    await card.getByText('You have linked no account.').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    inDatabase((database) =>
+      database.exec(`insert into identities (user_id, provider, issuer, subject, email, created_at, last_used_at)
+        select id, 'upstream', '${upstream}', 'listed', 'there@example.com', created_at, created_at
+        from users where username = 'user'`),
+    )
+    await goTo(page, 'security')
+    await goTo(page, 'profile')
+    await card.getByRole('cell', { name: 'there@example.com' }).waitFor()
+    await card.getByRole('button', { name: 'Remove Upstream' }).click()
+    await card.getByRole('button', { name: /^Yes/ }).click()
+    await card.getByText('You have linked no account.').waitFor()
+
+    await card.getByRole('link', { name: 'Connect one on your account page' }).click()
+
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    assert.equal(new URL(page.url()).pathname, '/account/')
+  })
+
+  test('a link that is cancelled at the provider, or belongs to somebody else, is explained', async (t) => {
+    const there = await registerUpstream('claimed')
+    const owner = await openVisitor(t, browser)
+    await owner.goto(`${identity}/account/`)
+    await press(owner, 'Continue with Upstream')
+    await signIn(owner, there)
+    await owner.getByText(`Upstream · ${there.email}`).waitFor()
+    const user = await register(identity, 'latecomer')
+    const page = await openVisitor(t, browser)
+    await page.goto(`${identity}/account/`)
+    await signIn(page, user)
+    const connect = async () => {
+      const opened = page.context().waitForEvent('page')
+      await press(page, 'Connect Upstream')
+      return opened
+    }
+
+    await press(await connect(), 'Cancel')
+    await page.getByText('The sign-in at the provider was cancelled.').waitFor()
+    await signIn(await connect(), there)
+
+    await page.getByText('This account at the provider belongs to another account here.').waitFor()
+  })
+
+  test('a user without a password proves with a mailed code that it is them', async (t) => {
+    const user = await registerUpstream('passwordless')
+    const page = await openVisitor(t, browser)
+    await page.goto(`${identity}/account/`)
+    await press(page, 'Continue with Upstream')
+    await signIn(page, user)
+    await page.getByText('Your account has no password.').waitFor()
+    ageSignIns()
+
+    await page.getByLabel('New address').fill('moved@example.com')
+    await page.getByLabel('New address').press('Enter')
+    await page.getByRole('heading', { name: 'Is it still you?' }).waitFor()
+    assert.equal(await page.getByRole('textbox', { name: 'Password' }).count(), 0)
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await press(page, 'Mail me a code')
+    await press(page, 'Send the mail')
+    await page
+      .getByLabel('Code from the mail')
+      .fill(await codeTo(identity, user.email, 'sign-in-code'))
+    await press(page, 'Sign in')
+
+    await page.getByText('A mail is on its way to the new address.').waitFor()
+    assert.equal(sessionsOf(user.email), 1)
+  })
+
+  test('the account page signs in with a mailed code', async (t) => {
+    const user = await register(identity, 'coded')
+    const page = await openVisitor(t, browser)
+    await page.goto(`${identity}/account/`)
+    await press(page, 'Mail me a code')
+    await page.getByLabel('E-mail address').fill(user.email)
+    await press(page, 'Send the mail')
+    await page
+      .getByLabel('Code from the mail')
+      .fill(await codeTo(identity, user.email, 'sign-in-code'))
+    await press(page, 'Sign in')
+
+    await page.getByText(`Signed in as ${user.username}`).waitFor()
   })
 
   test('an address that the provider does not vouch for is proved with a code', async (t) => {

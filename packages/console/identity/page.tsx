@@ -24,6 +24,7 @@ import { OwnDataCard } from './own-data-card.tsx'
 import { PasskeysPage } from './passkeys/passkeys-page.tsx'
 import { WaysIn } from './passkeys/ways-in.tsx'
 import { ProveDialog } from './prove-dialog.tsx'
+import { OwnIdentitiesCard } from './providers/own-identities-card.tsx'
 import { ProvidersPage } from './providers/providers-page.tsx'
 import { SecurityPage } from './security-page.tsx'
 import { session } from './session.ts'
@@ -45,6 +46,7 @@ const operations = inReference(session.api)
 
 const OwnCards = () => (
   <>
+    <OwnIdentitiesCard />
     <OwnGrantsCard />
     <OwnDataCard />
   </>

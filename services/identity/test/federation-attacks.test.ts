@@ -34,6 +34,9 @@ const FAULTS: Record<string, Faults> = {
   'no subject': { claims: { sub: undefined } },
   'a subject that is no text': { claims: { sub: 7 } },
   'a subject that no database stores': { claims: { sub: 'a\0b' } },
+  'a subject with half of a character, which all databases store alike': {
+    claims: { sub: '\ud800' },
+  },
   'an error with status 200': { answers: { token: { body: { error: 'bad_verification_code' } } } },
   'a page instead of JSON': {
     answers: { token: { headers: { 'content-type': 'text/html' }, body: '<p>sorry' } },
@@ -416,6 +419,13 @@ for (const engine of bothEngines)
       )
       const users = new Set(replies.map(({ body }) => decodeJwt(body.accessToken).sub))
       assert.equal(users.size, 1)
+    })
+
+    test('the name of a provider that no database stores is unknown', async (t) => {
+      const { api } = await startFederated(t, { engine })
+
+      for (const path of ['open?request=x', 'callback?state=x'])
+        assert.equal((await api.get(`/federation/a%00b/${path}`)).status, 400)
     })
 
     test('one of several uses of a ticket signs in', async (t) => {

@@ -153,6 +153,15 @@ for (const engine of engines)
       assert.equal(again.status, 200)
     })
 
+    test('an address that a stranger made up is no outage: the client is invalid', async (t) => {
+      const { api } = await start(t)
+      const { client } = await serveDocument(t, {}, { status: 500 })
+
+      const { status, body } = await refreshWith(api, client, 'x')
+
+      assert.deepEqual([status, body.error], [401, 'invalid_client'])
+    })
+
     test('only documents of the hosts in the settings are fetched', async (t) => {
       const { client, base, state } = await serveDocument(t)
       const host = new URL(base).host

@@ -13,6 +13,7 @@ import {
 } from './browser.ts'
 import { engines, sharedIdentity } from './start-identity.ts'
 
+const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code'
 const TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 for (const engine of engines) {
@@ -142,6 +143,35 @@ for (const engine of engines) {
       assert.ok(first.id)
       for (const { reply, location } of [foreign, second, expired])
         assert.deepEqual([reply.status, location], [400, ''])
+    })
+
+    test('parameter pollution: what is sent twice is refused, wherever a client sends a form', async () => {
+      const { api } = shared()
+      const confidential = await registerClient(api, { grantTypes: [DEVICE, 'authorization_code'] })
+      const { clientId: id, clientSecret } = confidential
+      const secret = `client_id=${id}&client_secret=${clientSecret}`
+      const basic = `Basic ${Buffer.from(`${id}:${clientSecret}`).toString('base64')}`
+      const { parameters } = requestOf(confidential)
+      const send = async (path: string, body: string, authorization?: string) => {
+        const headers = {
+          'content-type': 'application/x-www-form-urlencoded',
+          ...(authorization !== undefined && { authorization }),
+        }
+        const reply = await api.request('POST', `/oauth2/${path}`, { body, headers })
+        return [reply.status, reply.body.error]
+      }
+      const pushed = new URLSearchParams(parameters)
+
+      const replies = [
+        await send('par', `${pushed}&client_id=${id}`, basic),
+        await send('par', `${pushed}&scope=openid`, basic),
+        await send('device_authorization', `${secret}&scope=openid&scope=profile`),
+        await send('token', `${secret}&grant_type=refresh_token&refresh_token=x&refresh_token=y`),
+        await send('revoke', 'token=x&token=y'),
+        await send('userinfo', 'access_token=x', 'Bearer x'),
+      ]
+
+      for (const reply of replies) assert.deepEqual(reply, [400, 'invalid_request'])
     })
 
     test('have their faults told at once, in the reply', async () => {

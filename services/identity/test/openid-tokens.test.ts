@@ -254,6 +254,31 @@ for (const engine of engines) {
       }
     })
 
+    test('pages of any origin may read the documents, whatever headers their library sends', async () => {
+      const { api } = shared()
+      const headers = {
+        origin: 'https://spa.example',
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': 'mcp-protocol-version',
+      }
+
+      for (const name of [
+        'openid-configuration',
+        'oauth-authorization-server',
+        'oauth-protected-resource',
+        'jwks.json',
+      ]) {
+        const path = `/.well-known/${name}`
+        const asked = await api.request('OPTIONS', path, { headers })
+        const read = await api.get(path, { headers: { origin: headers.origin } })
+        const shared = ({ headers: sent }: { headers: Headers }) =>
+          sent.get('access-control-allow-origin')
+        assert.deepEqual([asked.status, shared(asked), shared(read)], [204, '*', '*'], path)
+        assert.match(asked.headers.get('access-control-allow-headers') ?? '', /^\*/)
+        assert.match(asked.headers.get('access-control-allow-methods') ?? '', /\bGET\b/)
+      }
+    })
+
     test('revocation ends that session of the client, not what was allowed', async () => {
       const { api } = shared()
       const first = await obtainTokens(api, client)

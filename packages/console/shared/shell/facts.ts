@@ -20,6 +20,8 @@ type Facts = {
   registration?: boolean
   /** Whether a registration becomes an account only when its mail is confirmed. */
   registrationByMail?: boolean
+  /** Whether a mailed code signs in. */
+  signInCode?: boolean
   uploads?: UploadFacts
   /** Whether there is a database for service keys, where that is a setting. */
   serviceKeys?: boolean

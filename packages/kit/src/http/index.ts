@@ -12,7 +12,7 @@ export {
 } from './hooks/bodies/json.ts'
 export { countReplies, type Result, resultOf, statusOf } from './hooks/measure.ts'
 export type { RecentRequest } from './hooks/recent.ts'
-export { addVary, shareWithEveryone } from './hooks/replies.ts'
+export { addVary, answerPreflights, shareWithEveryone } from './hooks/replies.ts'
 export { pageOf, pageQuery, pageReply, pageRequest, pageSize, textIn } from './page.ts'
 export { preferredLanguage } from './preferred-language.ts'
 export { handleProblems, renderProblem } from './problem-handler.ts'

@@ -61,6 +61,8 @@ const MAX_URL = 2048
 export async function faultOfUrl(text: string, rules: AddressRules): Promise<string | undefined> {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || text.length > MAX_URL) return `must be an address of at most ${MAX_URL} characters`
+  // The parser encodes or removes them, but the text is what is stored, and PostgreSQL accepts no NUL.
+  if (/[\s\p{C}]/u.test(text)) return 'must have no white space and no control characters'
   const isPlain = url.protocol === 'http:' && !rules.production
   if (url.protocol !== 'https:' && !isPlain) return 'must start with https://'
   if (url.username || url.password) return 'must not have a user or a password'

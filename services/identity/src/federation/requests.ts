@@ -67,6 +67,8 @@ export async function openSignIn(
 ): Promise<string> {
   const { accounts, db, providers } = federation
   const provider = providers.get(id)
+  // First, because PostgreSQL accepts no NUL.
+  if (!provider) throw requestOver()
   const state = newOpaqueToken()
   const secrets = {
     openingHash: hashOpaqueToken(opening),
@@ -74,7 +76,7 @@ export async function openSignIn(
     browserHash: hashOpaqueToken(browser),
   }
   const request = await openRequest(db, { provider: id, ...secrets }, accounts.clock())
-  if (!request || !provider) throw requestOver()
+  if (!request) throw requestOver()
   const round = roundOf(federation, { id: request.id, provider: id, state })
   return provider.authorizationUrl(round).catch((error) => withError(federation, request, error))
 }
@@ -92,9 +94,10 @@ export async function answerSignIn(
 ): Promise<string> {
   const { accounts, db, providers } = federation
   const provider = providers.get(id)
+  if (!provider) throw requestOver()
   const hashes = { stateHash: hashOpaqueToken(state), browserHash: hashOpaqueToken(browser) }
   const request = await answerRequest(db, { provider: id, ...hashes }, accounts.clock())
-  if (!request || !provider) throw requestOver()
+  if (!request) throw requestOver()
   const round = roundOf(federation, { id: request.id, provider: id, state })
   try {
     const { issuer, subject, email, emailVerified } = await provider.identify(parameters, round)
@@ -115,9 +118,9 @@ export async function answerSignIn(
 
 const MAX_CLAIM = 512
 
-/** PostgreSQL refuses NUL, and a subject has at most 255 characters (OpenID Connect Core, section 2). */
+/** PostgreSQL refuses NUL, lone surrogates are stored as one and the same character, and a subject has at most 255 characters (OpenID Connect Core, section 2). */
 function requireStorable(text: string): string {
-  if (text.length > MAX_CLAIM || text.includes('\0'))
+  if (text.length > MAX_CLAIM || text.includes('\0') || !text.isWellFormed())
     throw new Error('The provider sent a value that cannot be stored')
   return text
 }

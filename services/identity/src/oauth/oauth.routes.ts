@@ -1,5 +1,6 @@
 import { type AccountGuard, ADMIN_ROLE, originOf, requireUser, userUnknown } from '@plinth/accounts'
 import {
+  answerPreflights,
   bareReply,
   CREDENTIALS_BODY_BYTES,
   IdPath,
@@ -252,12 +253,14 @@ function metadataRoutes(server: Server, oauth: OAuth, { publicUrl }: Options): v
     response: { 200: replyWith({ headers: ['Cache-Control'] }, MetadataReply) },
   }
   const documents = oauth.extension ? [METADATA, OPENID_METADATA] : [METADATA]
-  for (const route of new Set(documents.flatMap((name) => [name, name + path])))
+  for (const route of new Set(documents.flatMap((name) => [name, name + path]))) {
+    answerPreflights(server, route)
     server.get(route, { schema: { ...schema, hide: route !== METADATA } }, (_request, reply) => {
       reply.header('cache-control', `public, max-age=${METADATA_SECONDS}`)
       reply.header('access-control-allow-origin', '*')
       return metadata
     })
+  }
 }
 
 /** RFC 6749, section 2.3.1: the key is the Basic password or `client_secret`. Bearer is accepted too. */

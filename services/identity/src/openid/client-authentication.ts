@@ -4,7 +4,7 @@ import { type Client, listSecretHashes } from '../database/clients.repository.ts
 import { ASSERTION_TYPE, verifyAssertion } from './client-assertions.ts'
 import { DocumentUnavailable } from './client-documents.ts'
 import { MetadataFault } from './client-metadata.ts'
-import { loadKnownClient } from './known-clients.ts'
+import { findKnownClient, loadKnownClient } from './known-clients.ts'
 import type { OpenId } from './openid.ts'
 import { type Parameters, parameter } from './parameters.ts'
 import { clientInvalid, documentUnavailable } from './problems.ts'
@@ -44,16 +44,20 @@ async function requireKnown(
   clientId: string | undefined,
   origin: Origin,
 ): Promise<Client> {
-  const client =
-    clientId === undefined
-      ? undefined
-      : await loadKnownClient(openid, clientId, origin).catch(refuseDocument)
+  if (clientId === undefined) throw clientInvalid()
+  const client = await loadKnownClient(openid, clientId, origin).catch((cause: unknown) =>
+    refuseDocument(openid, clientId, cause),
+  )
   if (!client) throw clientInvalid()
   return client
 }
 
-function refuseDocument(cause: unknown): never {
-  if (cause instanceof DocumentUnavailable) throw documentUnavailable({ cause })
+/** A client that was known should try again. Of an address that a stranger made up, no outage may be reported. */
+async function refuseDocument(openid: OpenId, clientId: string, cause: unknown): Promise<never> {
+  if (cause instanceof DocumentUnavailable && (await findKnownClient(openid, clientId)))
+    throw documentUnavailable({ cause })
+  if (cause instanceof DocumentUnavailable)
+    throw clientInvalid({ cause, detail: 'The document of the client could not be fetched.' })
   if (cause instanceof MetadataFault) throw clientInvalid({ cause, detail: cause.message })
   throw cause
 }

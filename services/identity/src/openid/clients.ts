@@ -260,7 +260,9 @@ function named(field: string, fault: string | undefined): string[] {
 }
 
 function faultOfHomePage(uri: string): string | undefined {
-  return /^https?:\/\/[^\s@]+$/.test(uri) && URL.canParse(uri) ? undefined : 'must be an address'
+  return /^https?:\/\/[^\s@\p{C}]+$/u.test(uri) && URL.canParse(uri)
+    ? undefined
+    : 'must be an address'
 }
 
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']

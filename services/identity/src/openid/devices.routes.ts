@@ -8,7 +8,7 @@ import {
   Type,
 } from '@plinth/kit/http'
 import { FORM, inFormScope } from '../oauth/form-scope.ts'
-import { describeOAuthErrors } from '../oauth/problems.ts'
+import { describeOAuthErrors, requestInvalid } from '../oauth/problems.ts'
 import { AuthorizationReply } from './authorization-schemas.ts'
 import { cookieHeader, cookieIn } from './cookies.ts'
 import { openDevice, requestDevice } from './devices.ts'
@@ -61,6 +61,7 @@ export function deviceRoutes(server: Server, openid: OpenId): void {
         readsBody: { [FORM]: Type.Object({ client_id: text, scope: Type.Optional(text) }) },
         response: { 200: DeviceReply },
         problems: [
+          requestInvalid,
           clientInvalid,
           clientUnauthorized,
           scopeNotGranted,

@@ -4,13 +4,14 @@ import { HOUR_SECONDS, MINUTE_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
 import type { Client } from '../database/clients.repository.ts'
 import { findWaitingDevice, insertDevice } from '../database/devices.repository.ts'
+import { requestInvalid } from '../oauth/problems.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import { grantableScopes } from './authorization-request.ts'
 import { openAuthorization, showAuthorization } from './authorizations.ts'
 import { type Browser, browserHash, type NewCookie } from './browser-sessions.ts'
 import { findKnownClient } from './known-clients.ts'
 import type { OpenId } from './openid.ts'
-import type { Parameters } from './parameters.ts'
+import { type Parameters, repeatedParameters } from './parameters.ts'
 import { admitPending } from './pending-limit.ts'
 import { scopeNotGranted, targetInvalid, userCodeUnknown } from './problems.ts'
 import { mayAskFor } from './resources.ts'
@@ -31,6 +32,8 @@ export async function requestDevice(
   origin: Origin,
 ) {
   const { address, userAgent } = origin
+  if (repeatedParameters(form).length > 0)
+    throw requestInvalid({ detail: 'A parameter is repeated.' })
   const scopes = grantableScopes(client, form)
   if (scopes.length === 0) throw scopeNotGranted()
   const resources = [...new Set(form.getAll('resource'))].filter((one) => one !== '')

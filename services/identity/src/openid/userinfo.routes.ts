@@ -6,7 +6,7 @@ import {
   Type,
 } from '@plinth/kit/http'
 import { inFormScope } from '../oauth/form-scope.ts'
-import { describeOAuthErrors } from '../oauth/problems.ts'
+import { describeOAuthErrors, requestInvalid } from '../oauth/problems.ts'
 import { userInfo } from './granted-tokens.ts'
 import type { OpenId } from './openid.ts'
 import { openIdNotGranted, tokenInvalid, tokenMissing } from './problems.ts'
@@ -35,6 +35,7 @@ const schema = {
     },
   ],
   response: { 200: UserInfoReply },
+  problems: [requestInvalid],
 }
 
 export function userInfoRoutes(server: Server, openid: OpenId): void {
@@ -59,6 +60,8 @@ export function userInfoRoutes(server: Server, openid: OpenId): void {
 function tokenIn({ headers, body }: Request): string {
   const [, token] = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? []
   const inForm = body instanceof URLSearchParams ? body.get('access_token') : null
+  if (token !== undefined && inForm !== null)
+    throw requestInvalid({ detail: 'Send the access token in one way only.' })
   const found = token ?? inForm
   if (!found) throw headers.authorization === undefined ? tokenMissing() : tokenInvalid()
   return found

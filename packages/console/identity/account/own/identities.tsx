@@ -6,6 +6,7 @@ import { Failure, Section } from '../parts.tsx'
 import { dateIn, filled, texts } from '../texts/texts.ts'
 import { linked } from '../ways-in/provider-return.ts'
 import { session } from '../ways-in/session.ts'
+import { ConnectButtons } from './connect-buttons.tsx'
 
 type Own = IdentityApi.Replies['GET /api/users/me/identities']
 type Providers = IdentityApi.Replies['GET /api/auth/providers']
@@ -19,12 +20,14 @@ export function Identities() {
   const remove = useAction((id: number) => session.api.delete(`${PATH}/${id}`), identities.reload)
   const nameOf = (provider: string) =>
     providers.body?.find(({ id }) => id === provider)?.name ?? provider
-  if (!identities.body?.length) return null
+  const own = identities.body ?? []
+  const others = (providers.body ?? []).filter(({ id }) => own.every((one) => one.provider !== id))
+  if (own.length === 0 && others.length === 0) return null
   return (
     <Section title={texts.identitiesTitle}>
       <p>{texts.identitiesAbout}</p>
-      <ul class="devices">
-        {identities.body.map(({ id, provider, email, createdAt, lastUsedAt }) => (
+      <ul class="devices" hidden={own.length === 0}>
+        {own.map(({ id, provider, email, createdAt, lastUsedAt }) => (
           <li key={id} class="row apart">
             <span>
               {[nameOf(provider), email].filter((part) => part !== null).join(' · ')}
@@ -49,6 +52,7 @@ export function Identities() {
         ))}
       </ul>
       <Failure reply={remove.refusal} meanings={{ LAST_SIGN_IN_METHOD: texts.lastWayIn }} />
+      <ConnectButtons providers={others} connected={identities.reload} />
     </Section>
   )
 }

@@ -10,6 +10,8 @@ import { hasNewPassword } from '../account.ts'
 import { Done, Failure, Heading } from '../parts.tsx'
 import { dateIn, filled, texts } from '../texts/texts.ts'
 import { session } from '../ways-in/session.ts'
+import { isProviderWindow } from './connect.ts'
+import { ProviderWindow } from './connect-buttons.tsx'
 import { Address, Password } from './credentials.tsx'
 import { Devices } from './devices.tsx'
 import { Grants } from './grants.tsx'
@@ -24,6 +26,7 @@ const erasedAt = signal<string | undefined>(undefined)
 
 /** What signed-in users see and change of their own account. */
 export function OwnAccount() {
+  if (isProviderWindow) return <ProviderWindow />
   if (erasedAt.value !== undefined)
     return (
       <Done
@@ -45,10 +48,10 @@ function Overview() {
   if (!profile.body || !security.body)
     return <NotShown reply={profile.refusal ?? security.refusal} onRetry={reload} />
   const { username, email } = profile.body
-  const { secondFactor, emailVerified, enrolledAt } = security.body
+  const { secondFactor, emailVerified, enrolledAt, password } = security.body
   return (
     <>
-      {proving.value && <Prove secondFactor={secondFactor} />}
+      {proving.value && <Prove secondFactor={secondFactor} password={password} email={email} />}
       {/* The pending action continues after the proof, so it stays mounted. */}
       <div class="stack" hidden={proving.value !== undefined}>
         <Heading>{texts.accountTitle}</Heading>
@@ -70,7 +73,7 @@ function Overview() {
         <Devices />
         <Grants />
         <Address email={email} verified={emailVerified} changed={reload} />
-        <Password exists={security.body.password} />
+        <Password exists={password} />
         <OwnData
           erased={(at) => {
             erasedAt.value = at

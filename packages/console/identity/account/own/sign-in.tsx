@@ -6,10 +6,13 @@ import { problemIn, type Reply } from '../../../shared/api/api.ts'
 import { useAction, useLoad } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { faultOf } from '../../../shared/components/form.tsx'
+import { INBOX } from '../../../shared/components/icon.tsx'
 import { Skeleton } from '../../../shared/components/page.tsx'
+import { facts } from '../../../shared/shell/facts.ts'
 import { api, brand } from '../account.ts'
 import { Ask, Failure, Heading } from '../parts.tsx'
 import { filled, texts } from '../texts/texts.ts'
+import { MailedCode } from '../ways-in/mailed-code.tsx'
 import { askPasskey, PasskeyButton, signInByPasskey } from '../ways-in/passkey.tsx'
 import { PASSWORD, PasswordForm } from '../ways-in/password.tsx'
 import { ProveAddress } from '../ways-in/prove-address.tsx'
@@ -22,12 +25,14 @@ import { linkIdentity, tokensIn, useProviderReturn } from '../ways-in/provider-r
 import { isOpen, Register } from '../ways-in/register.tsx'
 import { FACTOR, followToken, SecondStep } from '../ways-in/second-step.tsx'
 import { session } from '../ways-in/session.ts'
+import { ProveByCode } from './prove-by-code.tsx'
 
 type Providers = IdentityApi.Replies['GET /api/auth/providers']
 
 export function SignIn() {
   const providers = useLoad<Providers>(() => api.get('/api/auth/providers', { open: true }))
   const registers = useSignal(false)
+  const asksCode = useSignal(false)
   const remember = useSignal(false)
   const signedIn = async (reply: Reply | undefined) => {
     if (reply?.ok) await linkIdentity(tokensIn(back.refusal).linkToken)
@@ -47,6 +52,21 @@ export function SignIn() {
   if (back.busy) return <Skeleton label={texts.loading} />
   if (session.secondStep.value) return <SecondStep signedIn={signedIn} />
   if (signUpToken) return <ProveAddress signUpToken={signUpToken} signedIn={signedIn} />
+  if (asksCode.value)
+    return (
+      <>
+        <MailedCode signedIn={signedIn} />
+        <div class="row">
+          <Button
+            onClick={() => {
+              asksCode.value = false
+            }}
+          >
+            {texts.backToSignIn}
+          </Button>
+        </div>
+      </>
+    )
   if (registers.value)
     return (
       <>
@@ -65,6 +85,16 @@ export function SignIn() {
       <PasswordForm signedIn={signedIn} />
       <div class="row">
         <PasskeyButton action={byPasskey}>{texts.passkeySignIn}</PasskeyButton>
+        {facts.value.signInCode && (
+          <Button
+            icon={INBOX}
+            onClick={() => {
+              asksCode.value = true
+            }}
+          >
+            {texts.codeSignIn}
+          </Button>
+        )}
         {isOpen() && <Button onClick={show(true)}>{texts.registerTitle}</Button>}
         <a href="#forgot">{texts.forgotTitle}</a>
       </div>
@@ -74,8 +104,10 @@ export function SignIn() {
   )
 }
 
+type ProveProps = { secondFactor: boolean; password: boolean; email: string }
+
 /** Reauthenticates the user for a change that requires it; the change then continues by itself. */
-export function Prove({ secondFactor }: { secondFactor: boolean }) {
+export function Prove({ secondFactor, password, email }: ProveProps) {
   useFocusGivenBack()
   const send = async (proof: object) => {
     const reply = await session.api.post('/api/auth/reauthenticate', proof)
@@ -95,14 +127,20 @@ export function Prove({ secondFactor }: { secondFactor: boolean }) {
   return (
     <>
       <Heading>{texts.proveTitle}</Heading>
-      <p>{texts.proveAbout}</p>
-      <Ask
-        label={texts.proveTitle}
-        fields={[PASSWORD, ...(asksFactor ? [FACTOR] : [])]}
-        refused={{ password: texts.currentRefused, code: texts.factorRefused }}
-        action={prove}
-        send={texts.prove}
-      />
+      {password ? (
+        <>
+          <p>{texts.proveAbout}</p>
+          <Ask
+            label={texts.proveTitle}
+            fields={[PASSWORD, ...(asksFactor ? [FACTOR] : [])]}
+            refused={{ password: texts.currentRefused, code: texts.factorRefused }}
+            action={prove}
+            send={texts.prove}
+          />
+        </>
+      ) : (
+        <ProveByCode email={email} />
+      )}
       <div class="row">
         <PasskeyButton action={byPasskey}>{texts.passkeyProof}</PasskeyButton>
         <Button onClick={() => proving.value?.(false)}>{texts.cancel}</Button>

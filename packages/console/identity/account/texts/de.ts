@@ -229,6 +229,16 @@ export const de: Texts = {
   identitiesTitle: 'Konten anderswo',
   identitiesAbout: 'Konten bei Anbietern, mit denen du dich anmelden kannst.',
   identityRemoveAsk: 'Dann kannst du dich damit nicht mehr anmelden.',
+  connect: '{provider} verbinden',
+  connecting: 'Mach im Fenster von {provider} weiter.',
+  connectOpen: 'Seite von {provider} öffnen',
+  connectOver: 'Im anderen Fenster geht es weiter',
+  identityInUse: 'Dieses Konto beim Anbieter gehört hier schon zu einem anderen Konto.',
+  proveByMail:
+    'Für diese Änderung brauchen wir einen neuen Nachweis. Wir können einen Code an deine E-Mail-Adresse schicken.',
+  proveAgain:
+    'Für diese Änderung brauchen wir einen neuen Nachweis: Melde dich noch einmal an und wiederhole sie dann.',
+  signInAgain: 'Noch einmal anmelden',
   lastWayIn: 'Das ist dein einziger Weg, dich anzumelden. Wähle zuerst ein Passwort.',
   noPassword: 'Dein Konto hat kein Passwort. Mit einer Mail kannst du eines wählen.',
   choosePassword: 'Passwort wählen',

@@ -37,10 +37,13 @@ function returnedText(error: string): string {
 
 /** What the provider has sent back instead of a sign-in. */
 export function ProviderRefusal() {
-  if (!returned || !('error' in returned)) return null
+  return returned && 'error' in returned ? <ReturnedError error={returned.error} /> : null
+}
+
+export function ReturnedError({ error }: { error: string }) {
   return (
     <Notice tone="bad" alert>
-      <p>{returnedText(returned.error)}</p>
+      <p>{returnedText(error)}</p>
     </Notice>
   )
 }

@@ -77,6 +77,23 @@ export function shareWithEveryone(scope: Server, paths: string[]): void {
     )
 }
 
+/**
+ * For documents that every page may read: libraries send headers of their own with them, which browsers ask about
+ * first. A wildcard does not include `Authorization`.
+ */
+export function answerPreflights(server: Server, path: string): void {
+  server.options(path, { schema: { hide: true } }, (_request, reply) =>
+    reply.code(204).headers(PUBLIC_PREFLIGHT).send(),
+  )
+}
+
+const PUBLIC_PREFLIGHT = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-methods': 'GET, HEAD',
+  'access-control-allow-headers': '*, authorization',
+  'access-control-max-age': '600',
+}
+
 /** Each part of the code names the headers that its own decision depends on. */
 export function addVary(reply: Reply, header: string): void {
   const named = reply.getHeader('vary')

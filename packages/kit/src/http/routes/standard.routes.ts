@@ -1,5 +1,6 @@
 import { JWKS_MAX_AGE_SECONDS, type SigningKeys } from '../../tokens/signing-keys.ts'
 import type { Health, Reply, Server } from '../framework.ts'
+import { answerPreflights } from '../hooks/replies.ts'
 import { Type } from '../schema.ts'
 import { type HealthCheck, healthProbe, readinessOf, UP } from './health.ts'
 import { replyWith } from './operations.ts'
@@ -129,6 +130,7 @@ export function protectedResourceRoutes(
     authorization_servers: [issuer],
     bearer_methods_supported: ['header'],
   }
+  answerPreflights(server, path)
   server.get(path, {
     schema: {
       operationId: 'protectedResourceMetadata',
@@ -153,9 +155,12 @@ const ResourceReply = Type.Object(
   { title: 'ProtectedResourceMetadata' },
 )
 
+const JWKS = '/.well-known/jwks.json'
+
 /** Publishes the public keys, so that others can verify this service's tokens by themselves. */
 export function jwksRoutes(server: Server, ...sets: Pick<SigningKeys, 'published'>[]): void {
-  server.get('/.well-known/jwks.json', {
+  answerPreflights(server, JWKS)
+  server.get(JWKS, {
     schema: {
       operationId: 'jwks',
       summary: 'The public keys that tokens are checked with (RFC 7517)',
