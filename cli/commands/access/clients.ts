@@ -7,7 +7,7 @@ import {
   type Option,
   type Outcome,
 } from '../../command.ts'
-import { namesOf, openDesk } from './desk.ts'
+import { atDesk, namesOf } from './desk.ts'
 
 type Work = (clients: ClientDesk, given: Given) => Promise<Outcome>
 
@@ -83,15 +83,10 @@ function clientCommand(
   options: Record<string, Option>,
   work: Work,
 ): Command {
-  const run = async (given: Given) => {
-    const name = given.text('service') ?? namesOf('clients')
-    const { clients, close } = await openDesk('clients', name, given.env)
-    if (!clients) throw new CommandError(EXIT.usage, `Choose a service: ${namesOf('clients')}.`)
-    const outcome = await work(clients, given)
-    // After a failure the process ends without closing, so that closing cannot hide the failure.
-    await close()
-    return outcome
-  }
+  const run = async (given: Given) =>
+    atDesk('clients', given.text('service') ?? namesOf('clients'), given.env, (clients) =>
+      work(clients, given),
+    )
   const service: Option = { type: 'string', value: 'NAME', help: namesOf('clients') }
   return { name: `clients ${verb}`, summary, operands, options: { ...options, service }, run }
 }

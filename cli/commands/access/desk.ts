@@ -11,16 +11,21 @@ export function namesOf(work: Work): string {
   return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(names)
 }
 
-/** Opens the data of a service, whether or not the service is running. */
-export async function openDesk(
-  work: Work,
+/** Works on the data of a service, whether or not the service is running. */
+export async function atDesk<W extends Work, Result>(
+  work: W,
   name: string | undefined,
   env: Env,
-): Promise<OperatorDesk> {
+  run: (part: NonNullable<OperatorDesk[W]>) => Promise<Result>,
+): Promise<Result> {
   const entry = services.find((one) => one.name === name && one.operated.includes(work))
   const desk = entry && (await openEntry(entry, env))
-  if (desk) return desk
-  throw new CommandError(EXIT.usage, `Choose a service: --service ${namesOf(work)}.`)
+  const part = desk?.[work]
+  if (!part) throw new CommandError(EXIT.usage, `Choose a service: --service ${namesOf(work)}.`)
+  const result = await run(part)
+  // After a failure the process ends without closing, so that closing cannot hide the failure.
+  await desk.close()
+  return result
 }
 
 /** Notices to users contain links to the public address. */

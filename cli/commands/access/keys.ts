@@ -9,7 +9,7 @@ import {
   type Outcome,
   serviceOf,
 } from '../../command.ts'
-import { namesOf, openDesk } from './desk.ts'
+import { atDesk, namesOf } from './desk.ts'
 
 const OPERATOR = 'command line'
 export const BY = { actor: OPERATOR, origin: { address: OPERATOR, requestId: null } }
@@ -110,13 +110,10 @@ function keyCommand(
   options: Record<string, Option>,
   work: Work,
 ): Command {
-  const run = async (given: Given) => {
-    const { keys, close } = await openDesk('keys', given.text('service'), given.env)
-    const outcome = await work(keys, await import('@plinth/service-keys'), given)
-    // After a failure the process ends without closing, so that closing cannot hide the failure.
-    await close()
-    return outcome
-  }
+  const run = async (given: Given) =>
+    atDesk('keys', given.text('service'), given.env, async (keys) =>
+      work(keys, await import('@plinth/service-keys'), given),
+    )
   const service: Option = {
     type: 'string',
     value: 'NAME',

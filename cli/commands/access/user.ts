@@ -9,7 +9,7 @@ import {
   type Outcome,
   tableOf,
 } from '../../command.ts'
-import { namesOf, openDesk } from './desk.ts'
+import { atDesk, namesOf } from './desk.ts'
 
 const BY_DEFAULT = 'identity'
 const SERVICE = {
@@ -129,21 +129,9 @@ function user(
   options: Command['options'],
   work: Work,
 ): Command {
-  const run = async (given: Given) => {
-    const { users, close } = await openUsers(given)
-    const outcome = await work(users, given)
-    // After a failure the process ends without closing, so that closing cannot hide the failure.
-    await close()
-    return outcome
-  }
+  const run = async (given: Given) =>
+    atDesk('users', given.text('service') ?? BY_DEFAULT, given.env, (users) => work(users, given))
   return { name: `user ${verb}`, summary, operands, options: { ...options, ...SERVICE }, run }
-}
-
-async function openUsers({ text, env }: Given) {
-  const name = text('service') ?? BY_DEFAULT
-  const { users, close } = await openDesk('users', name, env)
-  if (users) return { users, close }
-  throw new CommandError(EXIT.usage, `${name} has no accounts.`)
 }
 
 function enabling(enabled: boolean): Work {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { secondsAfter, systemClock } from '@plinth/kit/runtime'
 import { type Command, CommandError, EXIT } from '../../command.ts'
-import { openDesk } from '../access/desk.ts'
+import { atDesk } from '../access/desk.ts'
 import { BY } from '../access/keys.ts'
 import { forward, forwardUntilAnswered } from './forward.ts'
 import { headersOf, type Listener, listenerOf, nameOf, stateOf } from './listener.ts'
@@ -105,11 +105,11 @@ async function renewKey(
   if (!canRenew) throw new CommandError(EXIT.failed, `${url} refuses: ${refusal.message}`)
   if (progress.hasNewKey) throw new CommandError(EXIT.failed, `${url} ${OTHER_DATABASE}`)
   progress.hasNewKey = true
-  const { keys, close } = await openDesk('keys', service, given.env)
-  const request = { name: 'plinth listen', scopes: ['events:read'], lifetimeDays: KEY_DAYS }
   const { createServiceKey } = await import('@plinth/service-keys')
-  const { secret } = await createServiceKey(keys, request, BY)
-  await close()
+  const request = { name: 'plinth listen', scopes: ['events:read'], lifetimeDays: KEY_DAYS }
+  const { secret } = await atDesk('keys', service, given.env, (keys) =>
+    createServiceKey(keys, request, BY),
+  )
   state.saveKey(url, secret)
 }
 
