@@ -474,12 +474,6 @@ export const EQUIVALENT: { file: string; fault: string; line: string; why: strin
     why: 'Only the sign of a comparison result matters.',
   },
   {
-    file: 'services/storage-full/src/files/files.ts',
-    fault: '|| → &&',
-    line: 'if (!last && files.length < ROWS_AT_ONCE) return',
-    why: 'One more query finds no file, and the result is the same.',
-  },
-  {
     file: 'packages/service-keys/src/key-rights.ts',
     fault: '1 → 2',
     line: 'const width = { 4: 32, 6: 128 }[isIP(address)] ?? -2',
