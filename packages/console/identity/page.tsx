@@ -1,4 +1,3 @@
-import type { Client, Page } from '@plinth/client'
 import {
   accountFinders,
   administrationPages,
@@ -9,7 +8,8 @@ import { choice } from '../shared/account/administration/users-page.tsx'
 import { resume } from '../shared/account/session/code-flow/provider.ts'
 import { SessionBar } from '../shared/account/session/session-bar.tsx'
 import { HOME, INBOX, PASSKEY } from '../shared/components/icon.tsx'
-import { inList, inReference } from '../shared/shell/finders.ts'
+import { inReference } from '../shared/shell/finders.ts'
+import { clientsIn } from '../shared/shell/records.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
 import { accountActions } from './administration/account-actions.tsx'
 import { CreateUser } from './administration/create-user.tsx'
@@ -34,15 +34,9 @@ const SCOPES = ['tokens:introspect', 'users:read', 'users:write', 'events:read',
 const EVENTS =
   'USER_CREATED DATA_EXPORTED PASSWORD_EXPIRED PASSWORD_RESET_REQUESTED EMAIL_VERIFIED EMAIL_CHANGED PASSKEY_ADDED PASSKEY_USED PASSKEY_REMOVED TOTP_ADDED TOTP_REMOVED RECOVERY_CODE_USED IDENTITY_LINKED IDENTITY_UNLINKED IDENTITY_USED CONSENT_GIVEN CONSENT_REVOKED CODE_REPLAYED CLIENT_CREATED CLIENT_CHANGED CLIENT_SECRET_ROTATED CLIENT_DELETED SIGN_IN_CODE_USED MAIL_RETRIED'
 
-const CLIENTS = inList<Page<Client>>(session.api, '/api/clients?size=100', ({ content }) =>
-  content.map(({ name, clientId }) => ({
-    title: `${name} (${clientId})`,
-    kind: 'client',
-    path: `clients/${encodeURIComponent(clientId)}`,
-  })),
-)
+const CLIENTS = clientsIn(session)
 
-const operations = inReference(session.api)
+const operations = inReference(session)
 
 const OwnCards = () => (
   <>
