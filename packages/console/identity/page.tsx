@@ -9,24 +9,20 @@ import { resume } from '../shared/account/session/code-flow/provider.ts'
 import { SessionBar } from '../shared/account/session/session-bar.tsx'
 import { HOME, INBOX, PASSKEY } from '../shared/components/icon.tsx'
 import { inReference } from '../shared/shell/finders.ts'
+import { later } from '../shared/shell/later.tsx'
 import { clientsIn } from '../shared/shell/records.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
 import { accountActions } from './administration/account-actions.tsx'
 import { CreateUser } from './administration/create-user.tsx'
+import { GrantsOfUser } from './administration/grants-of-user.tsx'
 import { IdentitiesOfUser } from './administration/identities-of-user.tsx'
 import { PasskeysOfUser } from './administration/passkeys-of-user.tsx'
 import { ClientsPage } from './clients/clients-page.tsx'
-import { GrantsOfUser } from './grants/grants-of-user.tsx'
-import { OwnGrantsCard } from './grants/own-grants-card.tsx'
 import { MailPage } from './mail/mail-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
-import { OwnDataCard } from './own-data-card.tsx'
-import { PasskeysPage } from './passkeys/passkeys-page.tsx'
 import { WaysIn } from './passkeys/ways-in.tsx'
 import { ProveDialog } from './prove-dialog.tsx'
-import { OwnIdentitiesCard } from './providers/own-identities-card.tsx'
 import { ProvidersPage } from './providers/providers-page.tsx'
-import { SecurityPage } from './security-page.tsx'
 import { session } from './session.ts'
 
 const SCOPES = ['tokens:introspect', 'users:read', 'users:write', 'events:read', 'webhooks:write']
@@ -38,13 +34,9 @@ const CLIENTS = clientsIn(session)
 
 const operations = inReference(session)
 
-const OwnCards = () => (
-  <>
-    <OwnIdentitiesCard />
-    <OwnGrantsCard />
-    <OwnDataCard />
-  </>
-)
+const OwnCards = later(async () => (await import('./own-cards.tsx')).OwnCards)
+const PasskeysPage = later(async () => (await import('./passkeys/passkeys-page.tsx')).PasskeysPage)
+const SecurityPage = later(async () => (await import('./security-page.tsx')).SecurityPage)
 
 if (await resume(session))
   startConsole({
@@ -62,7 +54,7 @@ if (await resume(session))
     ],
     settings: {
       'Change your password': 'profile',
-      'Your sessions': 'profile',
+      'Your devices': 'profile',
       'Second factor and recovery codes': 'security',
       'Your e-mail address': 'security',
     },

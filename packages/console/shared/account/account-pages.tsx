@@ -5,7 +5,6 @@ import { facts } from '../shell/facts.ts'
 import { later } from '../shell/later.tsx'
 import { endpointsIn, keysIn, usersIn } from '../shell/records.ts'
 import type { UserPageParts } from './administration/users-page.tsx'
-import { ProfilePage } from './profile/profile-page.tsx'
 import { DEMO_ACCOUNTS, type Session } from './session/session.ts'
 import { SessionPage } from './session/session-page.tsx'
 
@@ -28,7 +27,10 @@ export function ownPages(
       path: 'profile',
       title: 'Profile',
       icon: 'person',
-      component: () => <ProfilePage session={session}>{More && <More />}</ProfilePage>,
+      component: later(async () => {
+        const { ProfilePage } = await import('./profile/profile-page.tsx')
+        return () => <ProfilePage session={session}>{More && <More />}</ProfilePage>
+      }),
     },
   ]
 }
