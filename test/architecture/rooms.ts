@@ -88,6 +88,7 @@ export const LAYERS: Record<string, string[]> = {
   ],
   identity: [
     'scopes',
+    'audit',
     'limits',
     'database',
     'tokens',

@@ -25,11 +25,6 @@ import { ProveDialog } from './prove-dialog.tsx'
 import { ProvidersPage } from './providers/providers-page.tsx'
 import { session } from './session.ts'
 
-const SCOPES = ['tokens:introspect', 'users:read', 'users:write', 'events:read', 'webhooks:write']
-
-const EVENTS =
-  'USER_CREATED DATA_EXPORTED PASSWORD_EXPIRED PASSWORD_RESET_REQUESTED EMAIL_VERIFIED EMAIL_CHANGED PASSKEY_ADDED PASSKEY_USED PASSKEY_REMOVED TOTP_ADDED TOTP_REMOVED RECOVERY_CODE_USED IDENTITY_LINKED IDENTITY_UNLINKED IDENTITY_USED CONSENT_GIVEN CONSENT_REVOKED CODE_REPLAYED CLIENT_CREATED CLIENT_CHANGED CLIENT_SECRET_ROTATED CLIENT_DELETED SIGN_IN_CODE_USED MAIL_RETRIED'
-
 const CLIENTS = clientsIn(session)
 
 const operations = inReference(session)
@@ -67,24 +62,20 @@ if (await resume(session))
       { path: 'mail', title: 'Mail', icon: INBOX, component: MailPage },
       { path: 'clients', title: 'Clients', icon: 'link', note: 'admin', component: ClientsPage },
       { path: 'providers', title: 'Providers', icon: 'link', component: ProvidersPage },
-      ...administrationPages(
-        session,
-        { scopes: SCOPES, events: EVENTS },
-        {
-          filters: [
-            choice('E-mail address', 'verified', { true: 'verified', false: 'not verified' }),
-            choice('Second factor', 'mfa', { true: 'on', false: 'off' }),
-          ],
-          create: (created) => <CreateUser session={session} created={created} />,
-          actions: accountActions,
-          lists: (props) => (
-            <>
-              <PasskeysOfUser {...props} />
-              <IdentitiesOfUser {...props} />
-              <GrantsOfUser {...props} />
-            </>
-          ),
-        },
-      ),
+      ...administrationPages(session, {
+        filters: [
+          choice('E-mail address', 'verified', { true: 'verified', false: 'not verified' }),
+          choice('Second factor', 'mfa', { true: 'on', false: 'off' }),
+        ],
+        create: (created) => <CreateUser session={session} created={created} />,
+        actions: accountActions,
+        lists: (props) => (
+          <>
+            <PasskeysOfUser {...props} />
+            <IdentitiesOfUser {...props} />
+            <GrantsOfUser {...props} />
+          </>
+        ),
+      }),
     ],
   })

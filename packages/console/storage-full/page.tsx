@@ -17,19 +17,6 @@ import './folders/folders.css'
 import { FilesPage } from './files/files-page.tsx'
 import { session } from './session.ts'
 
-const SCOPES = [
-  'files:read',
-  'files:write',
-  'links:write',
-  'users:read',
-  'users:write',
-  'events:read',
-  'webhooks:write',
-]
-
-const EVENTS =
-  'FILE_DELETED FILE_RESTORED FILE_CHANGED FILE_REFUSED OWNER_ERASED MOVE_STARTED MOVE_CANCELLED STORAGE_CONFIGURED STORAGE_TESTED STORAGE_ACTIVATED LIMIT_CHANGED'
-
 const FilePage = later(async () => (await import('./files/file-page.tsx')).FilePage)
 const TrashPage = later(async () => (await import('./trash/trash-page.tsx')).TrashPage)
 const OwnersPage = later(async () => (await import('./storage/owners-page.tsx')).OwnersPage)
@@ -73,6 +60,6 @@ if (await resume(session))
       { path: 'owners', title: 'Owners', icon: 'people', note: 'admin', component: OwnersPage },
       { path: 'storage', title: 'Storage', icon: 'disks', note: 'admin', component: StoragePage },
       ...ownPages(session),
-      ...administrationPages(session, { scopes: SCOPES, events: EVENTS }),
+      ...administrationPages(session),
     ],
   })

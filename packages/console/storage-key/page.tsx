@@ -14,7 +14,7 @@ function KeysPage() {
   const { serviceKeys } = facts.value
   return (
     <Page title="Service keys" about={ABOUT_KEYS}>
-      {serviceKeys && <ServiceKeys api={api} scopes={['files:read', 'files:write']} />}
+      {serviceKeys && <ServiceKeys api={api} />}
       {serviceKeys === false && (
         <Notice>
           <p>

@@ -47,6 +47,7 @@ import {
   startKeyNotices,
 } from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
+import { IDENTITY_AUDIT_EVENTS } from './audit.ts'
 import { type IdentityConfig, loadConfig } from './config.ts'
 import { deleteGrantsOf } from './database/grants.repository.ts'
 import { identityMigrations } from './database/migrations/index.ts'
@@ -163,6 +164,7 @@ export async function createIdentity(
   const { accounts, guard } = await mountAccounts(server, db, config.accounts, {
     keys: keyGuard,
     recent: recentGuard(config),
+    auditEvents: IDENTITY_AUDIT_EVENTS,
     moreKeys: idTokenKeys,
     ...hooks,
   })

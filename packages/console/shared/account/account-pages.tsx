@@ -38,12 +38,8 @@ export function ownPages(
 /** Most people never open these. */
 const administration = () => import('./administration/pages.tsx')
 
-/** The pages for administrators, with the scopes of service keys and the audit events of this service only. */
-export function administrationPages(
-  session: Session,
-  { scopes, events }: { scopes: readonly string[]; events: string },
-  users: UserPageParts = {},
-): ConsolePage[] {
+/** The pages for administrators. */
+export function administrationPages(session: Session, users: UserPageParts = {}): ConsolePage[] {
   return [
     {
       path: 'users',
@@ -62,7 +58,7 @@ export function administrationPages(
       note: 'admin',
       component: later(async () => {
         const { KeysPage } = await administration()
-        return () => <KeysPage session={session} scopes={scopes} />
+        return () => <KeysPage session={session} />
       }),
     },
     {
@@ -82,7 +78,7 @@ export function administrationPages(
       note: 'admin',
       component: later(async () => {
         const { AuditPage } = await administration()
-        return () => <AuditPage session={session} events={events} />
+        return () => <AuditPage session={session} />
       }),
     },
     {
