@@ -61,7 +61,7 @@ export async function mountAccounts<S extends string>(
     server.onClose(startMaintenance(accounts, server).stop)
     if (settings.demoAccounts)
       server.announcements.push('demo accounts are on: everybody knows their password')
-    Object.assign(server.pageFacts, pageFacts(accounts))
+    addPageFacts(server, accounts)
     measureAccounts(server, accounts)
     const known = callers?.(accounts)
     const guard = accountGuard(accounts, keys, known)
@@ -79,10 +79,15 @@ export async function mountAccounts<S extends string>(
 }
 
 /** The consoles decide from these what to offer. */
-function pageFacts({ settings, confirmation }: Accounts) {
-  const { demoAccounts, passwordMinLength, registration } = settings
+function addPageFacts(server: Server, { settings, confirmation }: Accounts): void {
+  const { demoAccounts, passwordMinLength } = settings
   const registrationByMail = confirmation?.isOn ?? false
-  return { demoAccounts, passwordMinLength, registration: registration.open, registrationByMail }
+  Object.assign(server.pageFacts, { demoAccounts, passwordMinLength, registrationByMail })
+  // Administrators may change it while the service runs.
+  Object.defineProperty(server.pageFacts, 'registration', {
+    enumerable: true,
+    get: () => settings.registration.open,
+  })
 }
 
 const EVERY_SECONDS = 60

@@ -15,6 +15,7 @@ import { accountActions } from './administration/account-actions.tsx'
 import { CreateUser } from './administration/create-user.tsx'
 import { IdentitiesOfUser } from './administration/identities-of-user.tsx'
 import { PasskeysOfUser } from './administration/passkeys-of-user.tsx'
+import { Registration } from './administration/registration.tsx'
 import { ClientsPage } from './clients/clients-page.tsx'
 import { GrantsOfUser } from './grants/grants-of-user.tsx'
 import { OwnGrantsCard } from './grants/own-grants-card.tsx'
@@ -32,7 +33,7 @@ import { session } from './session.ts'
 const SCOPES = ['tokens:introspect', 'users:read', 'users:write', 'events:read', 'webhooks:write']
 
 const EVENTS =
-  'USER_CREATED DATA_EXPORTED PASSWORD_EXPIRED PASSWORD_RESET_REQUESTED EMAIL_VERIFIED EMAIL_CHANGED PASSKEY_ADDED PASSKEY_USED PASSKEY_REMOVED TOTP_ADDED TOTP_REMOVED RECOVERY_CODE_USED IDENTITY_LINKED IDENTITY_UNLINKED IDENTITY_USED CONSENT_GIVEN CONSENT_REVOKED CODE_REPLAYED CLIENT_CREATED CLIENT_CHANGED CLIENT_SECRET_ROTATED CLIENT_DELETED SIGN_IN_CODE_USED MAIL_RETRIED'
+  'USER_CREATED DATA_EXPORTED PASSWORD_EXPIRED PASSWORD_RESET_REQUESTED EMAIL_VERIFIED EMAIL_CHANGED PASSKEY_ADDED PASSKEY_USED PASSKEY_REMOVED TOTP_ADDED TOTP_REMOVED RECOVERY_CODE_USED IDENTITY_LINKED IDENTITY_UNLINKED IDENTITY_USED CONSENT_GIVEN CONSENT_REVOKED CODE_REPLAYED CLIENT_CREATED CLIENT_CHANGED CLIENT_SECRET_ROTATED CLIENT_DELETED SIGN_IN_CODE_USED MAIL_RETRIED REGISTRATION_CHANGED'
 
 const CLIENTS = clientsIn(session)
 
@@ -65,6 +66,7 @@ if (await resume(session))
       'Your sessions': 'profile',
       'Second factor and recovery codes': 'security',
       'Your e-mail address': 'security',
+      'Who may register': 'users',
     },
     finders: () => [...accountFinders(session, CLIENTS), operations],
     pages: [
@@ -84,6 +86,7 @@ if (await resume(session))
             choice('Second factor', 'mfa', { true: 'on', false: 'off' }),
           ],
           create: (created) => <CreateUser session={session} created={created} />,
+          below: <Registration session={session} />,
           actions: accountActions,
           lists: (props) => (
             <>
