@@ -17,6 +17,7 @@ import { CreateUser } from './administration/create-user.tsx'
 import { GrantsOfUser } from './administration/grants-of-user.tsx'
 import { IdentitiesOfUser } from './administration/identities-of-user.tsx'
 import { PasskeysOfUser } from './administration/passkeys-of-user.tsx'
+import { Registration } from './administration/registration.tsx'
 import { ClientsPage } from './clients/clients-page.tsx'
 import { MailPage } from './mail/mail-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
@@ -52,6 +53,7 @@ if (await resume(session))
       'Your devices': 'profile',
       'Second factor and recovery codes': 'security',
       'Your e-mail address': 'security',
+      'Who may register': 'users',
     },
     finders: () => [...accountFinders(session, CLIENTS), operations],
     pages: [
@@ -68,6 +70,7 @@ if (await resume(session))
           choice('Second factor', 'mfa', { true: 'on', false: 'off' }),
         ],
         create: (created) => <CreateUser session={session} created={created} />,
+        below: <Registration session={session} />,
         actions: accountActions,
         lists: (props) => (
           <>

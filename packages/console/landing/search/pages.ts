@@ -64,6 +64,7 @@ export const SETTINGS: Record<string, Record<string, string>> = {
     'Your sessions': 'profile',
     'Second factor and recovery codes': 'security',
     'Your e-mail address': 'security',
+    'Who may register': 'users',
   },
   'storage-full': {
     'Where files are stored': 'storage',
