@@ -205,24 +205,31 @@ for (const engine of engines)
       assert.deepEqual(await providersOf(service), new Set(['OBJECT']))
     })
 
-    test('a file replaced while it is copied, or before its turn, is moved with its new content; one deleted before is left out', async (t) => {
+    test('a file replaced while it is copied, or before its turn, is moved with its new content; one deleted then is left out', async (t) => {
       const service = await start(t)
       const { api, user, admin } = service
       const gate = await startGate(t, s3.settings)
       await api.put('/api/storage/config/object', gate.settings, { token: admin })
       const before = await bucketObjects()
-      for (let count = 0; count < 3; count++) await upload(api, user, { ...TEXT, bytes: OLD })
-      let asked = 0
+      for (let count = 0; count < 4; count++) await upload(api, user, { ...TEXT, bytes: OLD })
+      // The first file is copied, then again with its new content, then the second and the fourth.
+      const meanwhile = [
+        async () => {
+          for (const id of [1, 2]) await replace(api, user, id, { bytes: NEW })
+          await api.delete('/file/3', { token: user })
+        },
+        undefined,
+        undefined,
+        () => api.delete('/file/4', { token: user }),
+      ].values()
       gate.onAnswer(async ({ method }) => {
-        if (method !== 'PUT' || asked++ > 0) return
-        for (const id of [1, 2]) await replace(api, user, id, { bytes: NEW })
-        await api.delete('/file/3', { token: user })
+        if (method === 'PUT') await meanwhile.next().value?.()
       })
 
       const { body } = await api.post('/api/storage/moves', { to: 'OBJECT' }, { token: admin })
       const move = await finished(service, body.id)
 
-      assert.deepEqual([move.state, move.total, move.moved, move.failed], ['DONE', 3, 2, 0])
+      assert.deepEqual([move.state, move.total, move.moved, move.failed], ['DONE', 4, 2, 0])
       assert.deepEqual(await providersOf(service), new Set(['OBJECT']))
       for (const id of [1, 2]) {
         const { bytes } = await api.get(`/file/stream/${id}`, { token: user })
