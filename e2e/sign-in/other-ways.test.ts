@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { before, describe, test } from 'node:test'
 import { identityClient } from '@plinth/client'
 import type { Browser, Page } from 'playwright-core'
@@ -9,6 +8,7 @@ import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { accessibilityFaults } from '../consoles/accessibility.ts'
 import { consoleOf, goTo, openConsole, signIn as signInDemo } from '../consoles/watched-page.ts'
+import { secondConnection } from '../second-connection.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { claimsOf, openVisitor, register, signIn, startApplication } from './application.ts'
@@ -75,8 +75,8 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
     return (await until(read, (mail) => mail !== undefined))?.code ?? ''
   }
 
-  const inDatabase = <T>(work: (database: DatabaseSync) => T): T => {
-    const database = new DatabaseSync(join(folder, 'identity.db'))
+  const inDatabase = <T>(work: (database: ReturnType<typeof secondConnection>) => T): T => {
+    const database = secondConnection(join(folder, 'identity.db'))
     try {
       return work(database)
     } finally {
@@ -90,7 +90,8 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
     )
   const sessionsOf = (email: string) =>
     inDatabase((database) => {
-      const query = 'select s.id from sessions s join users u on u.id = s.user_id where u.email = ?'
+      const query = `select s.id from sessions s join users u on u.id = s.user_id
+        where u.email = ? and s.state = 'active'`
       return database.prepare(query).all(email).length
     })
 

@@ -1,4 +1,5 @@
-/** The outcome of the last backups, for operators. */
+/** The outcome of the last backups, for operators. What makes backups, with its libraries, is not loaded for it. */
+import { isFailing, lastBackup, readRecord } from '@plinth/backup/record'
 import type { Guard, Server } from '@plinth/kit/http'
 import type { Metrics } from '@plinth/kit/metrics'
 import { type Clock, HOUR_MS, systemClock } from '@plinth/kit/runtime'
@@ -27,7 +28,6 @@ export async function backupHealth(
   { at, record }: BackupConfig,
   clock: Clock = systemClock,
 ): Promise<BackupHealth> {
-  const { isFailing, lastBackup, readRecord } = await import('@plinth/backup')
   const known = await readRecord(record)
   const { succeeded, failed, elsewhere } = known
   const details = { at, lastSuccess: succeeded, lastFailure: failed, madeElsewhere: elsewhere?.due }
@@ -72,20 +72,14 @@ export function measureBackups(metrics: Metrics, { at, record }: BackupConfig): 
   )
   metrics.observedCounter(
     { name: 'plinth_backup_failures_total', help: 'Backups that failed.' },
-    async () => (await recordAt(record)).failures,
+    async () => (await readRecord(record)).failures,
   )
 }
 
-type Success = NonNullable<Awaited<ReturnType<typeof recordAt>>['succeeded']>
+type Success = NonNullable<Awaited<ReturnType<typeof readRecord>>['succeeded']>
 
 /** Nothing before the first success. */
 async function sampleOfLast(record: string, read: (success: Success) => number) {
-  const { succeeded } = await recordAt(record)
+  const { succeeded } = await readRecord(record)
   return succeeded ? [{ labels: {}, value: read(succeeded) }] : []
-}
-
-/** Loaded on demand, to keep startup fast. */
-async function recordAt(file: string) {
-  const { readRecord } = await import('@plinth/backup')
-  return readRecord(file)
 }

@@ -71,7 +71,7 @@ const CONSOLES: Record<ConsoleName, Description> = {
     title: 'Plinth',
     about: 'Identity, storage and payments: the services running here.',
     colour: '57534e',
-    later: { home: 'landing/home/home.tsx' },
+    splits: true,
   },
 }
 

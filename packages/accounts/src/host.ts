@@ -65,7 +65,7 @@ export async function mountAccounts<S extends string>(
     server.onClose(startMaintenance(accounts, server).stop)
     if (settings.demoAccounts)
       server.announcements.push('demo accounts are on: everybody knows their password')
-    Object.assign(server.pageFacts, pageFacts(accounts, auditEvents))
+    addPageFacts(server, accounts, auditEvents)
     measureAccounts(server, accounts)
     const known = callers?.(accounts)
     const guard = accountGuard(accounts, keys, known)
@@ -83,12 +83,15 @@ export async function mountAccounts<S extends string>(
 }
 
 /** The consoles decide from these what to offer. */
-function pageFacts({ settings, confirmation }: Accounts, ofHost: readonly string[]) {
-  const { demoAccounts, passwordMinLength, registration } = settings
-  return {
+function addPageFacts(
+  server: Server,
+  { settings, confirmation }: Accounts,
+  ofHost: readonly string[],
+): void {
+  const { demoAccounts, passwordMinLength } = settings
+  Object.assign(server.pageFacts, {
     demoAccounts,
     passwordMinLength,
-    registration: registration.open,
     registrationByMail: confirmation?.isOn ?? false,
     auditEvents: [
       ...Object.keys(AUDIT_EVENTS),
@@ -96,7 +99,12 @@ function pageFacts({ settings, confirmation }: Accounts, ofHost: readonly string
       ...KEY_AUDIT_EVENTS,
       ...ENDPOINT_AUDIT_EVENTS,
     ],
-  }
+  })
+  // Administrators may change it while the service runs.
+  Object.defineProperty(server.pageFacts, 'registration', {
+    enumerable: true,
+    get: () => settings.registration.open,
+  })
 }
 
 const EVERY_SECONDS = 60

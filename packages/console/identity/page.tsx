@@ -1,4 +1,3 @@
-import type { Client, Page } from '@plinth/client'
 import {
   accountFinders,
   administrationPages,
@@ -9,14 +8,16 @@ import { choice } from '../shared/account/administration/users-page.tsx'
 import { resume } from '../shared/account/session/code-flow/provider.ts'
 import { SessionBar } from '../shared/account/session/session-bar.tsx'
 import { HOME, INBOX, PASSKEY } from '../shared/components/icon.tsx'
-import { inList, inReference } from '../shared/shell/finders.ts'
+import { inReference } from '../shared/shell/finders.ts'
 import { later } from '../shared/shell/later.tsx'
+import { clientsIn } from '../shared/shell/records.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
 import { accountActions } from './administration/account-actions.tsx'
 import { CreateUser } from './administration/create-user.tsx'
 import { GrantsOfUser } from './administration/grants-of-user.tsx'
 import { IdentitiesOfUser } from './administration/identities-of-user.tsx'
 import { PasskeysOfUser } from './administration/passkeys-of-user.tsx'
+import { Registration } from './administration/registration.tsx'
 import { ClientsPage } from './clients/clients-page.tsx'
 import { MailPage } from './mail/mail-page.tsx'
 import { OverviewPage } from './overview-page.tsx'
@@ -25,15 +26,9 @@ import { ProveDialog } from './prove-dialog.tsx'
 import { ProvidersPage } from './providers/providers-page.tsx'
 import { session } from './session.ts'
 
-const CLIENTS = inList<Page<Client>>(session.api, '/api/clients?size=100', ({ content }) =>
-  content.map(({ name, clientId }) => ({
-    title: `${name} (${clientId})`,
-    kind: 'client',
-    path: `clients/${encodeURIComponent(clientId)}`,
-  })),
-)
+const CLIENTS = clientsIn(session)
 
-const operations = inReference(session.api)
+const operations = inReference(session)
 
 const OwnCards = later(async () => (await import('./own-cards.tsx')).OwnCards)
 const PasskeysPage = later(async () => (await import('./passkeys/passkeys-page.tsx')).PasskeysPage)
@@ -58,6 +53,7 @@ if (await resume(session))
       'Your devices': 'profile',
       'Second factor and recovery codes': 'security',
       'Your e-mail address': 'security',
+      'Who may register': 'users',
     },
     finders: () => [...accountFinders(session, CLIENTS), operations],
     pages: [
@@ -74,6 +70,7 @@ if (await resume(session))
           choice('Second factor', 'mfa', { true: 'on', false: 'off' }),
         ],
         create: (created) => <CreateUser session={session} created={created} />,
+        below: <Registration session={session} />,
         actions: accountActions,
         lists: (props) => (
           <>

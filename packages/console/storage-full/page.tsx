@@ -1,4 +1,3 @@
-import type { Page, StorageApi, UsageOfOwner } from '@plinth/client'
 import {
   accountFinders,
   administrationPages,
@@ -8,8 +7,9 @@ import {
 import { resume } from '../shared/account/session/code-flow/provider.ts'
 import { SessionBar } from '../shared/account/session/session-bar.tsx'
 import { SignInAgain } from '../shared/account/session/sign-in-again.tsx'
-import { inList, inReference } from '../shared/shell/finders.ts'
+import { inReference } from '../shared/shell/finders.ts'
 import { later } from '../shared/shell/later.tsx'
+import { filesIn, ownersIn } from '../shared/shell/records.ts'
 import { route } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
 import './files/files.css'
@@ -24,29 +24,11 @@ const StoragePage = later(async () => (await import('./storage/storage-page.tsx'
 
 const FileRoute = () => (route.value[1] ? <FilePage /> : <FilesPage />)
 
-const FILES = inList<StorageApi.FoundFiles>(
-  session.api,
-  (text) => `/file/search?q=${text}&size=20`,
-  ({ content }) =>
-    content.map(({ id, originalFilename }) => ({
-      title: originalFilename,
-      kind: 'file',
-      path: `files/${id}`,
-    })),
-)
+const FILES = filesIn(session)
 
-const OWNERS = inList<Page<UsageOfOwner>>(
-  session.api,
-  '/api/storage/usage?size=100',
-  ({ content }) =>
-    content.map(({ owner, ownerId }) => ({
-      title: String(owner ?? ownerId),
-      kind: 'owner',
-      path: `owners/${encodeURIComponent(ownerId)}`,
-    })),
-)
+const OWNERS = ownersIn(session)
 
-const operations = inReference(session.api)
+const operations = inReference(session)
 
 if (await resume(session))
   startConsole({

@@ -1,10 +1,9 @@
-import type { PageOfUsers } from '@plinth/client'
 import type { ComponentType } from 'preact'
 import { HealthPage } from '../health.tsx'
 import type { ConsoleAction, ConsolePage, Finder } from '../shell/definition.ts'
 import { facts } from '../shell/facts.ts'
-import { inAccess, inList } from '../shell/finders.ts'
 import { later } from '../shell/later.tsx'
+import { endpointsIn, keysIn, usersIn } from '../shell/records.ts'
 import type { UserPageParts } from './administration/users-page.tsx'
 import { DEMO_ACCOUNTS, type Session } from './session/session.ts'
 import { SessionPage } from './session/session-page.tsx'
@@ -92,19 +91,9 @@ export function administrationPages(session: Session, users: UserPageParts = {})
 }
 
 /** What administrators find: users, keys and endpoints, and more of this service. */
-export function accountFinders({ api, isAdmin }: Session, ...more: Finder[]): Finder[] {
-  if (!isAdmin.value) return []
-  const users = inList<PageOfUsers>(
-    api,
-    (text) => `/api/users?size=5&contains=${text}`,
-    ({ content }) =>
-      content.map(({ id, username, email }) => ({
-        title: `${username} (${email})`,
-        kind: 'user',
-        path: `users/${id}`,
-      })),
-  )
-  return [users, ...more, ...inAccess(api, { keys: 'keys', events: 'events' })]
+export function accountFinders(session: Session, ...more: Finder[]): Finder[] {
+  if (!session.isAdmin.value) return []
+  return [usersIn(session), ...more, keysIn(session), endpointsIn(session)]
 }
 
 export function signInActions(session: Session): ConsoleAction[] {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { describe, type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -164,3 +165,32 @@ function increment(node: Database<NoteTables> | undefined): Promise<void> {
       .execute()
   })
 }
+
+/** SQLite deletes its temporary files as soon as they are open. */
+function openTemporaryFiles(): string[] {
+  return readdirSync('/proc/self/fd')
+    .map((descriptor) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${descriptor}`)
+      } catch {
+        return '' // That of the folder itself.
+      }
+    })
+    .filter((path) => path.includes('etilqs'))
+}
+
+test('a transaction on SQLite that changes many pages needs no temporary file', {
+  skip: process.platform !== 'linux' && 'reads /proc',
+}, async (t) => {
+  const database = await openNotes(t, await sqlite.freshUrl(t))
+  const long = 'x'.repeat(90_000)
+  for (const text of ['a', 'b', 'c']) await addNote(database, text + long)
+
+  const open = await inTransaction(database.db, async (transaction) => {
+    await sql`update notes set text = text || 'y'`.execute(transaction)
+    await sql`update notes set text = text || 'z'`.execute(transaction)
+    return openTemporaryFiles()
+  })
+
+  assert.deepEqual(open, [])
+})

@@ -71,6 +71,7 @@ async function openCurrent<T extends Tables>(
     const { version = VERSION, ...update } = options
     await requireUnicode(connection, url)
     await migrate(connection.db, { ...connection, ...update, migrations, version })
+    await connection.useMemory?.()
     if (migrations.includes(kitMigrations[0] as Migration)) await deleteDeadLeases(leases)
     if (options.reserve && connection.file !== undefined)
       withReserve = await openReserve(connection.db, connection.file)
@@ -150,6 +151,7 @@ type Connection = {
   file?: string
   backUp?(version: string): Promise<void>
   openPatient?(): Kysely<unknown>
+  useMemory?(): Promise<unknown>
   measure(metrics: Metrics): void
   close(): Promise<void>
 }
@@ -179,9 +181,19 @@ async function connect(url: string, options: OpenOptions): Promise<Connection> {
     engine: 'sqlite',
     file,
     backUp: (version) => backUpSqlite(file, version),
+    useMemory: () => keepUndoInMemory(db),
     measure: (metrics) => measureLog(metrics, file),
     close: () => db.destroy(),
   }
+}
+
+/**
+ * SQLite copies each page that a savepoint changes, for its undoing, and writes these copies to a temporary file once
+ * they exceed 64 KB, as those of an upload do. Only a migration changes more than fits into memory, so call it after the
+ * last one.
+ */
+function keepUndoInMemory(db: Kysely<unknown>): Promise<unknown> {
+  return sql`pragma temp_store = memory`.execute(db)
 }
 
 const PROBE = `health:${randomUUID()}`

@@ -14,13 +14,15 @@ const CHUNK_BYTES = 64 * 1024
  */
 export function takeBodiesInTurns(server: Server): void {
   beforeBodies(server, ({ headers, routeOptions }, _reply, payload, done) => {
-    const isSmall = Number(headers['content-length'] ?? 0) <= CHUNK_BYTES
-    const isLarge = hasBody(headers) && !isSmall && !routeOptions.config.receivesUpload
-    if (isLarge) payload.once('resume', () => arriveInTurns(payload))
+    const isLarge = Number(headers['content-length'] ?? 0) > CHUNK_BYTES
+    if (isLarge && !routeOptions.config.receivesUpload)
+      payload.once('resume', () => arriveInTurns(payload))
     done(null, payload)
   })
   server.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    if (!hasBody(request.headers)) return
+    const { headers } = request
+    // Not even a listener for small bodies, which most requests have.
+    if (!hasBody(headers) || Number(headers['content-length']) <= CHUNK_BYTES) return
     // Before Node's own listener, which reads what is left without a pause.
     response.prependOnceListener('finish', () => {
       if (!request.complete && request.readableFlowing === null) arriveInTurns(request)
