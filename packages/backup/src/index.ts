@@ -24,5 +24,5 @@ export {
   type Restored,
   restoreBackup,
 } from './restore/restore.ts'
-export type { ServiceData, StoredFiles } from './sources/service-data.ts'
+export type { ServiceData } from './sources/service-data.ts'
 export { type Scratch, type Verified, verifyBackup } from './verify.ts'

@@ -8,7 +8,7 @@ export {
   onDenial,
   serviceKeyGuard,
 } from './key-guard.ts'
-export { keyBody, requireKeyRequest } from './key-rights.ts'
+export { requireKeyRequest } from './key-rights.ts'
 export { isKeyText, looksLikeKey, newKeyText } from './key-text.ts'
 export { insufficientScope, scopeMissing } from './problems.ts'
 export {

@@ -1,6 +1,6 @@
 /** Imports only Node's own modules, so that every command loads it fast. */
 export { type AddressRules, faultOfUrl, forbiddenBy } from './address-rules.ts'
-export { clientNetwork, clientNetworks, networkShares, widestNetwork } from './client-networks.ts'
+export { clientNetwork, networkShares, widestNetwork } from './client-networks.ts'
 export {
   type Clock,
   DAY_MS,
@@ -37,7 +37,7 @@ export {
   isNetworkWithin,
   networkMatcher,
 } from './networks.ts'
-export { type Rounds, startRounds } from './rounds.ts'
+export { startRounds } from './rounds.ts'
 export {
   databaseOptions,
   databaseUrl,
