@@ -9,7 +9,15 @@ import {
   withLease,
 } from '@plinth/kit/database'
 import type { Logger } from '@plinth/kit/logging'
-import { type Clock, DAY_SECONDS, type Env, HOUR_MS, systemClock } from '@plinth/kit/runtime'
+import {
+  type Clock,
+  DAY_SECONDS,
+  type Env,
+  HOUR_SECONDS,
+  isAhead,
+  secondsAfter,
+  systemClock,
+} from '@plinth/kit/runtime'
 import type { BackupConfig } from '../config.ts'
 
 type Scheduled = {
@@ -29,7 +37,7 @@ export type Schedule = {
 
 const POLL_SECONDS = 60
 const LEASE_SECONDS = 60
-const RETRY_MS = HOUR_MS
+const RETRY_SECONDS = HOUR_SECONDS
 /** Well past the time when the next backup is due. */
 const MADE_SECONDS = 2 * DAY_SECONDS
 
@@ -47,14 +55,12 @@ export function startSchedule(scheduled: Scheduled): Schedule | undefined {
   if (at === undefined || !lease) return undefined
   const stopping = new AbortController()
   let settled = 0
-  let notBefore = 0
+  let notBefore = new Date(0)
   let round: Promise<boolean> | undefined
 
   const runIfDue = async (): Promise<boolean> => {
     const due = lastDue(at, clock())
-    const waitMs = notBefore - clock().getTime()
-    // A longer wait than was set means that the clock was set back.
-    if (settled === due.getTime() || (waitMs > 0 && waitMs <= RETRY_MS)) return false
+    if (settled === due.getTime() || isAhead(notBefore, RETRY_SECONDS, clock())) return false
     const name = due.toISOString()
     const { db, close } = await openDatabase<LeaseTables>(lease.url, lease.migrations)
     const makeUnlessMade = async (signal: AbortSignal): Promise<Outcome> => {
@@ -71,7 +77,7 @@ export function startSchedule(scheduled: Scheduled): Schedule | undefined {
     } finally {
       await close()
     }
-    if (outcome === 'failed') notBefore = clock().getTime() + RETRY_MS
+    if (outcome === 'failed') notBefore = secondsAfter(clock(), RETRY_SECONDS)
     if (outcome === 'made' || outcome === 'already made') settled = due.getTime()
     if (outcome === 'already made')
       await recordElsewhere(config.record, { due: name, at: clock().toISOString() })
