@@ -11,7 +11,7 @@ import {
   REFRESH_TOKEN,
   USER_SCOPES,
 } from './openid.ts'
-import { type Parameters, parameter, repeatedParameters, words } from './parameters.ts'
+import { hasRepeated, type Parameters, parameter, words } from './parameters.ts'
 import { RequestRefused } from './refusals.ts'
 import { mayAskFor } from './resources.ts'
 
@@ -139,12 +139,11 @@ type Fault = [error: string, description: string]
 const invalid = (description: string): Fault => ['invalid_request', description]
 
 function faultOf({ client, given, wasPushed }: Asked): Fault | undefined {
-  const repeated = repeatedParameters(given)
   // PostgreSQL stores no NUL.
   if ([...given.values()].some((value) => value.includes('\0')))
     return invalid('A parameter contains NUL.')
   const responseType = parameter(given, 'response_type')
-  if (repeated.length > 0) return invalid('A parameter is repeated.')
+  if (hasRepeated(given)) return invalid('A parameter is repeated.')
   // Before the others, which a client may send only inside of its object.
   if (given.has('request')) return ['request_not_supported', 'Send the parameters themselves.']
   if (given.has('request_uri') && !wasPushed)

@@ -11,7 +11,7 @@ import { openAuthorization, showAuthorization } from './authorizations.ts'
 import { type Browser, browserHash, type NewCookie } from './browser-sessions.ts'
 import { findKnownClient } from './known-clients.ts'
 import type { OpenId } from './openid.ts'
-import { type Parameters, repeatedParameters } from './parameters.ts'
+import { hasRepeated, type Parameters } from './parameters.ts'
 import { admitPending } from './pending-limit.ts'
 import { scopeNotGranted, targetInvalid, userCodeUnknown } from './problems.ts'
 import { mayAskFor } from './resources.ts'
@@ -32,8 +32,7 @@ export async function requestDevice(
   origin: Origin,
 ) {
   const { address, userAgent } = origin
-  if (repeatedParameters(form).length > 0)
-    throw requestInvalid({ detail: 'A parameter is repeated.' })
+  if (hasRepeated(form)) throw requestInvalid({ detail: 'A parameter is repeated.' })
   const scopes = grantableScopes(client, form)
   if (scopes.length === 0) throw scopeNotGranted()
   const resources = [...new Set(form.getAll('resource'))].filter((one) => one !== '')

@@ -5,7 +5,7 @@ import { insertPushed, takePushed } from '../database/authorizations.repository.
 import type { Client } from '../database/clients.repository.ts'
 import { checkRequest, findAsker, RequestFault } from './authorization-request.ts'
 import { type OpenId, PUSHED_SECONDS } from './openid.ts'
-import { type Parameters, repeatedParameters } from './parameters.ts'
+import { hasRepeated, type Parameters } from './parameters.ts'
 import { admitPending } from './pending-limit.ts'
 import {
   pushedRequestInvalid,
@@ -43,8 +43,7 @@ export async function pushRequest(
   if (given.has('request_uri'))
     throw pushedRequestInvalid({ detail: 'A pushed request has no request_uri.' })
   // Looked at before the client replaces what was sent as its name.
-  if (repeatedParameters(given).length > 0)
-    throw pushedRequestInvalid({ detail: 'A parameter is repeated.' })
+  if (hasRepeated(given)) throw pushedRequestInvalid({ detail: 'A parameter is repeated.' })
   const parameters = new URLSearchParams(given)
   for (const name of CREDENTIALS) parameters.delete(name)
   parameters.set('client_id', client.clientId)

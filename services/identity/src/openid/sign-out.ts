@@ -10,7 +10,7 @@ import { type Browser, browserHash, sessionOf } from './browser-sessions.ts'
 import { readHint } from './id-tokens.ts'
 import { findKnownClient, isConsole } from './known-clients.ts'
 import { AUTHORIZATION_SECONDS, type OpenId } from './openid.ts'
-import { type Parameters, parameter, repeatedParameters } from './parameters.ts'
+import { hasRepeated, type Parameters, parameter } from './parameters.ts'
 import { signOutUnknown } from './problems.ts'
 import { isRegistered } from './redirect-addresses.ts'
 import { RequestRefused } from './refusals.ts'
@@ -27,7 +27,7 @@ export async function signOut(
   browser: Browser,
   origin: Origin,
 ): Promise<SignedOut> {
-  if (repeatedParameters(given).length > 0) throw refused()
+  if (hasRepeated(given)) throw refused()
   const hint = await hintIn(openid, parameter(given, 'id_token_hint'))
   const client = await clientIn(openid, given, hint)
   const address = addressIn(given, client)

@@ -18,7 +18,7 @@ import {
   REFRESH_TOKEN,
   USER_SCOPES,
 } from './openid.ts'
-import { type Parameters, parameter, repeatedParameters } from './parameters.ts'
+import { hasRepeated, type Parameters, parameter } from './parameters.ts'
 import {
   authorizationPending,
   clientInvalid,
@@ -80,8 +80,7 @@ async function grantTo(
     if (isRegistered(request)) await refuseOther(openid, grantType, request)
     return undefined
   }
-  if (repeatedParameters(request.form).length > 0)
-    throw requestInvalid({ detail: 'A parameter is repeated.' })
+  if (hasRepeated(request.form)) throw requestInvalid({ detail: 'A parameter is repeated.' })
   return grant(openid, request)
 }
 
