@@ -72,11 +72,14 @@ export async function sampleFolder(t: { after(cleanup: () => Promise<void>): voi
   t.after(() => rm(folder, { recursive: true, force: true }))
   await mkdir(join(folder, 'node_modules/@plinth'), { recursive: true })
   await symlink(join(CONSOLE, '../client'), join(folder, 'node_modules/@plinth/client'))
+  let count = 0
   return {
     curl: (command: string) => run('sh', ['-c', command], folder),
     client: async (code: string) => {
-      await writeFile(join(folder, 'sample.mjs'), code)
-      return run(process.execPath, ['sample.mjs'], folder)
+      count += 1
+      const file = `sample-${count}.mjs`
+      await writeFile(join(folder, file), code)
+      return run(process.execPath, [file], folder)
     },
   }
 }

@@ -142,11 +142,11 @@ describe('the identity console', { skip }, () => {
     await page.getByText('signed in as user', { exact: true }).waitFor()
     assert.deepEqual(await findTokens(page, await tokens(4)), [])
 
-    await page.getByRole('button', { name: 'Delete Test device' }).click()
+    await page.getByRole('button', { name: 'Remove Test device' }).click()
     await page.getByRole('button', { name: 'No Test device' }).press('Escape')
-    await page.getByRole('button', { name: 'Delete Test device' }).click()
+    await page.getByRole('button', { name: 'Remove Test device' }).click()
     await page.getByRole('button', { name: 'Yes Test device' }).click()
-    await page.getByText('No passkeys yet.').waitFor()
+    await page.getByText('Nothing yet.').waitFor()
   })
 
   test('explains why the browser refused a second passkey', async (t) => {
@@ -183,13 +183,13 @@ describe('the identity console', { skip }, () => {
     for (const name of Object.keys(agents)) await page.locator('tr', { hasText: name }).waitFor()
     const other = page.locator('tr', { hasText: 'curl 8' })
 
-    const end = other.first().getByRole('button', { name: 'End', exact: true })
+    const end = other.first().getByRole('button', { name: 'Sign out curl 8', exact: true })
     await end.click()
-    await other.first().getByText('End it?').waitFor()
+    await other.first().getByText('That device will have to sign in again.').waitFor()
     await page.locator('button:focus', { hasText: 'No' }).waitFor()
     await page.keyboard.press('Escape')
     await end.click()
-    await other.getByRole('button', { name: 'Yes', exact: true }).click()
+    await other.getByRole('button', { name: 'Yes curl 8', exact: true }).click()
 
     await other.waitFor({ state: 'detached' })
     await page.getByText('this one').waitFor()
@@ -213,13 +213,13 @@ describe('the identity console', { skip }, () => {
     await form.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('Signed in as restless.').waitFor()
     await goTo(page, 'profile')
-    const rows = page.getByRole('table', { name: 'Your sessions' }).locator('tbody tr')
+    const rows = page.getByRole('table', { name: 'Devices' }).locator('tbody tr')
     await page.getByRole('button', { name: 'Next' }).click()
     await page.getByText('Page 2 of 2').waitFor()
     assert.equal(await rows.count(), 1)
 
-    await rows.getByRole('button', { name: 'End', exact: true }).click()
-    await rows.getByRole('button', { name: 'Yes', exact: true }).click()
+    await rows.getByRole('button', { name: /^Sign out/ }).click()
+    await rows.getByRole('button', { name: /^Yes/ }).click()
 
     await rows.nth(24).waitFor()
   })
@@ -228,7 +228,7 @@ describe('the identity console', { skip }, () => {
     const page = await openConsole(t, browser, address)
     await signIn(page, 'user')
     await goTo(page, 'profile')
-    await page.getByRole('table', { name: 'Your sessions' }).waitFor()
+    await page.getByRole('table', { name: 'Devices' }).waitFor()
     const asked = page.waitForRequest('**/api/users/me/sessions')
     await page.keyboard.press('Control+k')
     await page.keyboard.type('sign in as admin')
@@ -523,11 +523,11 @@ describe('the identity console', { skip }, () => {
     await mine.getByText('Signed in as invited.').waitFor()
     await goTo(mine, 'profile')
     const download = mine.waitForEvent('download')
-    await mine.getByRole('button', { name: 'Export my data' }).click()
+    await mine.getByRole('button', { name: 'Download my data' }).click()
     assert.equal((await download).suggestedFilename(), 'my-data.json')
     await mine.getByRole('button', { name: 'Delete my account' }).click()
-    await mine.getByRole('button', { name: 'Yes' }).click()
-    await mine.getByText('Every session has ended.').waitFor()
+    await mine.getByRole('button', { name: 'Delete it' }).click()
+    await mine.getByText('Your account will be erased on').waitFor()
     assert.deepEqual(await accessibilityFaults(mine), [])
 
     await mine.goto(consoleOf(origin, 'session'))
@@ -574,22 +574,22 @@ describe('the identity console', { skip }, () => {
     await goTo(page, 'security')
     await page.getByRole('button', { name: 'Set up an authenticator' }).click()
     await page.getByRole('img', { name: 'QR code for the authenticator' }).waitFor()
-    const secret = (await page.locator('.step code').first().textContent()) ?? ''
+    const secret = (await page.locator('.card code').first().textContent()) ?? ''
     assert.deepEqual(await accessibilityFaults(page), [])
     await page
       .getByRole('form', { name: 'First code' })
-      .getByLabel('Code')
+      .getByLabel('First code')
       .fill(authenticatorCode(secret))
     await page.getByRole('button', { name: 'Turn it on' }).click()
-    const codes = (await page.getByLabel('Recovery codes').textContent())?.split('\n') ?? []
+    const codes = (await page.getByLabel('Your recovery codes').textContent())?.split('\n') ?? []
     assert.equal(codes.length, 10)
-    await page.getByLabel('Type one of them').fill('AAAA-BBBB-CCCCC')
+    await page.getByRole('textbox', { name: 'Type one of them' }).fill('AAAA-BBBB-CCCCC')
     await page.getByRole('button', { name: 'I have saved them' }).click()
     await page.getByText('is none of those that work', { exact: true }).waitFor()
-    await page.getByLabel('Type one of them').fill(codes[2] ?? '')
+    await page.getByRole('textbox', { name: 'Type one of them' }).fill(codes[2] ?? '')
     await page.getByRole('button', { name: 'I have saved them' }).click()
-    await page.getByText('10 of 10 left.').waitFor()
-    await page.getByText(/^On since \d/).waitFor()
+    await page.getByText('Recovery codes left: 10.').waitFor()
+    await page.getByText(/Set up on \d/).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
 
     await page.locator('.session-bar').getByRole('button', { name: 'Log out' }).click()

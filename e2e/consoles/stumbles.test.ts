@@ -145,17 +145,17 @@ describe('where people stumbled', { skip }, () => {
     await page.getByText('Signed in as walter.').waitFor()
     const others = [await logIn(), await logIn()]
     await goTo(page, 'profile')
-    const rows = page.getByRole('table', { name: 'Your sessions' }).getByRole('row')
+    const rows = page.getByRole('table', { name: 'Devices' }).getByRole('row')
     await until(
       () => rows.count(),
       (count) => count === 4,
     )
 
     await endOwnSession(others[0] ?? '')
-    const buttons = page.getByRole('button', { name: 'End', exact: true })
+    const buttons = page.getByRole('table').getByRole('button', { name: /^Sign out/ })
     for (let left = await buttons.count(); left > 1; left = await buttons.count()) {
       await buttons.first().click()
-      await page.getByRole('button', { name: 'Yes', exact: true }).click()
+      await page.getByRole('button', { name: /^Yes/ }).click()
       await until(
         () => buttons.count(),
         (count) => count < left,
@@ -165,9 +165,9 @@ describe('where people stumbled', { skip }, () => {
 
     await page.getByLabel('Current password').fill(CREDENTIALS.password)
     await page.getByLabel('New password').fill('another long password')
-    await page.getByRole('button', { name: 'Change password' }).click()
+    await page.getByRole('button', { name: 'Save the password' }).click()
 
-    await page.getByText('Password changed.').waitFor()
+    await page.getByText('Your password is changed.').waitFor()
     await until(
       () => rows.count(),
       (count) => count === 2,

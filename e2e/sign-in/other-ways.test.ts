@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { before, describe, test } from 'node:test'
 import { identityClient } from '@plinth/client'
 import type { Browser, Page } from 'playwright-core'
@@ -9,6 +8,7 @@ import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { accessibilityFaults } from '../consoles/accessibility.ts'
 import { consoleOf, goTo, openConsole, signIn as signInDemo } from '../consoles/watched-page.ts'
+import { secondConnection } from '../second-connection.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { claimsOf, openVisitor, register, signIn, startApplication } from './application.ts'
@@ -75,8 +75,8 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
     return (await until(read, (mail) => mail !== undefined))?.code ?? ''
   }
 
-  const inDatabase = <T>(work: (database: DatabaseSync) => T): T => {
-    const database = new DatabaseSync(join(folder, 'identity.db'))
+  const inDatabase = <T>(work: (database: ReturnType<typeof secondConnection>) => T): T => {
+    const database = secondConnection(join(folder, 'identity.db'))
     try {
       return work(database)
     } finally {
@@ -90,7 +90,8 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
     )
   const sessionsOf = (email: string) =>
     inDatabase((database) => {
-      const query = 'select s.id from sessions s join users u on u.id = s.user_id where u.email = ?'
+      const query = `select s.id from sessions s join users u on u.id = s.user_id
+        where u.email = ? and s.state = 'active'`
       return database.prepare(query).all(email).length
     })
 
@@ -150,7 +151,7 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
     // The account has no password, and its page gets by without one.
     await page.goto(`${identity}/account/`)
     await press(page, 'Continue with Upstream')
-    await page.getByText(`Upstream · ${user.email}`).waitFor()
+    await page.getByText(`E-mail address: ${user.email}`).waitFor()
     assert.equal(await page.getByLabel('Current password').count(), 0)
     await page.getByText('Your account has no password.').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
@@ -197,7 +198,7 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
     const closed = window.waitForEvent('close')
     await signIn(window, there)
 
-    await page.getByText(`Upstream · ${there.email}`).waitFor()
+    await page.getByText(`E-mail address: ${there.email}`).waitFor()
     await closed
     assert.equal(await page.getByRole('button', { name: 'Connect Upstream' }).count(), 0)
     await page.getByText(`Signed in as ${user.username}`).waitFor()
@@ -212,7 +213,7 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
     await signInDemo(page, 'user')
     await goTo(page, 'profile')
     const card = page.locator('section.card', { hasText: 'Accounts elsewhere' })
-    await card.getByText('You have linked no account.').waitFor()
+    await card.getByText('Nothing yet.').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
     inDatabase((database) =>
       database.exec(`insert into identities (user_id, provider, issuer, subject, email, created_at, last_used_at)
@@ -224,7 +225,7 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
     await card.getByRole('cell', { name: 'there@example.com' }).waitFor()
     await card.getByRole('button', { name: 'Remove Upstream' }).click()
     await card.getByRole('button', { name: /^Yes/ }).click()
-    await card.getByText('You have linked no account.').waitFor()
+    await card.getByText('Nothing yet.').waitFor()
 
     await card.getByRole('link', { name: 'Connect one on your account page' }).click()
 
@@ -238,7 +239,7 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
     await owner.goto(`${identity}/account/`)
     await press(owner, 'Continue with Upstream')
     await signIn(owner, there)
-    await owner.getByText(`Upstream · ${there.email}`).waitFor()
+    await owner.getByText(`E-mail address: ${there.email}`).waitFor()
     const user = await register(identity, 'latecomer')
     const page = await openVisitor(t, browser)
     await page.goto(`${identity}/account/`)

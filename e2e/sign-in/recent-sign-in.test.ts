@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { accessibilityFaults } from '../consoles/accessibility.ts'
 import { consoleOf, goTo, openConsole, signIn as signInDemo } from '../consoles/watched-page.ts'
+import { secondConnection } from '../second-connection.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { openVisitor, signIn } from './application.ts'
@@ -25,7 +25,7 @@ describe('with SUITE_REAUTHENTICATE and an old sign-in', { skip }, () => {
 
   /** As if all users of a service had signed in long ago. */
   const age = (service: string) => {
-    const database = new DatabaseSync(join(suite.folder, `${service}.db`))
+    const database = secondConnection(join(suite.folder, `${service}.db`))
     database.exec(`update sessions set authenticated_at = '2020-01-01T00:00:00.000Z'`)
     database.close()
   }

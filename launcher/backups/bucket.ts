@@ -1,4 +1,5 @@
 /** The bucket that archives are copied to, so that they outlive this machine. */
+
 import { type FileHandle, open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -9,6 +10,7 @@ import {
   oldBackups,
   type Retention,
 } from '@plinth/backup'
+import { DAY_MS } from '@plinth/kit/runtime'
 import { createObjectProvider, openObjectClient } from '@plinth/storage-full'
 import { type BucketConfig, IN_BUCKET } from '../config.ts'
 
@@ -74,7 +76,6 @@ export function openBucket(config: BucketConfig): BackupBucket {
 const PART_BYTES = 16 * 2 ** 20
 /** A store takes at most 10,000. */
 const MAX_PARTS = 9_000
-const DAY_MS = 86_400_000
 
 /**
  * In parts, of which one is in memory at a time; the archive appears in the bucket only when it is complete. Returns

@@ -2,7 +2,7 @@
 import { isFailing, lastBackup, readRecord } from '@plinth/backup/record'
 import type { Guard, Server } from '@plinth/kit/http'
 import type { Metrics } from '@plinth/kit/metrics'
-import { type Clock, systemClock } from '@plinth/kit/runtime'
+import { type Clock, HOUR_MS, systemClock } from '@plinth/kit/runtime'
 import type { BackupConfig } from '../config.ts'
 
 type BackupHealth = {
@@ -18,7 +18,7 @@ type BackupHealth = {
   }
 }
 
-const OLDEST_MS = 26 * 3_600_000
+const OLDEST_MS = 26 * HOUR_MS
 
 /**
  * Down when the last backup failed, or when a daily backup is configured and the last success is too old. Of several

@@ -9,7 +9,7 @@ import {
   withLease,
 } from '@plinth/kit/database'
 import type { Logger } from '@plinth/kit/logging'
-import { type Clock, type Env, systemClock } from '@plinth/kit/runtime'
+import { type Clock, DAY_SECONDS, type Env, HOUR_MS, systemClock } from '@plinth/kit/runtime'
 import type { BackupConfig } from '../config.ts'
 
 type Scheduled = {
@@ -29,9 +29,9 @@ export type Schedule = {
 
 const POLL_SECONDS = 60
 const LEASE_SECONDS = 60
-const RETRY_MS = 3_600_000
+const RETRY_MS = HOUR_MS
 /** Well past the time when the next backup is due. */
-const MADE_SECONDS = 2 * 86_400
+const MADE_SECONDS = 2 * DAY_SECONDS
 
 /**
  * Exit codes of the backup process. After `failed` the record holds the reason. That is not 1, with which Node ends

@@ -25,6 +25,7 @@ const CONSOLES: Record<ConsoleName, Description> = {
     about: 'Sign in, register, refresh, passkeys and users, shown request by request.',
     colour: '4f55c9',
     later: QR_CODES,
+    splits: true,
   },
   account: {
     title: 'Your account',
@@ -70,7 +71,7 @@ const CONSOLES: Record<ConsoleName, Description> = {
     title: 'Plinth',
     about: 'Identity, storage and payments: the services running here.',
     colour: '57534e',
-    later: { home: 'landing/home/home.tsx' },
+    splits: true,
   },
 }
 

@@ -88,6 +88,7 @@ export const LAYERS: Record<string, string[]> = {
   ],
   identity: [
     'scopes',
+    'audit',
     'limits',
     'database',
     'tokens',
@@ -205,7 +206,7 @@ const PUBLIC_FILES: Record<string, Record<string, RegExp>> = {
   'storage-full': {
     locations: /^(locations|status|problems|providers\/(provider|partial))\.ts$/,
     files:
-      /^(storage|files|bytes|content|sums|events|names|(files|words)\.repository|problems|folders\/(paths|placing|folders|folders\.repository)|changes\/changes|usage\/(usage|(usage|counted-files)\.repository)|deletions\/(deletions|trash)|links\/links|versions\/(versions|replace|versions\.repository))\.ts$/,
+      /^(storage|files|bytes|content|sums|events|names|(files|words)\.repository|problems|folders\/(paths|placing|folders|folders\.repository)|changes\/changes|usage\/(usage|measure|(usage|counted-files)\.repository)|deletions\/(deletions|trash)|links\/links|versions\/(versions|replace|versions\.repository))\.ts$/,
     scanning: /^(scanning|problems)\.ts$/,
     uploads: /^(uploads|expire|uploads\.repository)\.ts$/,
     zip: /^zip\.repository\.ts$/,

@@ -1,13 +1,20 @@
 import { once } from 'node:events'
 import { connect } from 'node:tls'
-import { clockFindings, type Finding, isLoopback, ok, skip, systemClock } from '@plinth/kit/runtime'
+import {
+  clockFindings,
+  DAY_MS,
+  type Finding,
+  isLoopback,
+  ok,
+  skip,
+  systemClock,
+} from '@plinth/kit/runtime'
 import { prefixOf } from '../../../launcher/services.ts'
 import { type Check, type Installation, withChallenge } from './installation.ts'
 
 const ANSWER_MS = 10_000
 const FORGED = '203.0.113.77'
 const LEAST_DAYS = 14
-const DAY_MS = 86_400_000
 
 type Address = { name: string; url: string; setting: string; trustsProxies: boolean }
 

@@ -1,7 +1,9 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import {
+  DAY_MS,
   type Finding,
+  HOUR_MS,
   ok,
   RESTORE_MARK,
   skip,
@@ -12,8 +14,7 @@ import { loadBackups } from '../../../launcher/config.ts'
 import { counted } from '../../command.ts'
 import type { Check } from './installation.ts'
 
-const DAY_MS = 86_400_000
-const OLDEST_MS = 26 * 3_600_000
+const OLDEST_MS = 26 * HOUR_MS
 const WHY = 'if the disk fails, everything since the last backup is lost'
 
 /** Whether there is a recent backup, whether it was verified, and whether it would survive the data disk. */

@@ -45,6 +45,7 @@ export const AUDIT_EVENTS = {
   EMAIL_CHANGED: 'user.email_changed',
   MAIL_LIMIT_REACHED: null,
   MAIL_RETRIED: null,
+  REGISTRATION_CHANGED: null,
 
   PASSKEY_ADDED: 'passkey.added',
   PASSKEY_USED: null,

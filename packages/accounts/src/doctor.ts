@@ -1,10 +1,9 @@
 import type { Db } from '@plinth/kit/database'
-import { type Examined, type Finding, systemClock } from '@plinth/kit/runtime'
+import { DAY_MS, type Examined, type Finding, systemClock } from '@plinth/kit/runtime'
 import { listSigningKeys } from '@plinth/kit/tokens'
 import type { AccountTables } from './database/tables.ts'
 import type { AccountSettings } from './settings.ts'
 
-const DAY_MS = 86_400_000
 /** Tolerance, because a service rotates its keys in the background from time to time. */
 const LATE_DAYS = 2
 

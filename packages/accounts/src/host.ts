@@ -1,9 +1,10 @@
+import { ENDPOINT_AUDIT_EVENTS } from '@plinth/events'
 import { type Db, type Job, startJob } from '@plinth/kit/database'
 import { type Guard, jwksRoutes, type Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
 import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import type { SigningKeys } from '@plinth/kit/tokens'
-import type { KeyGuard } from '@plinth/service-keys'
+import { KEY_AUDIT_EVENTS, type KeyGuard } from '@plinth/service-keys'
 import {
   type AccountGuard,
   type AccountScope,
@@ -13,6 +14,7 @@ import {
 } from './accounts.ts'
 import { auditRoutes } from './audit/audit.routes.ts'
 import { recordKeyEvents } from './audit/audit.ts'
+import { AUDIT_EVENTS } from './audit-events.ts'
 import { deleteOldAuditEvents } from './database/audit.repository.ts'
 import { deleteEndedAttempts } from './database/counted-attempts.repository.ts'
 import { freeNames } from './database/deletions.repository.ts'
@@ -39,6 +41,8 @@ type Extras<S extends string> = {
   keys?: KeyGuard<S | AccountScope>
   recent?: Recent
   callers?: (accounts: Accounts) => Callers
+  /** What the audit of the host records besides. */
+  auditEvents?: readonly string[]
   /** Further keys of the host, to be published with those of access tokens. */
   moreKeys?: SigningKeys
 }
@@ -51,7 +55,7 @@ export async function mountAccounts<S extends string>(
   server: Server,
   db: Db<AccountTables>,
   settings: AccountSettings,
-  { keys, recent, callers, moreKeys, ...hooks }: Hooks & Extras<S> = {},
+  { keys, recent, callers, auditEvents = [], moreKeys, ...hooks }: Hooks & Extras<S> = {},
 ): Promise<{ accounts: Accounts; guard: AccountGuard<S | AccountScope>; callers: Callers }> {
   try {
     const accounts = await openAccounts(db, settings, server.clock, hooks)
@@ -61,7 +65,7 @@ export async function mountAccounts<S extends string>(
     server.onClose(startMaintenance(accounts, server).stop)
     if (settings.demoAccounts)
       server.announcements.push('demo accounts are on: everybody knows their password')
-    Object.assign(server.pageFacts, pageFacts(accounts))
+    addPageFacts(server, accounts, auditEvents)
     measureAccounts(server, accounts)
     const known = callers?.(accounts)
     const guard = accountGuard(accounts, keys, known)
@@ -79,10 +83,28 @@ export async function mountAccounts<S extends string>(
 }
 
 /** The consoles decide from these what to offer. */
-function pageFacts({ settings, confirmation }: Accounts) {
-  const { demoAccounts, passwordMinLength, registration } = settings
-  const registrationByMail = confirmation?.isOn ?? false
-  return { demoAccounts, passwordMinLength, registration: registration.open, registrationByMail }
+function addPageFacts(
+  server: Server,
+  { settings, confirmation }: Accounts,
+  ofHost: readonly string[],
+): void {
+  const { demoAccounts, passwordMinLength } = settings
+  Object.assign(server.pageFacts, {
+    demoAccounts,
+    passwordMinLength,
+    registrationByMail: confirmation?.isOn ?? false,
+    auditEvents: [
+      ...Object.keys(AUDIT_EVENTS),
+      ...ofHost,
+      ...KEY_AUDIT_EVENTS,
+      ...ENDPOINT_AUDIT_EVENTS,
+    ],
+  })
+  // Administrators may change it while the service runs.
+  Object.defineProperty(server.pageFacts, 'registration', {
+    enumerable: true,
+    get: () => settings.registration.open,
+  })
 }
 
 const EVERY_SECONDS = 60

@@ -15,6 +15,7 @@ export {
   originOf,
   recordEvent,
   recordSecurityEvent,
+  type SecurityEvent,
 } from './audit/audit.ts'
 export {
   attemptOf,

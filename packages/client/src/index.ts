@@ -58,6 +58,7 @@ export type {
   ProviderSignUpConfirmation,
   RecoveryCodesLeft,
   Registration,
+  RegistrationState,
   RenderedMail,
   ScheduledDeletion,
   SecondFactorOfUser,

@@ -1,15 +1,19 @@
 import '../shared/styles/index.css'
 import './landing.css'
-import { useSignal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Button } from '../shared/components/button.tsx'
 import { PlinthMark } from '../shared/components/icon.tsx'
 import { Notice, Skeleton } from '../shared/components/page.tsx'
 import { AppearanceButton } from '../shared/shell/appearance.tsx'
+import { SearchButton } from '../shared/shell/top/search-button.tsx'
 import { FirstThings } from './first-things.tsx'
+import { Search } from './search/search.tsx'
 import { ServiceCard } from './service-card.tsx'
 import { findHealthPage, healthShown, reachable, readServices, services } from './services.ts'
+
+const homeWanted = signal(false)
 
 const root = document.getElementById('app')
 if (root) render(<LandingPage />, root)
@@ -31,6 +35,7 @@ function LandingPage() {
         </span>
         <span class="row">
           {healthShown.value && <a href="health/index.html">Health</a>}
+          <SearchButton />
           <AppearanceButton />
         </span>
       </header>
@@ -54,26 +59,29 @@ function LandingPage() {
           </div>
         </section>
       </main>
+      <Search actions={hasHome() ? [{ title: 'Show today’s figures', run: showHome }] : []} />
     </div>
   )
 }
 
-/** The other bundle of this page, in the same folder. */
-const HOME = './home.js'
+async function showHome(): Promise<void> {
+  homeWanted.value = true
+  await import('./home/home.tsx')
+}
+
+/** Administrators sign in at identity. */
+function hasHome(): boolean {
+  return services.value?.some(({ name }) => name === 'identity') ?? false
+}
 
 /** Its program has a form, tables and charts, which most visitors do not need. */
 function ForAdministrators() {
-  const isWanted = useSignal(false)
-  const show = async () => {
-    isWanted.value = true
-    await import(HOME)
-  }
-  if (!services.value?.some(({ name }) => name === 'identity')) return null
+  if (!hasHome()) return null
   return (
     <>
-      {!isWanted.value && (
+      {!homeWanted.value && (
         <div>
-          <Button icon="pulse" onClick={show}>
+          <Button icon="pulse" onClick={showHome}>
             Show today’s figures
           </Button>
         </div>

@@ -42,22 +42,12 @@ export function AccessPage() {
   )
 }
 
-const SCOPES = [
-  'payments:read',
-  'payments:write',
-  'refunds:write',
-  'events:read',
-  'webhooks:write',
-  'keys:write',
-]
-
 /** Without credentials the service would refuse to list keys, so it is not asked. */
 function KeysCard() {
   if (!identifies.value) return <Notice>{KEYS_NEED}</Notice>
   return (
     <ServiceKeys
       api={keysApi}
-      scopes={SCOPES}
       by={`${timesGiven.value} ${session.claims.value?.sub}`}
       instead={(status) => /401|403/.test(String(status)) && KEYS_NEED}
     />

@@ -1,4 +1,3 @@
-import type { Customer, Page as PageOf, Payment } from '@plinth/client'
 import { ABOUT_EVENTS, Events } from '../shared/account/administration/events/events.tsx'
 import { resume } from '../shared/account/session/code-flow/provider.ts'
 import { SignInAgain } from '../shared/account/session/sign-in-again.tsx'
@@ -6,7 +5,8 @@ import { CARD, HOME, INBOX } from '../shared/components/icon.tsx'
 import { Page } from '../shared/components/page.tsx'
 import type { ConsolePage } from '../shared/shell/definition.ts'
 import { factsRead } from '../shared/shell/facts.ts'
-import { inAccess, inList, inReference } from '../shared/shell/finders.ts'
+import { inReference } from '../shared/shell/finders.ts'
+import { customersIn, endpointsIn, keysIn, paymentsIn } from '../shared/shell/records.ts'
 import { route } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
 import { AccessBar, AccessPage, withCaller } from './access-page.tsx'
@@ -39,30 +39,11 @@ const FOR_CALLERS: ConsolePage[] = [
   { path: 'customers', title: 'Customers', icon: 'people', component: CustomersPage },
 ]
 
-const [KEYS, ENDPOINTS] = inAccess(api, { keys: 'access', events: 'events' })
+const KEYS = keysIn({ api }, 'access')
 
-const RECORDS = [
-  inList<PageOf<Payment>>(
-    api,
-    (text) => `/api/payments?size=5&sort=createdAt,desc&contains=${text}`,
-    ({ content }) =>
-      content.map(({ id, businessReference }) => ({
-        title: businessReference,
-        kind: 'payment',
-        path: `payments/${id}`,
-      })),
-  ),
-  inList<{ customers: Customer[] }>(api, '/api/customers', ({ customers }) =>
-    customers.map(({ id, name, email }) => ({
-      title: [name, email, id].filter(Boolean).join(', '),
-      kind: 'customer',
-      path: `customers?sought=${encodeURIComponent(id)}`,
-    })),
-  ),
-  ENDPOINTS,
-]
+const RECORDS = [paymentsIn({ api }), customersIn({ api }), endpointsIn({ api })]
 
-const operations = inReference(api)
+const operations = inReference({ api })
 
 // What pages show first depends on whether they may call the service and whether the provider is the sandbox.
 const [isHere] = await Promise.all([resume(session), factsRead, readProvider()])

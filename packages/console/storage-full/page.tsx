@@ -1,4 +1,3 @@
-import type { Page, StorageApi, UsageOfOwner } from '@plinth/client'
 import {
   accountFinders,
   administrationPages,
@@ -8,27 +7,15 @@ import {
 import { resume } from '../shared/account/session/code-flow/provider.ts'
 import { SessionBar } from '../shared/account/session/session-bar.tsx'
 import { SignInAgain } from '../shared/account/session/sign-in-again.tsx'
-import { inList, inReference } from '../shared/shell/finders.ts'
+import { inReference } from '../shared/shell/finders.ts'
 import { later } from '../shared/shell/later.tsx'
+import { filesIn, ownersIn } from '../shared/shell/records.ts'
 import { route } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
 import './files/files.css'
 import './folders/folders.css'
 import { FilesPage } from './files/files-page.tsx'
 import { session } from './session.ts'
-
-const SCOPES = [
-  'files:read',
-  'files:write',
-  'links:write',
-  'users:read',
-  'users:write',
-  'events:read',
-  'webhooks:write',
-]
-
-const EVENTS =
-  'FILE_DELETED FILE_RESTORED FILE_CHANGED FILE_REFUSED OWNER_ERASED MOVE_STARTED MOVE_CANCELLED STORAGE_CONFIGURED STORAGE_TESTED STORAGE_ACTIVATED LIMIT_CHANGED'
 
 const FilePage = later(async () => (await import('./files/file-page.tsx')).FilePage)
 const TrashPage = later(async () => (await import('./trash/trash-page.tsx')).TrashPage)
@@ -37,29 +24,11 @@ const StoragePage = later(async () => (await import('./storage/storage-page.tsx'
 
 const FileRoute = () => (route.value[1] ? <FilePage /> : <FilesPage />)
 
-const FILES = inList<StorageApi.FoundFiles>(
-  session.api,
-  (text) => `/file/search?q=${text}&size=20`,
-  ({ content }) =>
-    content.map(({ id, originalFilename }) => ({
-      title: originalFilename,
-      kind: 'file',
-      path: `files/${id}`,
-    })),
-)
+const FILES = filesIn(session)
 
-const OWNERS = inList<Page<UsageOfOwner>>(
-  session.api,
-  '/api/storage/usage?size=100',
-  ({ content }) =>
-    content.map(({ owner, ownerId }) => ({
-      title: String(owner ?? ownerId),
-      kind: 'owner',
-      path: `owners/${encodeURIComponent(ownerId)}`,
-    })),
-)
+const OWNERS = ownersIn(session)
 
-const operations = inReference(session.api)
+const operations = inReference(session)
 
 if (await resume(session))
   startConsole({
@@ -91,6 +60,6 @@ if (await resume(session))
       { path: 'owners', title: 'Owners', icon: 'people', note: 'admin', component: OwnersPage },
       { path: 'storage', title: 'Storage', icon: 'disks', note: 'admin', component: StoragePage },
       ...ownPages(session),
-      ...administrationPages(session, { scopes: SCOPES, events: EVENTS }),
+      ...administrationPages(session),
     ],
   })

@@ -3,7 +3,8 @@ import { Notice, Page } from '../shared/components/page.tsx'
 import { HealthBar } from '../shared/health.tsx'
 import type { Finder } from '../shared/shell/definition.ts'
 import { facts } from '../shared/shell/facts.ts'
-import { inAccess, inReference } from '../shared/shell/finders.ts'
+import { inReference } from '../shared/shell/finders.ts'
+import { keysIn } from '../shared/shell/records.ts'
 import { goTo } from '../shared/shell/route.ts'
 import { startConsole } from '../shared/shell/shell.tsx'
 import { api, names, selectedName } from './store.ts'
@@ -13,7 +14,7 @@ function KeysPage() {
   const { serviceKeys } = facts.value
   return (
     <Page title="Service keys" about={ABOUT_KEYS}>
-      {serviceKeys && <ServiceKeys api={api} scopes={['files:read', 'files:write']} />}
+      {serviceKeys && <ServiceKeys api={api} />}
       {serviceKeys === false && (
         <Notice>
           <p>
@@ -39,9 +40,9 @@ const FILES: Finder = async (text) =>
       },
     }))
 
-const KEYS = inAccess(api, { keys: 'keys', events: '' }).slice(0, 1)
+const KEYS = keysIn({ api })
 
-const operations = inReference(api)
+const operations = inReference({ api })
 
 startConsole({
   title: 'Key storage',
@@ -51,7 +52,7 @@ startConsole({
       note={<span class="soft long">The key stays in this page’s memory.</span>}
     />
   ),
-  finders: () => [FILES, ...(facts.value.serviceKeys ? KEYS : []), operations],
+  finders: () => [FILES, ...(facts.value.serviceKeys ? [KEYS] : []), operations],
   pages: [
     { path: '', title: 'Files', icon: 'file', component: TesterPage },
     { path: 'keys', title: 'Service keys', icon: 'key', component: KeysPage },

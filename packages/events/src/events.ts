@@ -37,15 +37,18 @@ type CatalogueEntry = {
 export type EventActor = { actor: string; origin: { address: string; requestId: string | null } }
 
 /** What the audit of a service records about its endpoints. */
-export type EndpointAuditEvent =
-  | 'WEBHOOK_ENDPOINT_CREATED'
-  | 'WEBHOOK_ENDPOINT_CHANGED'
-  | 'WEBHOOK_ENDPOINT_DELETED'
-  | 'WEBHOOK_ENDPOINT_TESTED'
-  | 'WEBHOOK_ENDPOINT_FAILING'
-  | 'WEBHOOK_ENDPOINT_DISABLED'
-  | 'WEBHOOK_SECRET_SHOWN'
-  | 'WEBHOOK_SECRET_ROTATED'
+export const ENDPOINT_AUDIT_EVENTS = [
+  'WEBHOOK_ENDPOINT_CREATED',
+  'WEBHOOK_ENDPOINT_CHANGED',
+  'WEBHOOK_ENDPOINT_DELETED',
+  'WEBHOOK_ENDPOINT_TESTED',
+  'WEBHOOK_ENDPOINT_FAILING',
+  'WEBHOOK_ENDPOINT_DISABLED',
+  'WEBHOOK_SECRET_SHOWN',
+  'WEBHOOK_SECRET_ROTATED',
+] as const
+
+export type EndpointAuditEvent = (typeof ENDPOINT_AUDIT_EVENTS)[number]
 
 export type AuditEntry = EventActor & { event: EndpointAuditEvent; subject: string }
 

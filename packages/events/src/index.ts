@@ -15,6 +15,7 @@ export { createSender } from './delivery/send.ts'
 export { newSecret, signedHeaders } from './endpoints/secrets.ts'
 export {
   type AuditEntry,
+  ENDPOINT_AUDIT_EVENTS,
   type EndpointAuditEvent,
   type EventCatalogue,
   type EventGuards,

@@ -25,6 +25,7 @@ export {
   isKeyCaller,
   isKeyCallerInForce,
   isServiceKeyInForce,
+  KEY_AUDIT_EVENTS,
   type KeyAuditEvent,
   type KeyEvent,
   keysMadeBy,

@@ -35,12 +35,16 @@ export type ServiceKeys<S extends string = string> = {
   admit?(db: Db<ServiceKeyTables>, caller: Caller): Promise<void>
 }
 
-export type KeyAuditEvent =
-  | 'SERVICE_KEY_CREATED'
-  | 'SERVICE_KEY_ROTATED'
-  | 'SERVICE_KEY_REVOKED'
-  | 'SERVICE_KEY_REFUSED'
-  | 'SERVICE_KEY_EXPIRING'
+/** What the audit of a service records about its keys. */
+export const KEY_AUDIT_EVENTS = [
+  'SERVICE_KEY_CREATED',
+  'SERVICE_KEY_ROTATED',
+  'SERVICE_KEY_REVOKED',
+  'SERVICE_KEY_REFUSED',
+  'SERVICE_KEY_EXPIRING',
+] as const
+
+export type KeyAuditEvent = (typeof KEY_AUDIT_EVENTS)[number]
 
 export type KeyEvent = {
   event: KeyAuditEvent

@@ -47,6 +47,7 @@ import {
   startKeyNotices,
 } from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
+import { IDENTITY_AUDIT_EVENTS } from './audit.ts'
 import { type IdentityConfig, loadConfig } from './config.ts'
 import { deleteGrantsOf } from './database/grants.repository.ts'
 import { identityMigrations } from './database/migrations/index.ts'
@@ -93,6 +94,8 @@ import { entryHooks } from './recovery/entry.ts'
 import { prepareMails } from './recovery/mails.ts'
 import { recoveryRoutes } from './recovery/recovery.routes.ts'
 import { holdRegistrations } from './registration/held.ts'
+import { openingRoutes } from './registration/opening.routes.ts'
+import { followOpening, type Opening } from './registration/opening.ts'
 import { registrationRoutes } from './registration/registration.routes.ts'
 import { SCOPES, type Scope } from './scopes.ts'
 import { signInCodeRoutes } from './sign-in-code/sign-in-code.routes.ts'
@@ -160,9 +163,10 @@ export async function createIdentity(
   const gate = openGate(clock, config)
   const hooks = { onEvent: follow, gate, ...entryHooks, confirmation, clientNames }
   const idTokenKeys = openIdTokenKeys(db, clock, config)
-  const { accounts, guard } = await mountAccounts(server, db, config.accounts, {
+  const { accounts, guard } = await mountAccounts(server, db, ownRegistration(config.accounts), {
     keys: keyGuard,
     recent: recentGuard(config),
+    auditEvents: IDENTITY_AUDIT_EVENTS,
     moreKeys: idTokenKeys,
     ...hooks,
   })
@@ -172,6 +176,7 @@ export async function createIdentity(
   const { publicUrl, accounts: settings } = config
   mountMailing(server, config, { accounts, db, outbox, keys, factors, publicUrl }, guards)
 
+  await mountOpening(server, { accounts, db, setting: settings.registration.open }, guards)
   mountPasskeys(server, config, factors, guards)
   removalRoutes(server, factors, guards)
   passkeyRecordRoutes(server, { accounts, db, clock }, guards)
@@ -190,6 +195,18 @@ export async function createIdentity(
   const oauth = mountProvider(server, { accounts, db, keys, keyGuard, idTokenKeys }, config, guards)
   mountOperations(server, database.ping)
   return server
+}
+
+/** Administrators open and close the registration while the service runs; the configuration stays as it is. */
+function ownRegistration(settings: IdentityConfig['accounts']): IdentityConfig['accounts'] {
+  return { ...settings, registration: { ...settings.registration } }
+}
+
+async function mountOpening(server: Server, opening: Opening, guards: Guards): Promise<void> {
+  const live = followOpening(opening)
+  server.onClose(live.stop)
+  await live.refresh()
+  openingRoutes(server, opening, { ...guards, live })
 }
 
 type Provider = {

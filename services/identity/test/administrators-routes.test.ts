@@ -12,6 +12,7 @@ const env = { SUITE_REAUTHENTICATE: 'true' }
 const ASKS: Record<string, boolean> = {
   'POST /api/users': true,
   'PATCH /api/users/{id}': true,
+  'PATCH /api/registration': true,
   'DELETE /api/users/{id}': true,
   'POST /api/users/{id}/password-reset': true,
   'POST /api/users/{id}/export': true,
@@ -55,6 +56,7 @@ const ASKS: Record<string, boolean> = {
   'GET /api/providers': false,
   'POST /api/providers/{provider}/test': false,
   'GET /api/users': false,
+  'GET /api/registration': false,
   'GET /api/users/{id}': false,
   'GET /api/users/{id}/status': false,
   'GET /api/users/{id}/sessions': false,

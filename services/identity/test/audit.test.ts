@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
 import type { Api } from '@plinth/kit/testing'
+import { IDENTITY_AUDIT_EVENTS } from '../src/audit.ts'
+import { SCOPES } from '../src/scopes.ts'
 import { mailTo } from './inbox.ts'
 import { startPasskeyClient } from './passkey-client.ts'
 import { ADMIN, ALICE, adminToken, engines, startWithAlice } from './start-identity.ts'
@@ -20,6 +22,17 @@ async function rowsOf(api: Api, event: string) {
 
 for (const engine of engines) {
   describe(`GET /api/audit on ${engine.name}`, engine.options, () => {
+    test('tells the console what it can record, and the scopes of keys', async (t) => {
+      const { api } = await startWithAlice(t, { engine })
+
+      const { auditEvents, keyScopes } = (await api.get('/api-test/facts.json')).body
+
+      const some = ['LOGIN', 'SERVICE_KEY_CREATED', 'WEBHOOK_SECRET_SHOWN']
+      for (const event of [...IDENTITY_AUDIT_EVENTS, ...some])
+        assert.ok(auditEvents.includes(event), event)
+      assert.deepEqual(keyScopes, SCOPES)
+    })
+
     test('has one row for every security event, without any secret', async (t) => {
       const { api, pair, token, userId } = await startWithAlice(t, { engine })
       const wrong = 'a wrong password typed here'

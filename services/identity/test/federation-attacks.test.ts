@@ -373,6 +373,18 @@ for (const engine of engines) {
       assert.match((await browser.back(answer)).location, /^https:\/\/app\.example\/signed-in#/)
     })
 
+    test('an answer may have question marks, which no browser encodes', async (t) => {
+      const { api, upstream } = await startFederated(t, { engine })
+      const browser = openBrowser(api)
+      const answer = upstream.agree(await browser.goTo(), ADA)
+
+      const { headers } = await api.get(`/federation/acme/callback?x=?&${answer}`, {
+        headers: { cookie: browser.cookie() },
+      })
+
+      assert.match(headers.get('location') ?? '', /#ticket=/)
+    })
+
     test('a posted answer is sent on as a navigation, without what else was posted', async (t) => {
       const { api } = await startFederated(t, { engine })
       const form = new URLSearchParams({ state: 's', code: 'c', user: '{"name":"Ada"}' })

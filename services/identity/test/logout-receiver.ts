@@ -7,12 +7,14 @@ import { until } from '../../../test/until.ts'
 /** The service of a client that is told about ended sessions. */
 export async function startLogoutReceiver(t: TestContext) {
   const tokens: string[] = []
-  const answers = { status: 204 }
+  const answers = { statusFor: (_token: string) => 204 }
   const server = http.createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
-    tokens.push(new URLSearchParams(Buffer.concat(chunks).toString()).get('logout_token') ?? '')
-    response.writeHead(answers.status).end()
+    const form = new URLSearchParams(Buffer.concat(chunks).toString())
+    const token = form.get('logout_token') ?? ''
+    tokens.push(token)
+    response.writeHead(answers.statusFor(token)).end()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

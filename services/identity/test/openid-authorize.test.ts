@@ -353,6 +353,18 @@ for (const engine of engines)
       }
     })
 
+    test('a request is unknown without its cookie, and under a part of its id', async () => {
+      const { api } = shared()
+      const browser = openBrowser(api)
+      const { id } = await browser.authorize(requestOf(client).parameters)
+
+      const replies = [await openBrowser(api).show(id), await browser.show(id.slice(1))]
+
+      for (const { status, body } of replies)
+        assert.deepEqual([status, body.code], [404, 'AUTHORIZATION_UNKNOWN'])
+      assert.equal((await browser.show(id)).status, 200)
+    })
+
     test('a request is over after ten minutes', async () => {
       const { clock } = shared()
       const browser = openBrowser(shared().api)

@@ -197,6 +197,23 @@ for (const engine of engines) {
       assert.deepEqual(await send(both, basic(clientSecret)), [401, 'invalid_client'])
       assert.deepEqual(await send(fields, basic('wrong+%25:')), [401, 'invalid_client'])
       assert.deepEqual(await send({ ...fields, client_id: clientId }), [401, 'invalid_client'])
+      assert.deepEqual(await send(fields), [401, 'invalid_client'])
+    })
+
+    test('that authenticate with Basic may name themselves in the form, and no other client', async () => {
+      const { api, create } = await admin()
+      const { body: client } = await create({ name: 'Named', redirectUris: [CALLBACK] })
+      const { body: other } = await create({ name: 'Other', redirectUris: [CALLBACK] })
+      const credentials = Buffer.from(`${client.clientId}:${client.clientSecret}`)
+      const headers = { authorization: `Basic ${credentials.toString('base64')}` }
+      const send = async (client_id: string) => {
+        const fields = { grant_type: 'refresh_token', refresh_token: 'x', client_id }
+        const { status, body } = await formRequest(api, '/oauth2/token', fields, headers)
+        return [status, body.error]
+      }
+
+      assert.deepEqual(await send(client.clientId), [400, 'invalid_grant'])
+      assert.deepEqual(await send(other.clientId), [401, 'invalid_client'])
     })
 
     test('that are public are refused when they send a secret', async () => {

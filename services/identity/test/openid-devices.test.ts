@@ -95,6 +95,29 @@ for (const engine of engines)
       assert.equal((await type(api, late.body.user_code)).body.code, 'USER_CODE_UNKNOWN')
     })
 
+    test('are answered once: an answer in a second browser, or after the code has expired, is refused', async (t) => {
+      const { api, clock } = await startWithAlice(t, { engine })
+      const command = await registerClient(api, DEVICE)
+      const answered = await ask(api, command)
+      const [first, second] = [
+        await opened(api, answered.body.user_code),
+        await opened(api, answered.body.user_code),
+      ]
+      const expired = await ask(api, command)
+      clock.advance(300)
+      const late = await opened(api, expired.body.user_code)
+      clock.advance(299)
+      await first.browser.decide(first.id, { action: 'deny' })
+      const again = await second.browser.decide(second.id, { action: 'deny' })
+      clock.advance(2)
+
+      const tooLate = await late.browser.decide(late.id, { action: 'deny' })
+
+      const outcomeOf = ({ status, body }: typeof again) => [status, body.code]
+      assert.deepEqual(outcomeOf(again), [404, 'AUTHORIZATION_UNKNOWN'])
+      assert.deepEqual(outcomeOf(tooLate), [404, 'AUTHORIZATION_UNKNOWN'])
+    })
+
     test('ask every time, also where the user has allowed it before', async () => {
       const { api } = shared()
       const first = await ask(api, client)

@@ -4,7 +4,7 @@ import { openDatabase } from '@plinth/kit/database'
 import { deleteOldestPending } from '../src/database/authorizations.repository.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
-import { formRequest, openBrowser, registerClient, requestOf } from './browser.ts'
+import { formRequest, openBrowser, type Registered, registerClient, requestOf } from './browser.ts'
 import { engines, startIdentity } from './start-identity.ts'
 
 const MOST = 1000
@@ -95,6 +95,24 @@ for (const engine of engines)
       )
       assert.equal(await rowsOf('pushed_requests'), MOST + 1)
       assert.equal(await rowsOf('device_requests'), MOST + 1)
+    })
+
+    test('of devices is bounded for public clients alone', async (t) => {
+      const { api, client, db } = await start(t)
+      const grantTypes = ['authorization_code', DEVICE]
+      const secret = await registerClient(api, { name: 'Secret', grantTypes })
+      const ask = ({ clientId, clientSecret }: Registered) =>
+        formRequest(api, '/oauth2/device_authorization', {
+          ...{ client_id: clientId, scope: 'openid' },
+          ...(clientSecret !== null && { client_secret: clientSecret }),
+        })
+      await ask(client)
+      // As if all that are allowed had been sent.
+      await db.updateTable('failed_attempts').set({ failures: MOST }).execute()
+
+      const [refused, admitted] = [await ask(client), await ask(secret)]
+
+      assert.deepEqual([refused.status, admitted.status], [429, 200])
     })
 
     test('of many networks is bounded in all: the newest are kept', async (t) => {

@@ -188,7 +188,11 @@ for (const engine of engines)
           const text = JSON.stringify(body)
           const reply = await api.request('POST', path, { headers, body: text })
           assert.equal(reply.status, 415, `${path} ${type}`)
+          const empty = await api.request('POST', path, { headers, body: '' })
+          assert.equal(empty.status, 415, `${path} ${type}, empty`)
         }
+        const bare = await api.request('POST', path, { headers: { cookie } })
+        assert.equal(bare.status, 415, `${path} without a body`)
       }
       assert.equal((await browser.show(id)).body.step, 'consent')
     })

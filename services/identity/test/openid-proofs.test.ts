@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { openDatabase } from '@plinth/kit/database'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import { deleteExpiredRequests } from '../src/database/authorizations.repository.ts'
+import { identityMigrations } from '../src/database/migrations/index.ts'
+import type { IdentityTables } from '../src/database/tables.ts'
 import {
   type Fields,
   formRequest,
@@ -11,7 +15,7 @@ import {
   requestOf,
   tokenRequest,
 } from './browser.ts'
-import { engines, sharedIdentity } from './start-identity.ts'
+import { adminToken, engines, sharedIdentity } from './start-identity.ts'
 
 const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code'
 const TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
@@ -21,11 +25,12 @@ for (const engine of engines) {
     const shared = sharedIdentity({ engine })
     let client: Registered
     let privateKey: Awaited<ReturnType<typeof generateKeyPair>>['privateKey']
+    let jwks: object
 
     before(async () => {
       const pair = await generateKeyPair('ES256')
       privateKey = pair.privateKey
-      const jwks = { keys: [{ ...(await exportJWK(pair.publicKey)), alg: 'ES256', use: 'sig' }] }
+      jwks = { keys: [{ ...(await exportJWK(pair.publicKey)), alg: 'ES256', use: 'sig' }] }
       client = await registerClient(shared().api, { authMethod: 'private_key_jwt', jwks })
     })
 
@@ -71,6 +76,42 @@ for (const engine of engines) {
       assert.deepEqual(await send(await signed({}, { typ: 'client-authentication+jwt' })), ACCEPTED)
     })
 
+    test('accepts an assertion beside the client_id that it is about', async () => {
+      const { clientId } = client
+
+      assert.deepEqual(await send(await signed(), { client_id: clientId }), ACCEPTED)
+    })
+
+    test('remembers an assertion until it expires: one is refused again after a sweep', async () => {
+      const { clock, config } = shared()
+      const assertion = await signed()
+      await send(assertion)
+      const { db, close } = await openDatabase<IdentityTables>(
+        config.databaseUrl,
+        identityMigrations,
+      )
+      clock.advance(30)
+
+      const now = clock()
+      await deleteExpiredRequests(db, { now, codesBefore: now }, new AbortController().signal)
+      await close()
+
+      assert.deepEqual(await send(assertion), REFUSED)
+    })
+
+    test('refuses the assertion of a client that now authenticates with a secret', async () => {
+      const { api } = shared()
+      const { clientId } = await registerClient(api, { authMethod: 'private_key_jwt', jwks })
+      const own = { iss: clientId, sub: clientId }
+      const before = await send(await signed(own))
+
+      const token = await adminToken(api)
+      await api.patch(`/api/clients/${clientId}`, { authMethod: 'client_secret' }, { token })
+
+      assert.deepEqual(before, ACCEPTED)
+      assert.deepEqual(await send(await signed(own)), REFUSED)
+    })
+
     test('refuses every other assertion', async () => {
       const { config, clock } = shared()
       const now = Math.floor(clock().getTime() / 1000)
@@ -81,6 +122,7 @@ for (const engine of engines) {
         await signed({ aud: `${config.publicUrl}/oauth2/token` }),
         await signed({ aud: [issuer, 'https://other.example'] }),
         await signed({ exp: now - 1 }),
+        await signed({ exp: undefined }),
         await signed({ exp: now + 400 }),
         await signed({ nbf: now + 60 }),
         await signed({ jti: '' }),

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { eventSettings } from '@plinth/events'
 import {
+  DAY_SECONDS,
   databaseOptions,
   databaseUrl,
   type Env,
@@ -17,7 +18,6 @@ import { providerSettings } from './provider/chosen.ts'
 export type PaymentsConfig = ReturnType<typeof loadConfig>
 
 const SECOND = 1000
-const DAY_SECONDS = 86_400
 
 export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {

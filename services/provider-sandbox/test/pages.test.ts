@@ -40,6 +40,14 @@ describe('the hosted page', () => {
     assert.doesNotMatch(page.body, /<script|style=/)
   })
 
+  test('lets its form go back to an address that browsers do not accept in a policy', async (t) => {
+    const { api, id } = await startCheckout(t, { ...orderOf(1050), success_url: 'http://[::1]:9/' })
+
+    const { headers } = await api.get(`/pay/${id}`)
+
+    assert.match(headers.get('content-security-policy') ?? '', /form-action 'self' http:( |$)/)
+  })
+
   for (const [currency, amount, shown] of [
     ['jpy', 1050, '¥1,050'],
     ['kwd', 10_500, 'KWD&nbsp;10.500'],

@@ -50,7 +50,7 @@ import {
   startKeyNotices,
 } from '@plinth/service-keys'
 import manifest from '../package.json' with { type: 'json' }
-import { recordStorageEvent } from './audit.ts'
+import { recordStorageEvent, STORAGE_AUDIT_EVENTS } from './audit.ts'
 import { bulkRoute } from './bulk/bulk.routes.ts'
 import { loadConfig, type StorageFullConfig } from './config.ts'
 import { storageMigrations } from './database/migrations/index.ts'
@@ -163,6 +163,7 @@ export async function createStorageFull(
   const { accounts, callers } = await mountAccounts(server, database.db, config.accounts, {
     keys: keyGuard,
     recent: () => recent,
+    auditEvents: STORAGE_AUDIT_EVENTS,
     callers: (own) => callerGuard(authenticateWith(own, storage, issuer), problems),
   })
   const upkeep = startUpkeep(storage, server.metrics)

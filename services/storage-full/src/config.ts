@@ -3,9 +3,11 @@ import { accountSettings } from '@plinth/accounts'
 import { eventSettings } from '@plinth/events'
 import { FILE_TYPES, fileTypes, HOST_NAME } from '@plinth/kit/files'
 import {
+  DAY_SECONDS,
   databaseOptions,
   databaseUrl,
   type Env,
+  HOUR_SECONDS,
   issuerKey,
   readSettings,
   reauthenticate,
@@ -21,8 +23,6 @@ const PREFIX = 'STORAGE_FULL_'
 const MAX_FILE_BYTES = 104_857_600
 /** Every one of them is held in memory while an archive is sent. */
 const MAX_ZIP_FILES = 100_000
-const HOUR_SECONDS = 3_600
-const DAY_SECONDS = 86_400
 export const MAX_RESTORABLE_SECONDS = 365 * DAY_SECONDS
 /** Every replacement looks at all kept versions of its file. */
 export const MAX_VERSIONS = 1_000

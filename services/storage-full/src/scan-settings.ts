@@ -1,10 +1,9 @@
 import { isAbsolute } from 'node:path'
-import type { Settings } from '@plinth/kit/runtime'
+import { HOUR_SECONDS, type Settings } from '@plinth/kit/runtime'
 
 const CLAMD_PORT = 3310
 /** What clamd takes by default in many packages: its `StreamMaxLength`. */
 const DEFAULT_MAX_BYTES = 25 * 1024 * 1024
-const HOUR_SECONDS = 3_600
 /** Of the address of a Unix socket. */
 const MAX_PATH_BYTES = 107
 

@@ -142,6 +142,7 @@ export const impossible: Record<string, Bomb> = {
   }),
   'a WebP of 4,000 frames, 7,000 pixels a side': webp(7000, MANY_FRAMES),
   'a PNG whose comments unpack to gigabytes': commented(50, zeros(50)),
+  'a PNG of 45 KB whose comment unpacks to 45 MB': commented(1, zeros(45)),
   'a PNG of 12,000 comments': commented(TOO_MANY, zeros(0)),
   'a JPEG of 12,000 segments': segmented(TOO_MANY, 2),
   'a JPEG of 12,000 segments after its pixels': segmented(TOO_MANY, sampleFiles.jpg.length - 2),

@@ -8,12 +8,15 @@ import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { sampleFiles, testClock } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { until } from '../../../test/until.ts'
+import { replace, TEXT } from './replace-file.ts'
 import { engines, startStorage, type TestStorage, upload } from './start-storage.ts'
 import { startGate } from './store-gate.ts'
 
 const PLINTH = join(import.meta.dirname, '../../../cli/main.js')
 
 type EventItem = { type: string; sequence: number; data: { provider: string } }
+
+const [OLD, NEW] = [Buffer.from('old'), Buffer.from('new content')]
 
 const noS3 = await s3Missing()
 const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
@@ -202,6 +205,40 @@ for (const engine of engines)
       assert.deepEqual(await providersOf(service), new Set(['OBJECT']))
     })
 
+    test('a file replaced while it is copied, or before its turn, is moved with its new content; one deleted then is left out', async (t) => {
+      const service = await start(t)
+      const { api, user, admin } = service
+      const gate = await startGate(t, s3.settings)
+      await api.put('/api/storage/config/object', gate.settings, { token: admin })
+      const before = await bucketObjects()
+      for (let count = 0; count < 4; count++) await upload(api, user, { ...TEXT, bytes: OLD })
+      // The first file is copied, then again with its new content, then the second and the fourth.
+      const meanwhile = [
+        async () => {
+          for (const id of [1, 2]) await replace(api, user, id, { bytes: NEW })
+          await api.delete('/file/3', { token: user })
+        },
+        undefined,
+        undefined,
+        () => api.delete('/file/4', { token: user }),
+      ].values()
+      gate.onAnswer(async ({ method }) => {
+        if (method === 'PUT') await meanwhile.next().value?.()
+      })
+
+      const { body } = await api.post('/api/storage/moves', { to: 'OBJECT' }, { token: admin })
+      const move = await finished(service, body.id)
+
+      assert.deepEqual([move.state, move.total, move.moved, move.failed], ['DONE', 4, 2, 0])
+      assert.deepEqual(await providersOf(service), new Set(['OBJECT']))
+      for (const id of [1, 2]) {
+        const { bytes } = await api.get(`/file/stream/${id}`, { token: user })
+        assert.ok(bytes.equals(NEW))
+      }
+      assert.deepEqual(await localObjects(service, '.txt'), [])
+      assert.equal((await bucketObjects()).length, before.length + 2)
+    })
+
     test('a file deleted while it is moved is gone on both sides', async (t) => {
       const service = await start(t)
       const { api, user, admin } = service
@@ -254,9 +291,9 @@ async function providersOf({ api, user }: TestStorage): Promise<Set<string>> {
   return new Set(body.map(({ provider }: { provider: string }) => provider))
 }
 
-async function localObjects({ root }: TestStorage): Promise<string[]> {
+async function localObjects({ root }: TestStorage, extension = '.png'): Promise<string[]> {
   const names = await readdir(`${root}/files`, { recursive: true })
-  return names.filter((name) => name.endsWith('.png'))
+  return names.filter((name) => name.endsWith(extension))
 }
 
 async function bucketObjects(): Promise<(string | undefined)[]> {

@@ -13,8 +13,9 @@ const COMBINATIONS = SIZES.flatMap((size) =>
   ),
 )
 
-for (const engine of engines)
-  describe(`turns of pictures, on ${engine.name}`, engine.options, () => {
+// Whose turn it is to draw is the same on every database.
+for (const engine of engines.slice(0, 1))
+  describe('turns of pictures', engine.options, () => {
     const { newcomer } = sharedStorage(engine)
     const pictureOf = async (user: string, api: Awaited<ReturnType<typeof newcomer>>['api']) => {
       const create = { width: 60, height: 60, channels: 3, background: '#a33' } as const

@@ -58,6 +58,28 @@ for (const engine of bothEngines)
       assert.ok(content.bytes.equals(bytes))
     })
 
+    test('a request that no other waits for keeps its upload when its hold is renewed', async (t) => {
+      const { first, here, db, user } = await start(t)
+      const bytes = textOf(1000)
+      const location = locationOf(await here.create({ length: bytes.length }))
+      const slow = hangingPatch(first.api, user, {
+        ...{ location, offset: 0, announced: bytes.length },
+        body: bytes.subarray(0, 500),
+      })
+      const heldUntil = async () =>
+        Number(
+          (await db.selectFrom('uploads').select('held_until_ms').executeTakeFirst())
+            ?.held_until_ms ?? 0,
+        )
+      const claimed = await until(heldUntil, (time) => time > 0)
+      await until(heldUntil, (time) => time > claimed)
+
+      slow.write(bytes.subarray(500))
+
+      assert.equal(await slow.status, 204)
+      assert.equal(offsetOf(await here.head(location)), bytes.length)
+    })
+
     test('a holder that does not let go is 423 with Retry-After; one that is dead is replaced', {
       tags: ['all'],
     }, async (t) => {

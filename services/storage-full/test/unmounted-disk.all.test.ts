@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { after, describe, type TestContext, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
-import { type ApiReply, sampleFiles } from '@plinth/kit/testing'
+import { sampleFiles } from '@plinth/kit/testing'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { until } from '../../../test/until.ts'
 import { activateObject, engines, startStorage, type TestStorage, upload } from './start-storage.ts'
 
 const noS3 = await s3Missing()
@@ -14,17 +14,6 @@ const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
 function diskOf({ root }: TestStorage) {
   const away = `${root}-away`
   return { unmount: () => rename(root, away), mount: () => rename(away, root) }
-}
-
-/** The reply once it has this status: the result of a health check is cached for a second. */
-async function until(ask: () => Promise<ApiReply>, status: number): Promise<ApiReply> {
-  const deadline = performance.now() + 10_000
-  for (;;) {
-    const reply = await ask()
-    if (reply.status === status) return reply
-    assert.ok(performance.now() < deadline, `still ${reply.status}`)
-    await setTimeout(50)
-  }
 }
 
 for (const engine of engines)
@@ -69,7 +58,8 @@ for (const engine of engines)
       assert.equal((await ready()).status, 200)
 
       await disk.unmount()
-      const { body } = await until(ready, 503)
+      // The result of a health check is cached for a second.
+      const { body } = await until(ready, ({ status }) => status === 503)
       const alive = await api.get('/actuator/health/liveness')
       await disk.mount()
 
@@ -78,7 +68,7 @@ for (const engine of engines)
         reason: 'The storage folder is missing or cannot be written.',
       })
       assert.equal(alive.status, 200)
-      await until(ready, 200)
+      await until(ready, ({ status }) => status === 200)
     })
 
     test('testing, activating or saving the path does not create the folder again', async (t) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { describe, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { sampleFiles } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
 import { engines, sharedStorage, type TestStorage, upload } from './start-storage.ts'
 
 const TYPES = {
@@ -206,7 +206,3 @@ for (const engine of engines)
       await until(async () => (await leftovers(service)).length === before.length)
     })
   })
-
-async function until(happened: () => Promise<boolean>): Promise<void> {
-  while (!(await happened())) await setImmediate()
-}

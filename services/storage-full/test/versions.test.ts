@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { readdir } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type ApiReply, sampleFiles } from '@plinth/kit/testing'
 import { replace, TEXT, versionsOf } from './replace-file.ts'
@@ -299,6 +300,34 @@ for (const engine of engines) {
       assert.ok(old.bytes.equals(textOf('a')))
       assert.deepEqual(await usageOf(service), [0, 0, 0])
       assert.ok(!(await objectsOf(service)).includes(file.storedFilename))
+    })
+
+    test('files that are trashed together free the room of their versions', async () => {
+      const service = await newcomer()
+      const { api, user } = service
+      const file = { ...TEXT, bytes: textOf('a', 400), folder: '/old' }
+      const { body } = await upload(api, user, file)
+      await replace(api, user, body.id, { bytes: textOf('b', 400) })
+
+      const trashed = await api.delete('/file/folders?path=/old&recursive=true', { token: user })
+
+      const fresh = await upload(api, user, { ...TEXT, bytes: textOf('c', QUOTA) })
+      assert.deepEqual([trashed.status, fresh.status], [200, 201])
+    })
+
+    test('a version whose bytes are gone from the store is 503, and stays in the list', async () => {
+      const service = await newcomer()
+      const { api, user, root } = service
+      const { id, storedFilename } = await uploadText(service, textOf('a'))
+      await replace(api, user, id, { bytes: textOf('b') })
+      const entries = await readdir(root, { recursive: true, withFileTypes: true })
+      const object = entries.find(({ name }) => name === storedFilename)
+      await rm(join(object?.parentPath ?? '', storedFilename))
+
+      const reply = await api.get(`/file/${id}/versions/1`, { token: user })
+
+      assert.equal(reply.status, 503)
+      assert.deepEqual(await versionsOf(api, user, id), [2, 1])
     })
 
     test('a file with versions is restored only if all of it fits the quota', async () => {

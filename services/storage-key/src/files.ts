@@ -28,15 +28,13 @@ import {
   storageFull,
   storageReadOnly,
 } from '@plinth/kit/problems'
-import { failPoint, makeDataFolder, RESTORE_MARK } from '@plinth/kit/runtime'
+import { failPoint, HOUR_MS, makeDataFolder, RESTORE_MARK } from '@plinth/kit/runtime'
 import mime from 'mime'
 import type { StorageKeyConfig } from './config.ts'
 import { createListing, type Listing } from './listing.ts'
 import { fileMissing, folderUnusable, notAFile } from './problems.ts'
 
 export const ACCEPTED = fileTypes(['png', 'jpg', 'pdf', 'webp'])
-
-const HOUR_MS = 3_600_000
 
 /** One flat folder. Uploads are received in a subfolder, which is on the same file system and not listed. */
 export type FileStore = {

@@ -1,5 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DAY_MS } from '@plinth/kit/runtime'
 import { ARCHIVE_NAME } from '../archive/manifest.ts'
 
 export type KeptBackup = { file: string; createdAt: string; version: string; bytes: number }
@@ -47,7 +48,6 @@ export function oldBackups(all: KeptBackup[], { keep, weeks, spare }: Retention)
   return all.filter((one) => !kept.has(one))
 }
 
-const DAY_MS = 86_400_000
 /** Unix time began on a Thursday; weeks begin on Monday. */
 const THURSDAY = 3
 

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { Spool } from '@plinth/kit/files'
-import { systemClock } from '@plinth/kit/runtime'
+import { DAY_MS, systemClock } from '@plinth/kit/runtime'
 import type { FilesMode, ServiceData, StoredFiles } from './service-data.ts'
 
 const STAGING = '.backup-'
 
 /** No backup takes a day: anything older was left by a killed one. */
-const OLD_MS = 24 * 3_600_000
+const OLD_MS = DAY_MS
 
 /** The files of a service: what its own `files` opens, or else those in its root. */
 export async function openFiles(

@@ -770,8 +770,19 @@ export type Registration = {
     /** must not be blank */
     password: string;
 };
+export type RegistrationChange = {
+    open: boolean | null;
+};
 export type RegistrationHeld = {
     message: string;
+};
+/** Whether people may register themselves. */
+export type RegistrationState = {
+    /** What applies */
+    open: boolean;
+    /** What the settings of the service say */
+    setting: boolean;
+    changedAt: string | null;
 };
 export type RenderedMail = {
     id: string;
@@ -1076,6 +1087,8 @@ export type Replies = {
     "POST /api/mail/{id}/retry": unknown;
     "GET /api/mail/templates": MailTemplate[];
     "GET /api/dev/mail": RenderedMail[];
+    "GET /api/registration": RegistrationState;
+    "PATCH /api/registration": RegistrationState;
     "GET /webauthn/csrf": CsrfToken;
     "POST /webauthn/authenticate/options": PasskeyRequestOptions;
     "POST /login/webauthn": TokenPair;
@@ -1220,6 +1233,7 @@ export type Bodies = {
     "POST /api/users/{id}/deletion/cancel": Why;
     "POST /api/users/{id}/export": Why;
     "POST /api/users/me/export/download": MailToken;
+    "PATCH /api/registration": RegistrationChange;
     "POST /login/webauthn": PasskeyAssertion;
     "POST /webauthn/register": NewPasskey;
     "POST /api/auth/mfa": SecondStep;

@@ -6,6 +6,7 @@ import type {
   Identity,
   Invitation,
   Passkey,
+  RegistrationState,
   Replies,
   ScheduledDeletion,
   ScheduledRemoval,
@@ -32,6 +33,24 @@ export class IdentityUsers extends Users {
    */
   create(invitation: Invitation, options?: CallOptions): Promise<User> {
     return this.#calls.json('POST /api/users', { json: invitation }, options)
+  }
+
+  /**
+   * Whether people may register themselves: what applies, and what the settings of the service say.
+   * @example
+   * const { open } = await identity.users.registration()
+   */
+  registration(options?: CallOptions): Promise<RegistrationState> {
+    return this.#calls.json('GET /api/registration', {}, options)
+  }
+
+  /**
+   * Applies at once. `null` returns to what the settings say.
+   * @example
+   * await identity.users.changeRegistration(false)
+   */
+  changeRegistration(open: boolean | null, options?: CallOptions): Promise<RegistrationState> {
+    return this.#calls.json('PATCH /api/registration', { json: { open } }, options)
   }
 
   /**

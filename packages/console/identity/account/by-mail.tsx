@@ -1,14 +1,16 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentProps } from 'preact'
+import { InboxLink } from '../../shared/account/own/address.tsx'
+import { filled } from '../../shared/account/own/words.ts'
 import { problemIn, type Reply } from '../../shared/api/api.ts'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Notice } from '../../shared/components/page.tsx'
 import { saveFile } from '../../shared/files/save-file.ts'
 import { brand, hasNewPassword, post, type Step } from './account.ts'
 import { CODE, EMAIL, TypeCode } from './by-code.tsx'
-import { Ask, Confirm, Done, Heading, InboxLink } from './parts.tsx'
+import { Ask, Confirm, Done, Heading } from './parts.tsx'
 import { NewAddress, Verify } from './proofs-of-address.tsx'
-import { filled, texts } from './texts/texts.ts'
+import { texts } from './texts/texts.ts'
 
 type Question = Omit<ComponentProps<typeof Confirm>, 'run' | 'token'> & {
   run(token: string): Promise<Reply>

@@ -12,6 +12,7 @@ import { brand, readBrand, type Step, stepOf } from './account.ts'
 import { SignInPage } from './authorization/sign-in-page.tsx'
 import { ByMail } from './by-mail.tsx'
 import { DevicePage } from './device/device-page.tsx'
+import { OnAccountPage } from './look.tsx'
 import { OwnAccount } from './own/own-account.tsx'
 import { place } from './place.ts'
 import { SignOutPage } from './sign-out/sign-out-page.tsx'
@@ -58,11 +59,13 @@ function AccountPage() {
         {brand.value?.logo && <img src={`${baseUrl}/account/logo`} alt="" height="40" />}
         <strong>{brand.value?.name}</strong>
       </header>
-      {here.value.step === 'home' ? (
-        <Page />
-      ) : (
-        <ByMail key={visits.value} {...here.value} go={go} />
-      )}
+      <OnAccountPage>
+        {here.value.step === 'home' ? (
+          <Page />
+        ) : (
+          <ByMail key={visits.value} {...here.value} go={go} />
+        )}
+      </OnAccountPage>
       {here.value.step !== 'home' && (
         <p>
           <a href="#home">{texts.backToSignIn}</a>

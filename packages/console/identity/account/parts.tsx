@@ -1,13 +1,13 @@
 import type { LinkState } from '@plinth/client'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import type { AskProps } from '../../shared/account/own/look.ts'
 import { problemIn, type Reply } from '../../shared/api/api.ts'
-import { baseUrl } from '../../shared/api/base-url.ts'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Field, type FieldProps, faultOf } from '../../shared/components/form.tsx'
 import { Notice } from '../../shared/components/page.tsx'
-import { brand, post } from './account.ts'
+import { post } from './account.ts'
 import { endedText, failureText, texts } from './texts/texts.ts'
 
 /** The heading takes the focus, so that screen readers announce each step. */
@@ -23,23 +23,18 @@ export function Heading({ children }: { children: ComponentChildren }) {
 }
 
 /** A form that never leaves the page; a refused value is reported beside its field. */
-export function Ask(props: {
-  label: string
-  fields: FieldProps[]
-  refused: Record<string, string>
-  send: string
-  /** One of several forms on its page, so its button is not the primary one. */
-  plain?: boolean
-  action: { run(values: Record<string, string>): unknown; busy: boolean; reply?: Reply }
-  /** The token of the link that opened the page. */
-  token?: string
-  /** Where to request a new mail; by default one to choose a new password. */
-  again?: Again
-  /** What refusals mean on this form, by their code, if that is not what they mean elsewhere. */
-  meanings?: Record<string, string>
-  /** Shown below the fields. */
-  children?: ComponentChildren
-}) {
+export function Ask(
+  props: Omit<AskProps, 'again'> & {
+    /** The token of the link that opened the page. */
+    token?: string
+    /** Where to request a new mail; by default one to choose a new password. */
+    again?: Again
+    /** What refusals mean on this form, by their code, if that is not what they mean elsewhere. */
+    meanings?: Record<string, string>
+    /** Shown below the fields. */
+    children?: ComponentChildren
+  },
+) {
   const { action } = props
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
@@ -60,6 +55,7 @@ export function Ask(props: {
         <Button submits kind={props.plain ? 'plain' : 'primary'} busy={action.busy}>
           {props.send}
         </Button>
+        {props.buttons}
       </div>
       {!isAboutFields(action.reply) && (
         <Failure
@@ -93,7 +89,7 @@ export function Failure(props: {
   /** The token of the refused link. */
   token?: string | undefined
   /** What refusals mean here, by their code, if that is not what they mean elsewhere. */
-  meanings?: Record<string, string>
+  meanings?: Record<string, string> | undefined
 }) {
   const { reply, again, token, meanings = {} } = props
   if (!reply || reply.ok) return null
@@ -174,22 +170,15 @@ export function Done(props: { title: string; about: string; children?: Component
   )
 }
 
+type SectionProps = { title: string; about?: string; children?: ComponentChildren }
+
 /** One section of the user's own account. */
-export function Section({ title, children }: { title: string; children: ComponentChildren }) {
+export function Section({ title, about, children }: SectionProps) {
   return (
     <section class="stack" aria-label={title}>
       <h2>{title}</h2>
+      {about && <p>{about}</p>}
       {children}
     </section>
-  )
-}
-
-/** In development mails are read in the console. */
-export function InboxLink() {
-  if (!brand.value?.inbox) return null
-  return (
-    <p>
-      <a href={`${baseUrl}/api-test/index.html#/mail`}>{texts.inbox}</a>
-    </p>
   )
 }

@@ -1,12 +1,13 @@
 import type { PendingEmailChange, PendingVerification } from '@plinth/client'
 import { useSignal } from '@preact/signals'
+import { filled } from '../../shared/account/own/words.ts'
 import { registeredHere } from '../../shared/account/registered-here.ts'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Skeleton } from '../../shared/components/page.tsx'
 import { post } from './account.ts'
 import { Confirm, Done, Failure, Heading } from './parts.tsx'
-import { dateIn, filled, texts, timeIn } from './texts/texts.ts'
+import { dateIn, texts, timeIn } from './texts/texts.ts'
 
 /** Shows which account it is and since when: someone else may have entered the reader's address. */
 export function Verify({ token }: { token: string }) {

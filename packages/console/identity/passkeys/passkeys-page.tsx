@@ -1,5 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { InConsole } from '../../shared/account/own/in-console.tsx'
+import { SUPPORTED } from '../../shared/account/own/passkey-support.ts'
+import { Passkeys } from '../../shared/account/own/passkeys.tsx'
 import { DemoAccounts, SecondStepCard } from '../../shared/account/session/sign-in.tsx'
 import { Button } from '../../shared/components/button.tsx'
 import { Facts } from '../../shared/components/facts.tsx'
@@ -11,8 +14,6 @@ import { Step, Steps } from '../../shared/components/steps.tsx'
 import { session } from '../session.ts'
 import { addPasskey } from './add-passkey.ts'
 import { CeremonyStopped, ceremony } from './ceremony.ts'
-import { PasskeyList } from './passkey-list.tsx'
-import { SUPPORTED } from './support.ts'
 import { signInWithPasskey } from './use-passkey.ts'
 
 export function PasskeysPage() {
@@ -48,7 +49,9 @@ export function PasskeysPage() {
       )}
       <CeremonyView />
       {session.claims.value && (
-        <PasskeyList key={session.claims.value.sub} version={version.value} />
+        <InConsole session={session} key={session.claims.value.sub}>
+          <Passkeys version={version.value} />
+        </InConsole>
       )}
     </Page>
   )

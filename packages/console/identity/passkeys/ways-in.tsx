@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks'
+import { SUPPORTED } from '../../shared/account/own/passkey-support.ts'
 import { baseUrl } from '../../shared/api/base-url.ts'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
@@ -6,7 +7,6 @@ import { PASSKEY } from '../../shared/components/icon.tsx'
 import { Notice } from '../../shared/components/page.tsx'
 import { Refusal } from '../../shared/components/reply.tsx'
 import { CeremonyStopped, ceremony } from './ceremony.ts'
-import { SUPPORTED } from './support.ts'
 import { signInWithPasskey } from './use-passkey.ts'
 
 /** What helps when there is no password at hand. */

@@ -1,12 +1,10 @@
-import type { PageOfUsers } from '@plinth/client'
 import type { ComponentType } from 'preact'
 import { HealthPage } from '../health.tsx'
 import type { ConsoleAction, ConsolePage, Finder } from '../shell/definition.ts'
 import { facts } from '../shell/facts.ts'
-import { inAccess, inList } from '../shell/finders.ts'
 import { later } from '../shell/later.tsx'
+import { endpointsIn, keysIn, usersIn } from '../shell/records.ts'
 import type { UserPageParts } from './administration/users-page.tsx'
-import { ProfilePage } from './profile/profile-page.tsx'
 import { DEMO_ACCOUNTS, type Session } from './session/session.ts'
 import { SessionPage } from './session/session-page.tsx'
 
@@ -29,7 +27,10 @@ export function ownPages(
       path: 'profile',
       title: 'Profile',
       icon: 'person',
-      component: () => <ProfilePage session={session}>{More && <More />}</ProfilePage>,
+      component: later(async () => {
+        const { ProfilePage } = await import('./profile/profile-page.tsx')
+        return () => <ProfilePage session={session}>{More && <More />}</ProfilePage>
+      }),
     },
   ]
 }
@@ -37,12 +38,8 @@ export function ownPages(
 /** Most people never open these. */
 const administration = () => import('./administration/pages.tsx')
 
-/** The pages for administrators, with the scopes of service keys and the audit events of this service only. */
-export function administrationPages(
-  session: Session,
-  { scopes, events }: { scopes: readonly string[]; events: string },
-  users: UserPageParts = {},
-): ConsolePage[] {
+/** The pages for administrators. */
+export function administrationPages(session: Session, users: UserPageParts = {}): ConsolePage[] {
   return [
     {
       path: 'users',
@@ -61,7 +58,7 @@ export function administrationPages(
       note: 'admin',
       component: later(async () => {
         const { KeysPage } = await administration()
-        return () => <KeysPage session={session} scopes={scopes} />
+        return () => <KeysPage session={session} />
       }),
     },
     {
@@ -81,7 +78,7 @@ export function administrationPages(
       note: 'admin',
       component: later(async () => {
         const { AuditPage } = await administration()
-        return () => <AuditPage session={session} events={events} />
+        return () => <AuditPage session={session} />
       }),
     },
     {
@@ -94,19 +91,9 @@ export function administrationPages(
 }
 
 /** What administrators find: users, keys and endpoints, and more of this service. */
-export function accountFinders({ api, isAdmin }: Session, ...more: Finder[]): Finder[] {
-  if (!isAdmin.value) return []
-  const users = inList<PageOfUsers>(
-    api,
-    (text) => `/api/users?size=5&contains=${text}`,
-    ({ content }) =>
-      content.map(({ id, username, email }) => ({
-        title: `${username} (${email})`,
-        kind: 'user',
-        path: `users/${id}`,
-      })),
-  )
-  return [users, ...more, ...inAccess(api, { keys: 'keys', events: 'events' })]
+export function accountFinders(session: Session, ...more: Finder[]): Finder[] {
+  if (!session.isAdmin.value) return []
+  return [usersIn(session), ...more, keysIn(session), endpointsIn(session)]
 }
 
 export function signInActions(session: Session): ConsoleAction[] {

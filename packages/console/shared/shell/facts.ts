@@ -23,6 +23,10 @@ type Facts = {
   /** Whether a mailed code signs in. */
   signInCode?: boolean
   uploads?: UploadFacts
+  /** What a service key may be allowed to do. */
+  keyScopes?: string[]
+  /** What the audit records. */
+  auditEvents?: string[]
   /** Whether there is a database for service keys, where that is a setting. */
   serviceKeys?: boolean
   /** The sizes and presets in which pictures are drawn. */

@@ -9,6 +9,7 @@ import type { ConsoleDefinition } from './definition.ts'
 import { Inspector } from './inspector/inspector.tsx'
 import { PageList } from './navigation.tsx'
 import { keepScroll, route } from './route.ts'
+import { entriesOf } from './top/entries.ts'
 import { Palette } from './top/palette.tsx'
 import { TopBar } from './top/top-bar.tsx'
 import { inspectorOpen, menuOpen } from './visibility.ts'
@@ -42,7 +43,11 @@ function Shell({ definition }: { definition: ConsoleDefinition }) {
       </main>
       <Inspector />
       <footer class="session-bar">{definition.sessionBar}</footer>
-      <Palette definition={definition} />
+      <Palette
+        label="Search this console"
+        entries={() => entriesOf(definition)}
+        finders={() => definition.finders?.() ?? []}
+      />
     </div>
   )
 }

@@ -8,9 +8,9 @@ import { checksumOf } from './checksum.ts'
 export const TUS = { 'Tus-Resumable': '1.0.0' }
 const PIECE_TYPE = 'application/offset+octet-stream'
 export const PIECE_BYTES = 8 * 1024 * 1024
-const MOST_FAILURES = 8
+const MAX_FAILURES = 8
 const FIRST_DELAY_MS = 500
-const LONGEST_DELAY_MS = 20_000
+const MAX_DELAY_MS = 20_000
 
 type Sent = Pick<Upload, 'file' | 'folder' | 'uploadId'> & { replaces?: Replaced }
 
@@ -124,8 +124,8 @@ function patienceUntil(signal: AbortSignal) {
       // However long the browser is offline, that is no failure of the upload.
       const isOffline = reply.status === 0 && !navigator.onLine
       if (!isOffline) failures += 1
-      if (signal.aborted || failures > MOST_FAILURES || !isPassing(reply)) return false
-      const delay = Math.min(FIRST_DELAY_MS * 2 ** (failures - 1), LONGEST_DELAY_MS)
+      if (signal.aborted || failures > MAX_FAILURES || !isPassing(reply)) return false
+      const delay = Math.min(FIRST_DELAY_MS * 2 ** (failures - 1), MAX_DELAY_MS)
       await onlineAgain(signal, isOffline ? undefined : delay)
       return !signal.aborted
     },

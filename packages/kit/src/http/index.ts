@@ -1,5 +1,6 @@
-export { basePathOf, requestedPath, targetOf } from './address/base-path.ts'
+export { basePathOf, queryOf, requestedPath, targetOf } from './address/base-path.ts'
 export { hostPathOf, mountServers } from './address/mounts.ts'
+export { policySource } from './address/policy-source.ts'
 export type { Caller, Guard, Health, Reply, Request, Server } from './framework.ts'
 export { type Authenticate, anyone, callerGuard, guarding } from './guards.ts'
 export { CREDENTIALS_BODY_BYTES } from './hooks/bodies/before-bodies.ts'

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate, setTimeout } from 'node:timers/promises'
+import { until } from '../../../../test/until.ts'
 import { listenForTest } from '../../testing/listen.ts'
 import { type SpawnedService, spawnService } from '../../testing/processes/spawn.ts'
 import { createLogger } from '../logging.ts'
@@ -312,13 +313,5 @@ function balance(nodes: SpawnedService[]) {
       await Promise.all([probing, sending])
       return { served, failures }
     },
-  }
-}
-
-async function until(done: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000
-  while (!(await done())) {
-    assert.ok(performance.now() < deadline, 'it did not happen in time')
-    await setTimeout(10)
   }
 }

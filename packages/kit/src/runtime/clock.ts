@@ -6,6 +6,8 @@ export const systemClock: Clock = () => new Date()
 export const MINUTE_SECONDS = 60
 export const HOUR_SECONDS = 60 * MINUTE_SECONDS
 export const DAY_SECONDS = 24 * HOUR_SECONDS
+export const HOUR_MS = 1000 * HOUR_SECONDS
+export const DAY_MS = 24 * HOUR_MS
 
 /** How far the clocks of nodes may differ. */
 export const MAX_CLOCK_SKEW_SECONDS = 60

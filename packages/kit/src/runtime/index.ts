@@ -3,7 +3,9 @@ export { type AddressRules, faultOfUrl, forbiddenBy } from './address-rules.ts'
 export { clientNetwork, clientNetworks, networkShares, widestNetwork } from './client-networks.ts'
 export {
   type Clock,
+  DAY_MS,
   DAY_SECONDS,
+  HOUR_MS,
   HOUR_SECONDS,
   isAhead,
   MAX_CLOCK_SKEW_SECONDS,

@@ -328,6 +328,8 @@ export type IdentityTables = AccountTables &
       expires_at: string
       used_at: string | null
     }
+    /** What administrators have changed. A setting without a row is that of the environment. */
+    changed_settings: { name: 'registration'; value: string; changed_at: string }
   }
 
 export const SEALED_COLUMNS: SealedColumns<IdentityTables> = {

@@ -1,4 +1,4 @@
-import { type Reply, type Request, type Server, Type } from '@plinth/kit/http'
+import { queryOf, type Reply, type Request, type Server, Type } from '@plinth/kit/http'
 import { newOpaqueToken } from '@plinth/kit/tokens'
 import { FEDERATION_SECONDS } from '../limits.ts'
 import type { Federation } from './federation.ts'
@@ -31,7 +31,7 @@ export function callbackRoutes(server: Server, federation: Federation): void {
   server.get('/federation/:provider/callback', {
     schema,
     handler: async (request, reply) => {
-      const parameters = new URLSearchParams(request.url.split('?', 2)[1])
+      const parameters = queryOf(request)
       const state = parameters.get('state') ?? ''
       const answer = { state, browser: browserOf(federation, request) ?? '', parameters }
       return leaveFor(reply, await answerSignIn(federation, request.params.provider, answer))

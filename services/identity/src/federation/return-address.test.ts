@@ -29,6 +29,8 @@ describe('the address that a browser returns to', () => {
       'https://app.example:8443/',
       'http://app.example/',
       'https://app.example/#',
+      'https://user@app.example/',
+      'https://:secret@app.example/',
     ])
       assert.equal(accepted(page), undefined, page)
   })

@@ -4,6 +4,7 @@ import type { Logger } from '@plinth/kit/logging'
 import {
   DAY_SECONDS,
   failPoint,
+  HOUR_MS,
   MINUTE_SECONDS,
   secondsAfter,
   startRounds,
@@ -56,7 +57,7 @@ const FOR_STRANGERS: MailKind[] = [
 ]
 const RETENTION_DAYS = 30
 /** While the database is away a round may take long, so it is over when a round succeeds. */
-const OUTAGE = { state: 'mail delivery', message: 'mail delivery failed', quietMs: 3_600_000 }
+const OUTAGE = { state: 'mail delivery', message: 'mail delivery failed', quietMs: HOUR_MS }
 
 export type Delivery = { stop(): Promise<void>; health(): Promise<Health> }
 

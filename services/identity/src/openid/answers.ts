@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { policySource } from '@plinth/kit/http'
 import type { AnswerTo } from './authorization-request.ts'
 import type { OpenId } from './openid.ts'
-import { policySource } from './redirect-addresses.ts'
 
 /** What the client is told: a code, or why it gets none. */
 export type Answer = { code: string } | { error: string; error_description?: string }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { type Origin, recordEvent, sessionWindow } from '@plinth/accounts'
+import { type Origin, sessionWindow } from '@plinth/accounts'
 import { type Db, inTransaction } from '@plinth/kit/database'
 import { secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken } from '@plinth/kit/tokens'
+import { recordIdentityEvent } from '../audit.ts'
 import {
   type Authorization,
   decideAuthorization,
@@ -225,11 +226,11 @@ async function recordConsent(
   origin: Origin,
 ): Promise<void> {
   const { username } = session.user
-  const event = { event: 'CONSENT_GIVEN', actor: username, subject: username }
+  const event = { event: 'CONSENT_GIVEN', actor: username, subject: username } as const
   // What users allow applications of the house is no news to them.
   const { onEvent, ...quiet } = accounts
   const recorder = client.firstParty ? quiet : { ...quiet, onEvent }
-  await recordEvent({ ...recorder, db }, { ...event, reason: client.name }, origin)
+  await recordIdentityEvent({ ...recorder, db }, { ...event, reason: client.name }, origin)
 }
 
 /** Answers the client with an address; a form is answered when the browser opens the page of it. */

@@ -2,6 +2,7 @@ import { originOf, tooManyFailures } from '@plinth/accounts'
 import {
   bareReply,
   CREDENTIALS_BODY_BYTES,
+  queryOf,
   type Reply,
   type Request,
   replyWith,
@@ -136,11 +137,6 @@ function formRoute(server: Server, openid: OpenId): void {
 
 function signInPage({ publicUrl }: OpenId, id: string): string {
   return `${publicUrl}/account/sign-in?authorization=${encodeURIComponent(id)}`
-}
-
-function queryOf({ url }: Request): URLSearchParams {
-  const start = url.indexOf('?')
-  return new URLSearchParams(start < 0 ? '' : url.slice(start + 1))
 }
 
 function browserOf({ headers }: Request, openid: OpenId) {

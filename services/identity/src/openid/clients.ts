@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { type By, recordEvent } from '@plinth/accounts'
+import type { By } from '@plinth/accounts'
 import { insertEvent } from '@plinth/events'
 import { type Db, inTransaction, type PageRequest } from '@plinth/kit/database'
 import { pageOf } from '@plinth/kit/http'
 import { validationFailed } from '@plinth/kit/problems'
 import { faultOfUrl, secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
+import { type Recorder, recordIdentityEvent } from '../audit.ts'
 import { revokeClientSessions } from '../database/client-sessions.repository.ts'
 import {
   type Client,
@@ -34,7 +35,7 @@ export {
 
 /** What the rules about clients need: less than the rest of the provider, so that a command can use them. */
 export type Clients = Pick<OpenId, 'db' | 'clock' | 'issuer' | 'audience' | 'addresses'> & {
-  accounts: Parameters<typeof recordEvent>[0]
+  accounts: Recorder
 }
 
 type Chosen = Omit<
@@ -226,7 +227,7 @@ async function record(
   { actor, origin, reason }: By,
 ): Promise<void> {
   const subject = `client ${clientId} (${name})`
-  await recordEvent({ ...accounts, db }, { event, actor, subject, reason }, origin)
+  await recordIdentityEvent({ ...accounts, db }, { event, actor, subject, reason }, origin)
   const published = { type: EVENTS[event], subject: `client:${clientId}`, data: { clientId } }
   await insertEvent(db, { ...published, at: clock() })
 }

@@ -3,7 +3,6 @@ import {
   lockUser,
   newRefreshToken,
   type Origin,
-  recordEvent,
   refreshTokenHashes,
   revokeAnySession,
   sessionTimes,
@@ -11,6 +10,7 @@ import {
 import { type Db, inTransaction } from '@plinth/kit/database'
 import { secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken, isSameSecret } from '@plinth/kit/tokens'
+import { recordIdentityEvent } from '../audit.ts'
 import {
   type AuthorizationCode,
   findCode,
@@ -170,6 +170,6 @@ async function endReplayed(
   if (!(await revokeAnySession(db, user.id, Number(code.givenSessionId)))) return undefined
   const { username: subject, id: userId } = user
   const event = { event: 'CODE_REPLAYED', subject, userId, result: 'REFUSED' } as const
-  await recordEvent({ ...accounts, db }, event, origin)
+  await recordIdentityEvent({ ...accounts, db }, event, origin)
   return undefined
 }

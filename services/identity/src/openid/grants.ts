@@ -1,13 +1,7 @@
-import {
-  type By,
-  findUserById,
-  lockUser,
-  type Origin,
-  recordEvent,
-  userUnknown,
-} from '@plinth/accounts'
+import { type By, findUserById, lockUser, type Origin, userUnknown } from '@plinth/accounts'
 import { insertEvent } from '@plinth/events'
 import { type Db, inTransaction } from '@plinth/kit/database'
+import { recordIdentityEvent } from '../audit.ts'
 import {
   type BrowserSession,
   revokeClientSessions,
@@ -83,8 +77,8 @@ export async function revokeGrant(
     if (clientId.includes('\0') || !(await deleteGrant(inside, key))) throw grantUnknown()
     await revokeClientSessions(inside, clientId, userId)
     const { username: subject } = user
-    const event = { event: 'CONSENT_REVOKED', actor: actor ?? subject, subject, reason }
-    await recordEvent({ ...accounts, db: inside }, event, origin)
+    const event = { event: 'CONSENT_REVOKED', actor: actor ?? subject, subject, reason } as const
+    await recordIdentityEvent({ ...accounts, db: inside }, event, origin)
     await publish(inside, 'grant.revoked', key, clock())
   })
 }

@@ -2,12 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { propertyRuns } from '@plinth/kit/testing'
 import fc from 'fast-check'
-import {
-  canBeImpersonated,
-  faultOfAddress,
-  isRegistered,
-  policySource,
-} from './redirect-addresses.ts'
+import { canBeImpersonated, faultOfAddress, isRegistered } from './redirect-addresses.ts'
 
 const LOOPBACK = ['http://127.0.0.1', 'http://[::1]', 'http://localhost']
 
@@ -101,15 +96,5 @@ describe('redirect addresses', () => {
     assert.equal(canBeImpersonated('https://wiki.example/'), false)
     for (const address of [...LOOPBACK, 'com.example.app:/cb'])
       assert.equal(canBeImpersonated(address), true)
-  })
-
-  test('are named in a policy so that browsers let a form go there', () => {
-    assert.equal(
-      policySource('https://wiki.example:8443/callback?x=1'),
-      'https://wiki.example:8443',
-    )
-    assert.equal(policySource('http://127.0.0.1:5000/cb'), 'http://127.0.0.1:5000')
-    assert.equal(policySource('http://[::1]:5000/cb'), 'http:')
-    assert.equal(policySource('com.example.app:/cb'), 'com.example.app:')
   })
 })

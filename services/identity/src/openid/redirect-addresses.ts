@@ -43,9 +43,3 @@ export function shownHost(address: string): string {
   const { host, protocol } = new URL(address)
   return host === '' ? protocol.slice(0, -1) : host
 }
-
-/** The source that a content security policy names for it. Browsers ignore one with an IPv6 address. */
-export function policySource(address: string): string {
-  const { origin, protocol, hostname } = new URL(address)
-  return origin === 'null' || hostname.startsWith('[') ? protocol : origin
-}

@@ -2,13 +2,13 @@ import {
   lockUser,
   nextRefreshToken,
   type Origin,
-  recordEvent,
   recordSecurityEvent,
   refreshTokenHashes,
   revokeAnySession,
   sessionTimes,
 } from '@plinth/accounts'
 import { type Db, inTransaction } from '@plinth/kit/database'
+import { recordIdentityEvent } from '../audit.ts'
 import {
   extendBrowserSession,
   findClientSession,
@@ -118,7 +118,7 @@ async function refuse(
   if (!user || !(await revokeAnySession(db, user.id, session.id))) return
   const { username: subject } = user
   const event = { event: 'REFRESH_REPLAYED', subject, result: 'REFUSED' } as const
-  await recordEvent({ ...accounts, db }, event, origin)
+  await recordIdentityEvent({ ...accounts, db }, event, origin)
 }
 
 /** Only the token that was spent last. The nodes' clocks differ, so the rotation may seem to be in the future. */

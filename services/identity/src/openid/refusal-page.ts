@@ -1,4 +1,4 @@
-import { PROBLEM_PAGE_HEADERS, renderProblemPage } from '@plinth/kit/http'
+import { PROBLEM_PAGE_HEADERS, queryOf, renderProblemPage } from '@plinth/kit/http'
 import { words } from './parameters.ts'
 import { authorizationUnknown } from './problems.ts'
 import { RequestRefused, refusalTexts } from './refusals.ts'
@@ -31,8 +31,7 @@ export async function orRefusal<R extends PageReply<R>>(
 }
 
 /** As on the hosted page: the language that the application asks for, or that of the browser. */
-function languagesOf({ url, headers }: Asking): string {
-  const [, query = ''] = url.split('?', 2)
-  const asked = words(new URLSearchParams(query).get('ui_locales') ?? undefined)
-  return [...asked, headers['accept-language'] ?? ''].join(',')
+function languagesOf(request: Asking): string {
+  const asked = words(queryOf(request).get('ui_locales') ?? undefined)
+  return [...asked, request.headers['accept-language'] ?? ''].join(',')
 }

@@ -2,8 +2,8 @@ import { originOf } from '@plinth/accounts'
 import {
   bareReply,
   CREDENTIALS_BODY_BYTES,
-  emptyBody,
   orNull,
+  queryOf,
   type Request,
   replyWith,
   type Server,
@@ -58,10 +58,9 @@ export function signOutRoutes(server: Server, openid: OpenId): void {
     },
     handler: (request, reply) =>
       orRefusal(request, reply, async () => {
-        const query = new URLSearchParams(request.url.split('?').slice(1).join('?'))
         const { location, isOver } = await signOut(
           openid,
-          query,
+          queryOf(request),
           browserOf(request, openid),
           originOf(request),
         )
@@ -93,7 +92,6 @@ export function signOutRoutes(server: Server, openid: OpenId): void {
 
   server.post('/api/sign-outs/:id', {
     onRequest: sameOrigin(openid),
-    preValidation: emptyBody,
     schema: {
       operationId: 'confirmSignOut',
       summary: 'Confirm that the user of this browser signs out',

@@ -1,11 +1,10 @@
 /** What `plinth doctor` checks about this service. */
-import { type Examined, type Finding, ok, skip } from '@plinth/kit/runtime'
+import { type Examined, type Finding, HOUR_MS, ok, skip } from '@plinth/kit/runtime'
 import type { PaymentsConfig } from '../config.ts'
 import type { Db } from '../payment/database/tables.ts'
 import { findLastArrivals } from './arrivals.repository.ts'
 
 const ANSWER_MS = 10_000
-const HOUR_MS = 3_600_000
 const WITHOUT_WEBHOOKS =
   'without webhooks a payment is noticed only by polling, up to a minute later'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { failPoint, secondsAfter } from '@plinth/kit/runtime'
+import { failPoint, HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { afterLostTry, certaintyOf } from './failures.ts'
 import { missingIsInconsistent, mustExist } from './problems.ts'
 
@@ -27,7 +27,7 @@ export type Outcome<T> =
 const NOTHING = { kind: 'nothing', key: 'spent' } as const
 
 /** The provider forgets a key after a day; beyond this age only a look-up shows what happened. */
-const KEY_LIFETIME_SECONDS = 23 * 3600
+const KEY_LIFETIME_SECONDS = 23 * HOUR_SECONDS
 
 /** Fails when the outcome is unknown. */
 export async function sendReserved<R extends Reservation, T>(

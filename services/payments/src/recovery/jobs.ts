@@ -1,6 +1,6 @@
 import { inTransaction, type Job, startJob } from '@plinth/kit/database'
 import type { Metrics } from '@plinth/kit/metrics'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import type { Payments } from '../payment/context.ts'
 import type { Db } from '../payment/database/tables.ts'
 import { retryDueEvents } from '../webhooks/events.ts'
@@ -10,7 +10,7 @@ import { deleteOldObservations, updateLeftEvents, updateOldEvents } from './rete
 
 type JobIntervals = { lookEverySeconds: number; pollEverySeconds: number }
 
-const CLEAR_EVERY_SECONDS = 3_600
+const CLEAR_EVERY_SECONDS = HOUR_SECONDS
 
 export type Jobs = {
   reconcile: Job
@@ -62,8 +62,6 @@ function wakerOf(job: Job, onFailure: (error: unknown) => void): () => void {
     if (!running) void run()
   }
 }
-
-const DAY_SECONDS = 86_400
 
 /** Clears old events and observations in small batches, so that no request waits long for one. */
 async function clearOldEvents(

@@ -1,5 +1,5 @@
 import { inTransaction } from '@plinth/kit/database'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { lookUpAttempt, resolveAttempt } from '../checkout/checkout.ts'
 import {
   type Payments,
@@ -16,7 +16,7 @@ import { reconcileRefunds, resolveRefundAttempt } from '../refunds/refunds.ts'
 const BATCH = 50
 const CONCURRENCY = 4
 /** How long to wait after each check that left something unresolved. */
-const DELAYS_SECONDS = [300, 900, 3600, 3 * 3600, 6 * 3600]
+const DELAYS_SECONDS = [300, 900, HOUR_SECONDS, 3 * HOUR_SECONDS, 6 * HOUR_SECONDS]
 
 /**
  * Recovery and reconciliation are the same thing: the provider is asked about payments that are still

@@ -1,5 +1,5 @@
 import { inTransaction } from '@plinth/kit/database'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import type { Payments } from '../payment/context.ts'
 import { insertObservation } from '../payment/database/observations.repository.ts'
 import { InconsistentObservation } from '../payment/problems.ts'
@@ -14,7 +14,7 @@ import {
 } from './events.repository.ts'
 
 const FIRST_DELAY_SECONDS = 30
-const MAX_DELAY_SECONDS = 6 * 3600
+const MAX_DELAY_SECONDS = 6 * HOUR_SECONDS
 const MAX_TRIES = 20
 
 /** Stores the claim of an event whose effects were rolled back, with the time of its next try. */

@@ -1,5 +1,5 @@
 import { Problem } from '@plinth/kit/problems'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import type { Payments } from '../payment/context.ts'
 import { isRestored } from '../payment/database/restores.repository.ts'
 import { certaintyOf } from '../provider/failures.ts'
@@ -14,9 +14,9 @@ import { type Inbox, receiveEvent } from './receive.ts'
 const GRACE_SECONDS = 300
 /** Read again each time, because the provider's times are whole seconds and its list may lag. */
 const OVERLAP_SECONDS = 600
-const FIRST_WINDOW_SECONDS = 3600
+const FIRST_WINDOW_SECONDS = HOUR_SECONDS
 /** The provider keeps events for thirty days. */
-const OLDEST_SECONDS = 30 * 24 * 3600
+const OLDEST_SECONDS = 30 * DAY_SECONDS
 const CUT_SHORT = "the provider's list has more events, but no id to continue from"
 
 /**

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import type { Answer } from '../protocol/answer.ts'
 import { ProviderError, requestRefused } from '../protocol/errors.ts'
 import type { Form } from '../protocol/form.ts'
@@ -7,7 +7,7 @@ import type { Sandbox } from '../state/sandbox.ts'
 import type { SandboxDb } from '../state/tables.ts'
 import { findKey, insertKey } from './idempotency.repository.ts'
 
-const KEPT_SECONDS = 24 * 60 * 60
+const KEPT_SECONDS = DAY_SECONDS
 const MAX_KEY = 255
 
 /** The fingerprint of the call in progress for each key. In memory, as the sandbox is one process. */

@@ -1,5 +1,6 @@
 import { startJob } from '@plinth/kit/database'
 import type { Metrics } from '@plinth/kit/metrics'
+import { HOUR_SECONDS } from '@plinth/kit/runtime'
 import type { Storage } from '../files/storage.ts'
 import type { PictureSettings } from '../picture-settings.ts'
 import type { PacedLanes } from '../thumbnails/lanes.ts'
@@ -10,7 +11,7 @@ import { createPictures, type PictureResult, type Pictures } from './pictures.ts
 import { sumRenditions } from './renditions.repository.ts'
 
 const RESULTS: PictureResult[] = ['made', 'kept', 'unchanged', 'none', 'busy', 'failed']
-const UPKEEP_SECONDS = 3600
+const UPKEEP_SECONDS = HOUR_SECONDS
 const COUNT_EVERY_SECONDS = 60
 
 type Options = { lanes: PacedLanes; settings: PictureSettings; metrics: Metrics }

@@ -1,13 +1,12 @@
 /** What `plinth doctor` checks about the virus scanner. */
 import { Readable } from 'node:stream'
-import { type Examined, type Finding, ok, skip, systemClock } from '@plinth/kit/runtime'
+import { DAY_MS, type Examined, type Finding, ok, skip, systemClock } from '@plinth/kit/runtime'
 import type { ScanSettings } from '../scan-settings.ts'
 import { askClamd, ClamdError, scanStream } from './clamd.ts'
 
 const CHECK = 'scanner'
 const WAIT_MS = 20_000
 const PIECE_BYTES = 64 * 1024
-const DAY_MS = 86_400_000
 const MAX_SIGNATURE_DAYS = 7
 
 export async function scannerFindings(

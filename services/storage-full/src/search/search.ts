@@ -29,7 +29,7 @@ const FEW_CANDIDATES = 50
 /** How many terms are tried before the files are read in their order instead. */
 const MAX_TRIED = 5
 const FIRST_WINDOW = 1_000
-const LARGEST_WINDOW = 8_000
+const MAX_WINDOW = 8_000
 /** On SQLite, where the whole process waits for each part, what takes longer is read in smaller ones. */
 const WINDOW_MS = 10
 /** How many files one request reads at most for each owner. */
@@ -177,7 +177,7 @@ async function readInOrder(
     if (next.end === undefined) return { places }
     end = next.end
     read += rows
-    rows = isSlow ? Math.max(rows / 2, FIRST_WINDOW) : Math.min(rows * 2, LARGEST_WINDOW)
+    rows = isSlow ? Math.max(rows / 2, FIRST_WINDOW) : Math.min(rows * 2, MAX_WINDOW)
   }
   return { places, end }
 }

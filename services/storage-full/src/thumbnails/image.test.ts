@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { crc32, deflateSync } from 'node:zlib'
 import sharp from 'sharp'
 import { jpegFromImage } from './image.ts'
 
@@ -51,6 +52,39 @@ test('the limit counts channels and their depth, not only pixels', async (t) => 
   assert.equal(await drawn(await wide(4).png().toBuffer()), true)
   assert.equal(await drawn(await wide(3).toColourspace('rgb16').png().toBuffer()), false)
   assert.equal(await drawn(await wide(4).toColourspace('rgb16').png().toBuffer()), false)
+})
+
+const HEADER_END = 33
+
+/** A PNG with a comment. */
+async function commented(type: 'zTXt' | 'iTXt', packed: Buffer): Promise<Buffer> {
+  const png = await picture(4, 4).png().toBuffer()
+  const before = type === 'zTXt' ? 'key\0\0' : 'key\0\x01\0en\0Schlüssel\0'
+  const checked = Buffer.concat([Buffer.from(type + before), packed])
+  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
+  length.writeUInt32BE(checked.length - 4)
+  sum.writeUInt32BE(crc32(checked))
+  return Buffer.concat([
+    png.subarray(0, HEADER_END),
+    length,
+    checked,
+    sum,
+    png.subarray(HEADER_END),
+  ])
+}
+
+test('a small picture is not drawn if its comment unpacks to much more', async (t) => {
+  const packed = (megabytes: number) => deflateSync(Buffer.alloc(megabytes * 2 ** 20, 'a'))
+  const broken = packed(45).subarray(0, -4)
+  const drawn = async (bytes: Buffer) =>
+    Buffer.isBuffer(await jpegFromImage(await fileWith(t, bytes), 5))
+
+  for (const type of ['zTXt', 'iTXt'] as const) {
+    assert.equal(await drawn(await commented(type, packed(4))), true)
+    assert.equal(await drawn(await commented(type, packed(9))), false)
+    assert.equal(await drawn(await commented(type, packed(45))), false)
+    assert.equal(await drawn(await commented(type, broken)), false)
+  }
 })
 
 test('a picture that cannot be opened is undecided', async () => {

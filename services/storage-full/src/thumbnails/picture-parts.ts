@@ -1,9 +1,14 @@
 import { type FileHandle, open } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { inflate } from 'node:zlib'
+
+const unpack = promisify(inflate)
 
 /** For twice as many frames, the decoder of WebP takes four times as long: a second for this many. */
 const MAX_PARTS = 10_000
-/** Compressed comments in a PNG, which the decoder unpacks to up to a thousand times as many bytes. */
+/** Compressed comments in a PNG: 45 KB can unpack to 45 MB, of which the decoder makes several copies. */
 const MAX_PACKED_BYTES = 256 * 1024
+const MAX_UNPACKED_BYTES = 8 * 1024 * 1024
 const WINDOW_BYTES = 64 * 1024
 /** At least this much is held, unless the file ends: more than any header that is read here. */
 const AHEAD_BYTES = 128
@@ -22,7 +27,7 @@ export async function hasTooManyParts(path: string): Promise<boolean> {
   const head = (await bytesFrom(0)).toString('latin1', 0, 12)
   // Awaited, because the file is closed on return.
   if (head.startsWith('\xff\xd8')) return await hasTooManySegments(bytesFrom)
-  if (head.startsWith('\x89PNG')) return await hasTooManyChunks(bytesFrom)
+  if (head.startsWith('\x89PNG')) return await hasTooManyChunks(file, bytesFrom)
   if (head.startsWith('GIF8')) return await hasTooManyBlocks(bytesFrom)
   return head.startsWith('RIFF') && (await hasTooManyFrames(bytesFrom))
 }
@@ -75,17 +80,22 @@ function isMarker(type = 0): boolean {
 }
 
 /** The chunks of a PNG before its pixels; the decoder does not read those after them. */
-async function hasTooManyChunks(bytesFrom: BytesFrom): Promise<boolean> {
+async function hasTooManyChunks(file: FileHandle, bytesFrom: BytesFrom): Promise<boolean> {
   let position = 8
   let packedBytes = 0
+  let unpackedBytes = 0
   for (let parts = 0; parts < MAX_PARTS; parts += 1) {
     const chunk = await bytesFrom(position)
     const type = chunk.toString('latin1', 4, 8)
     if (chunk.length < 8 || type === 'IDAT') return false
     const length = chunk.readUInt32BE(0)
-    if (type === 'zTXt' || (type === 'iTXt' && isPackedText(chunk.subarray(8))))
+    if (type === 'zTXt' || (type === 'iTXt' && isPackedText(chunk.subarray(8)))) {
       packedBytes += length
-    if (packedBytes > MAX_PACKED_BYTES) return true
+      if (packedBytes > MAX_PACKED_BYTES) return true
+      const { buffer } = await file.read(Buffer.alloc(length), { position: position + 8 })
+      unpackedBytes += await lengthUnpacked(packedIn(type, buffer))
+      if (unpackedBytes > MAX_UNPACKED_BYTES) return true
+    }
     position += 12 + length
   }
   return true
@@ -94,6 +104,26 @@ async function hasTooManyChunks(bytesFrom: BytesFrom): Promise<boolean> {
 /** In an iTXt chunk, the byte after the keyword and its NUL tells. */
 function isPackedText(content: Buffer): boolean {
   return content[content.indexOf(0) + 1] === 1
+}
+
+/** What follows the keyword and the method; in an iTXt chunk, two more texts are before it. */
+function packedIn(type: string, content: Buffer): Buffer {
+  const keyword = content.indexOf(0)
+  if (type === 'zTXt') return content.subarray(keyword + 2)
+  const language = content.indexOf(0, keyword + 3)
+  return content.subarray(content.indexOf(0, language + 1) + 1)
+}
+
+/** No text is packed more tightly. */
+const HIGHEST_RATIO = 1032
+
+async function lengthUnpacked(packed: Buffer): Promise<number> {
+  try {
+    return (await unpack(packed, { maxOutputLength: MAX_UNPACKED_BYTES })).length
+  } catch {
+    // Too long, or broken: the decoder may have come far until it noticed.
+    return packed.length * HIGHEST_RATIO
+  }
 }
 
 const FRAME_HEADER_BYTES = 16

@@ -1,5 +1,6 @@
 import { startJob, withLease } from '@plinth/kit/database'
 import type { Metrics } from '@plinth/kit/metrics'
+import { HOUR_SECONDS } from '@plinth/kit/runtime'
 import { trashKeeper } from '../files/deletions/trash.ts'
 import type { Storage } from '../files/storage.ts'
 import { fillWords } from '../search/fill.ts'
@@ -20,7 +21,7 @@ export function startUpkeep(storage: Storage, metrics?: Metrics) {
   const deletions = job('storage-deletions', 60, (signal) =>
     finishDeletions(storage, signal, keepTrash),
   )
-  const sweeping = job('storage-sweep', 3600, async (signal) => {
+  const sweeping = job('storage-sweep', HOUR_SECONDS, async (signal) => {
     await sweep(storage, signal)
   })
   const uploads = job('storage-uploads', 30, (signal) => expireUploads(storage, signal))

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { type FileType, requireClaimedType, uploadTooLarge } from '@plinth/kit/files'
-import type { Caller } from '@plinth/kit/http'
+import type { Caller, Result } from '@plinth/kit/http'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { nameOf } from '../files/files.ts'
 import { requireRoomForFolder } from '../files/folders/placing.ts'
 import { newObjectName, objectKey, type Storage, type StoredFile } from '../files/storage.ts'
-import type { UploadCounts } from '../files/usage/measure.ts'
 import { overQuota } from '../files/usage/usage.ts'
 import { requireReplaceable, requireSameType } from '../files/versions/replace.ts'
 import type { PartialObject } from '../locations/providers/partial.ts'
@@ -28,6 +27,12 @@ type Settings = {
   perOwner: number
   /** How long an upload is remembered after its last byte. */
   expiresSeconds: number
+}
+
+/** What is counted about uploads of more than one request. Those of one request are counted by their reply. */
+type UploadCounts = {
+  bytes(stored: number): void
+  result(result: Result): void
 }
 
 /** What the rules about uploads need. They know no protocol: tus is one face, and there may be another. */

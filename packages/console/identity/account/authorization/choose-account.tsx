@@ -1,8 +1,9 @@
 import type { Authorization } from '@plinth/client'
+import { filled } from '../../../shared/account/own/words.ts'
 import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { Failure, Heading } from '../parts.tsx'
-import { filled, texts } from '../texts/texts.ts'
+import { texts } from '../texts/texts.ts'
 import { type Decision, decide } from './authorization.ts'
 
 type Account = NonNullable<Authorization['account']>

@@ -1,10 +1,11 @@
 import type { Authorization } from '@plinth/client'
 import { browserIn } from '../../../shared/account/browser-name.ts'
+import { filled } from '../../../shared/account/own/words.ts'
 import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { Notice } from '../../../shared/components/page.tsx'
 import { Failure, Heading } from '../parts.tsx'
-import { filled, texts } from '../texts/texts.ts'
+import { texts } from '../texts/texts.ts'
 import { type Decision, decide } from './authorization.ts'
 import { scopeText } from './scope-text.ts'
 

@@ -1,4 +1,5 @@
-import { filled, texts } from '../texts/texts.ts'
+import { filled } from '../../../shared/account/own/words.ts'
+import { texts } from '../texts/texts.ts'
 
 const SCOPES: Record<string, string> = {
   openid: texts.scopeOpenid,

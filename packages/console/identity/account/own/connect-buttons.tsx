@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { filled } from '../../../shared/account/own/words.ts'
 import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { Done, Failure } from '../parts.tsx'
-import { filled, texts } from '../texts/texts.ts'
+import { texts } from '../texts/texts.ts'
 import { PROVIDER_FAILURES, ReturnedError } from '../ways-in/provider-buttons.tsx'
 import { type Answer, beginRound, finishRound, listen, passOn, type Round } from './connect.ts'
 

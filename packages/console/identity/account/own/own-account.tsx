@@ -1,24 +1,26 @@
-import type { Profile } from '@plinth/client'
-import { signal } from '@preact/signals'
+import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { Address } from '../../../shared/account/own/address.tsx'
+import { Grants } from '../../../shared/account/own/grants.tsx'
+import { Identities } from '../../../shared/account/own/identities.tsx'
+import { useOwnAccount } from '../../../shared/account/own/own-account.ts'
+import { OwnData } from '../../../shared/account/own/own-data.tsx'
+import { Password } from '../../../shared/account/own/password.tsx'
+import { SecondFactor } from '../../../shared/account/own/second-factor.tsx'
+import { Sessions } from '../../../shared/account/own/sessions.tsx'
+import { filled } from '../../../shared/account/own/words.ts'
 import { proving } from '../../../shared/account/session/proving.ts'
-import { useLoad } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { Notice, Skeleton } from '../../../shared/components/page.tsx'
-import { useSecurity } from '../../own-account.ts'
 import { hasNewPassword } from '../account.ts'
+import { scopeText } from '../authorization/scope-text.ts'
 import { Done, Failure, Heading } from '../parts.tsx'
-import { dateIn, filled, texts } from '../texts/texts.ts'
+import { dateIn, texts } from '../texts/texts.ts'
+import { linked } from '../ways-in/provider-return.ts'
 import { session } from '../ways-in/session.ts'
 import { isProviderWindow } from './connect.ts'
-import { ProviderWindow } from './connect-buttons.tsx'
-import { Address, Password } from './credentials.tsx'
-import { Devices } from './devices.tsx'
-import { Grants } from './grants.tsx'
-import { Identities } from './identities.tsx'
-import { OwnData } from './own-data.tsx'
-import { Passkeys } from './passkeys.tsx'
-import { SecondFactor } from './second-factor.tsx'
+import { ConnectButtons, ProviderWindow } from './connect-buttons.tsx'
+import { OwnPasskeys } from './passkeys.tsx'
 import { Prove, SignIn } from './sign-in.tsx'
 
 /** When the account will be erased; set once its owner has requested it on this page. */
@@ -39,16 +41,13 @@ export function OwnAccount() {
 }
 
 function Overview() {
-  const profile = useLoad<Profile>(() => session.api.get('/api/users/me'))
-  const security = useSecurity(session.api)
+  const account = useOwnAccount(session.api)
+  const passwordChanges = useSignal(0)
   // A change that waits for a proof is given up when the page is left.
   useEffect(() => () => proving.peek()?.(false), [])
-  if (profile.loading || security.loading) return <Skeleton label={texts.loading} />
-  const reload = () => Promise.all([profile.reload(), security.reload()])
-  if (!profile.body || !security.body)
-    return <NotShown reply={profile.refusal ?? security.refusal} onRetry={reload} />
-  const { username, email } = profile.body
-  const { secondFactor, emailVerified, enrolledAt, password } = security.body
+  if (account.loading) return <Skeleton label={texts.loading} />
+  if (!account.body) return <NotShown reply={account.refusal} onRetry={account.reload} />
+  const { username, email, secondFactor, emailVerified, enrolledAt, password } = account.body
   return (
     <>
       {proving.value && <Prove secondFactor={secondFactor} password={password} email={email} />}
@@ -67,13 +66,20 @@ function Overview() {
             <p>{texts.afterReset}</p>
           </Notice>
         )}
-        <SecondFactor on={secondFactor} since={enrolledAt} changed={security.reload} />
-        <Passkeys />
-        <Identities />
-        <Devices />
-        <Grants />
-        <Address email={email} verified={emailVerified} changed={reload} />
-        <Password exists={password} />
+        <SecondFactor on={secondFactor} since={enrolledAt} changed={account.reload} />
+        <OwnPasskeys />
+        <Identities version={linked.value}>
+          {(others, reload) => <ConnectButtons providers={others} connected={reload} />}
+        </Identities>
+        <Sessions version={passwordChanges.value} />
+        <Grants scopeText={scopeText} />
+        <Address email={email} verified={emailVerified} changed={account.reload} />
+        <Password
+          exists={password}
+          changed={() => {
+            passwordChanges.value += 1
+          }}
+        />
         <OwnData
           erased={(at) => {
             erasedAt.value = at

@@ -1,20 +1,21 @@
 import type { IdentityApi } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
+import { Proof } from '../../../shared/account/own/proof.tsx'
+import { filled } from '../../../shared/account/own/words.ts'
 import { proving } from '../../../shared/account/session/proving.ts'
 import { problemIn, type Reply } from '../../../shared/api/api.ts'
 import { useAction, useLoad } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
-import { faultOf } from '../../../shared/components/form.tsx'
 import { INBOX } from '../../../shared/components/icon.tsx'
 import { Skeleton } from '../../../shared/components/page.tsx'
 import { facts } from '../../../shared/shell/facts.ts'
 import { api, brand } from '../account.ts'
-import { Ask, Failure, Heading } from '../parts.tsx'
-import { filled, texts } from '../texts/texts.ts'
+import { Failure, Heading } from '../parts.tsx'
+import { texts } from '../texts/texts.ts'
 import { MailedCode } from '../ways-in/mailed-code.tsx'
 import { askPasskey, PasskeyButton, signInByPasskey } from '../ways-in/passkey.tsx'
-import { PASSWORD, PasswordForm } from '../ways-in/password.tsx'
+import { PasswordForm } from '../ways-in/password.tsx'
 import { ProveAddress } from '../ways-in/prove-address.tsx'
 import {
   PROVIDER_FAILURES,
@@ -23,7 +24,7 @@ import {
 } from '../ways-in/provider-buttons.tsx'
 import { linkIdentity, tokensIn, useProviderReturn } from '../ways-in/provider-return.ts'
 import { isOpen, Register } from '../ways-in/register.tsx'
-import { FACTOR, followToken, SecondStep } from '../ways-in/second-step.tsx'
+import { followToken, SecondStep } from '../ways-in/second-step.tsx'
 import { session } from '../ways-in/session.ts'
 import { ProveByCode } from './prove-by-code.tsx'
 
@@ -109,34 +110,20 @@ type ProveProps = { secondFactor: boolean; password: boolean; email: string }
 /** Reauthenticates the user for a change that requires it; the change then continues by itself. */
 export function Prove({ secondFactor, password, email }: ProveProps) {
   useFocusGivenBack()
-  const send = async (proof: object) => {
-    const reply = await session.api.post('/api/auth/reauthenticate', proof)
-    if (reply.ok) proving.value?.(true)
-    return reply
-  }
-  const prove = useAction(({ code = '', ...password }: Record<string, string>) => {
-    const given = /[a-z]/i.test(code) ? { recoveryCode: code } : { code }
-    return send({ ...password, ...(code.trim() !== '' && given) })
-  })
-  // The second factor may have been turned on elsewhere since this page was opened.
-  const asksFactor = secondFactor || faultOf(prove.reply, 'code') !== undefined
-  const byPasskey = useAction(async () => {
-    const asked = await askPasskey()
-    return asked && send({ passkey: asked.passkey })
-  })
+  const byPasskey = useAction(
+    async () => {
+      const asked = await askPasskey()
+      return asked && session.api.post('/api/auth/reauthenticate', { passkey: asked.passkey })
+    },
+    (reply) => reply?.ok && proving.value?.(true),
+  )
   return (
     <>
       <Heading>{texts.proveTitle}</Heading>
       {password ? (
         <>
           <p>{texts.proveAbout}</p>
-          <Ask
-            label={texts.proveTitle}
-            fields={[PASSWORD, ...(asksFactor ? [FACTOR] : [])]}
-            refused={{ password: texts.currentRefused, code: texts.factorRefused }}
-            action={prove}
-            send={texts.prove}
-          />
+          <Proof secondFactor={secondFactor} proved={() => proving.value?.(true)} />
         </>
       ) : (
         <ProveByCode email={email} />

@@ -1,4 +1,5 @@
 import type { LinkState } from '@plinth/client'
+import { filled } from '../../../shared/account/own/words.ts'
 import { authorization, opened } from '../authorization/authorization.ts'
 import { de } from './de.ts'
 import { en, type Texts } from './en.ts'
@@ -19,10 +20,6 @@ const locale = navigator.languages.find((tag) => tag.toLowerCase().startsWith(la
 document.documentElement.lang = language
 
 export const texts: Texts = { en, de, es }[language] ?? en
-
-export function filled(text: string, values: Record<string, string | number>): string {
-  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
-}
 
 const FAILURES: Record<string, string> = {
   TOKEN_INVALID: texts.codeInvalid,

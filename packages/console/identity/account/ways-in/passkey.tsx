@@ -1,10 +1,10 @@
 import type { PasskeyRequestOptions, TokenPair } from '@plinth/client'
 import { useEffect } from 'preact/hooks'
+import { csrfHeader } from '../../../shared/account/own/own-account.ts'
+import { SUPPORTED } from '../../../shared/account/own/passkey-support.ts'
 import type { Reply } from '../../../shared/api/api.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { PASSKEY } from '../../../shared/components/icon.tsx'
-import { csrfHeader } from '../../own-account.ts'
-import { SUPPORTED } from '../../passkeys/support.ts'
 import { session } from './session.ts'
 
 /** A browser has one passkey request at a time, so a new one ends the request that waits in a field. */

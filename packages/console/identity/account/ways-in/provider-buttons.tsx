@@ -1,8 +1,9 @@
+import { filled } from '../../../shared/account/own/words.ts'
 import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { Notice } from '../../../shared/components/page.tsx'
 import { Failure } from '../parts.tsx'
-import { filled, texts } from '../texts/texts.ts'
+import { texts } from '../texts/texts.ts'
 import { leaveFor, returned } from './providers.ts'
 
 type Provider = { id: string; name: string }

@@ -1,5 +1,6 @@
 import type { IdentityApi } from '@plinth/client'
 import { useSignal } from '@preact/signals'
+import { filled } from '../../../shared/account/own/words.ts'
 import { markRegistered } from '../../../shared/account/registered-here.ts'
 import type { Reply } from '../../../shared/api/api.ts'
 import { useAction } from '../../../shared/api/use-reply.ts'
@@ -7,7 +8,7 @@ import { facts } from '../../../shared/shell/facts.ts'
 import { brand, post } from '../account.ts'
 import { EMAIL, TypeCode } from '../by-code.tsx'
 import { Ask, Heading } from '../parts.tsx'
-import { filled, texts } from '../texts/texts.ts'
+import { texts } from '../texts/texts.ts'
 import { session } from './session.ts'
 
 type Registered = IdentityApi.Replies['POST /api/auth/register']

@@ -5,6 +5,7 @@ import { Form, type Values } from '../../components/form.tsx'
 import { Badge, Notice, Page } from '../../components/page.tsx'
 import { type Column, List } from '../../components/table.tsx'
 import { resultTone } from '../../components/tone.ts'
+import { facts } from '../../shell/facts.ts'
 import { filtersOf } from '../../shell/route.ts'
 import { dateText } from '../../wording.ts'
 import type { Session } from '../session/session.ts'
@@ -33,7 +34,7 @@ function Name({ of }: { of: string | null }) {
   )
 }
 
-export function AuditPage({ session, events }: { session: Session; events: string }) {
+export function AuditPage({ session }: { session: Session }) {
   const searches = useSignal(0)
   const { values, apply } = filtersOf(['user', 'event'])
   const query = new URLSearchParams(values).toString()
@@ -56,7 +57,7 @@ export function AuditPage({ session, events }: { session: Session; events: strin
             {
               label: 'Event',
               name: 'event',
-              suggestions: (EVENTS + events).split(' '),
+              suggestions: facts.value.auditEvents,
               maxLength: 50,
             },
           ]}
@@ -66,10 +67,6 @@ export function AuditPage({ session, events }: { session: Session; events: strin
     </Page>
   )
 }
-
-/** The audit events of every service with accounts. */
-const EVENTS =
-  'LOGIN LOGOUT REGISTER USER_DISABLED USER_ENABLED ROLES_CHANGED PASSWORD_CHANGED PASSWORD_RESET SESSION_REVOKED DELETION_REQUESTED DELETION_CANCELLED USER_DELETED ACCESS_DENIED '
 
 type TableProps = { session: Session; query: string; searches: number }
 

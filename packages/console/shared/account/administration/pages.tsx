@@ -7,11 +7,11 @@ import { ABOUT_KEYS, ServiceKeys } from './service-keys.tsx'
 export { AuditPage } from './audit-page.tsx'
 export { UsersPage } from './users-page.tsx'
 
-export function KeysPage({ session, scopes }: { session: Session; scopes: readonly string[] }) {
+export function KeysPage({ session }: { session: Session }) {
   return (
     <Page title="Service keys" about={ABOUT_KEYS}>
       <AdminOnly session={session} to="manage service keys">
-        <ServiceKeys api={session.api} scopes={scopes} by={session.claims.value?.sub} />
+        <ServiceKeys api={session.api} by={session.claims.value?.sub} />
       </AdminOnly>
     </Page>
   )

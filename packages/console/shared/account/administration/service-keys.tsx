@@ -8,6 +8,7 @@ import { Code, CopyButton } from '../../components/code.tsx'
 import { Form, type Values } from '../../components/form.tsx'
 import { Badge, Card, Notice } from '../../components/page.tsx'
 import { type Column, List } from '../../components/table.tsx'
+import { facts } from '../../shell/facts.ts'
 import { dateText } from '../../wording.ts'
 
 export const ABOUT_KEYS =
@@ -15,8 +16,6 @@ export const ABOUT_KEYS =
 
 type Props = {
   api: Api
-  /** The scopes that a key of this service can have. */
-  scopes: readonly string[]
   /** The list is reloaded whenever this changes. */
   by?: unknown
   /** Shown when the list is refused with this status: says what is required. */
@@ -24,7 +23,8 @@ type Props = {
 }
 
 /** Create keys (the secret is shown once), rotate and revoke them: for every service with keys. */
-export function ServiceKeys({ api, scopes, by, instead }: Props) {
+export function ServiceKeys({ api, by, instead }: Props) {
+  const scopes = facts.value.keyScopes ?? []
   const keys = useLoad<ServiceKey[]>(() => api.get('/api/service-keys'), [by])
   const make = useAction(
     ({ name = '', scopes: wanted = '' }: Values) =>

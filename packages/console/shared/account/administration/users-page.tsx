@@ -20,6 +20,8 @@ export type UserPageParts = {
   filters?: FieldProps[]
   /** Shown above the list. */
   create?(changed: () => void): ComponentChildren
+  /** Shown below the list. */
+  below?: ComponentChildren
   /** More actions of this service on an account. */
   actions?: MoreActions
   /** More of what belongs to an account at this service, below its sessions. */
@@ -30,6 +32,7 @@ export function UsersPage({
   session,
   filters = [],
   create,
+  below,
   actions,
   lists,
 }: UserPageParts & { session: Session }) {
@@ -76,6 +79,7 @@ export function UsersPage({
               actions={actions}
               lists={lists}
             />
+            {below}
           </>
         ) : (
           <UserCard session={session} id={id} actions={actions} lists={lists} />

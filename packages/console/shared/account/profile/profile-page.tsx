@@ -6,12 +6,13 @@ import { ButtonLink } from '../../components/button.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { Card, EmptyState, Page } from '../../components/page.tsx'
 import { Loaded } from '../../components/reply.tsx'
+import { InConsole } from '../own/in-console.tsx'
+import { Password } from '../own/password.tsx'
+import { Sessions } from '../own/sessions.tsx'
 import { accountElsewhere } from '../session/code-flow/provider.ts'
 import type { Session } from '../session/session.ts'
 import { RoleBadges } from '../session/session-bar.tsx'
 import { SignedInOnly } from '../session/sign-in.tsx'
-import { OwnSessionsCard } from './own-sessions-card.tsx'
-import { PasswordCard } from './password-card.tsx'
 
 type Props = {
   session: Session
@@ -36,14 +37,16 @@ export function ProfilePage({ session, children }: Props) {
     <Page title="Profile" about="The account this access token belongs to.">
       <SignedInOnly session={session}>
         <ProfileCard key={session.claims.value?.sub} session={session} />
-        <OwnSessionsCard key={passwordChanges.value} session={session} />
-        <PasswordCard
-          session={session}
-          onChange={() => {
-            passwordChanges.value += 1
-          }}
-        />
-        {children}
+        <InConsole session={session}>
+          <Sessions version={passwordChanges.value} />
+          <Password
+            exists
+            changed={() => {
+              passwordChanges.value += 1
+            }}
+          />
+          {children}
+        </InConsole>
       </SignedInOnly>
     </Page>
   )

@@ -1,15 +1,22 @@
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { exchanges, selectedExchange } from '../../api/exchange-log.ts'
 import { Icon } from '../../components/icon.tsx'
-import { appearanceActions } from '../appearance.tsx'
-import type { ConsoleDefinition, Found } from '../definition.ts'
-import { goTo } from '../route.ts'
-import { inspectorOpen, paletteOpen } from '../visibility.ts'
+import type { Finder, Found } from '../definition.ts'
+import { paletteOpen } from '../visibility.ts'
 import { useFound } from './use-found.ts'
 
-/** Search over pages, records, operations, settings and requests, opened with Ctrl K or Cmd K. */
-export function Palette({ definition }: { definition: ConsoleDefinition }) {
+type PaletteProps = {
+  label: string
+  /** What is offered at once. */
+  entries(): Found[]
+  /** What is asked once there is a text. */
+  finders(): Finder[]
+  /** Whether more entries are on their way. */
+  isLoading?: boolean
+}
+
+/** Search over pages, records, operations and settings, opened with Ctrl K or Cmd K. */
+export function Palette({ label, entries, finders, isLoading }: PaletteProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const query = useSignal('')
   const chosen = useSignal(0)
@@ -26,8 +33,8 @@ export function Palette({ definition }: { definition: ConsoleDefinition }) {
   }, [paletteOpen.value, query, chosen])
 
   const wanted = query.value.trim().toLowerCase()
-  const known = entriesOf(definition).filter(({ title }) => title.toLowerCase().includes(wanted))
-  const { found, busy } = useFound(() => definition.finders?.() ?? [], query.value)
+  const known = entries().filter(({ title }) => title.toLowerCase().includes(wanted))
+  const { found, busy } = useFound(finders, isLoading ? '' : query.value)
   const matches = [...known, ...found]
   const close = () => {
     paletteOpen.value = false
@@ -49,7 +56,7 @@ export function Palette({ definition }: { definition: ConsoleDefinition }) {
         <Icon name="search" />
         <input
           type="search"
-          aria-label="Search this console"
+          aria-label={label}
           aria-controls={LIST}
           aria-activedescendant={matches.length > 0 ? optionId(chosen.value) : undefined}
           placeholder="Pages, records, operations, settings"
@@ -61,7 +68,7 @@ export function Palette({ definition }: { definition: ConsoleDefinition }) {
           onKeyDown={onKeyDown}
         />
       </div>
-      <PaletteEntries entries={matches} chosen={chosen.value} busy={busy} />
+      <PaletteEntries entries={matches} chosen={chosen.value} busy={busy || isLoading} />
     </dialog>
   )
 }
@@ -69,7 +76,7 @@ export function Palette({ definition }: { definition: ConsoleDefinition }) {
 const LIST = 'palette-entries'
 const optionId = (index: number) => `palette-entry-${index}`
 
-type EntriesProps = { entries: Found[]; chosen: number; busy: boolean }
+type EntriesProps = { entries: Found[]; chosen: number; busy: boolean | undefined }
 
 function PaletteEntries({ entries, chosen, busy }: EntriesProps) {
   const list = useRef<HTMLDivElement>(null)
@@ -110,25 +117,4 @@ function openOnShortcut(event: KeyboardEvent): void {
 function choose(entry: Found): void {
   paletteOpen.value = false
   entry.run()
-}
-
-function entriesOf(definition: ConsoleDefinition): Found[] {
-  const pages = definition.pages.filter((page) => page.inside === undefined)
-  return [
-    ...pages.map((page) => ({ title: `Go to ${page.title}`, run: () => goTo(page.path) })),
-    ...(definition.actions?.() ?? []),
-    ...Object.entries(definition.settings ?? {}).map(([title, path]) => ({
-      title,
-      kind: 'setting',
-      run: () => goTo(path),
-    })),
-    ...appearanceActions(),
-    ...exchanges.value.slice(0, 20).map((exchange) => ({
-      title: `Request ${exchange.id}: ${exchange.method} ${exchange.path}`,
-      run: () => {
-        selectedExchange.value = exchange.id
-        inspectorOpen.value = true
-      },
-    })),
-  ]
 }

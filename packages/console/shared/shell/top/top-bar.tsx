@@ -3,7 +3,8 @@ import { Button } from '../../components/button.tsx'
 import { PlinthMark } from '../../components/icon.tsx'
 import { AppearanceButton } from '../appearance.tsx'
 import type { ConsoleDefinition } from '../definition.ts'
-import { menuOpen, paletteOpen } from '../visibility.ts'
+import { menuOpen } from '../visibility.ts'
+import { SearchButton } from './search-button.tsx'
 import { Switcher } from './switcher.tsx'
 
 export function TopBar({ definition }: { definition: ConsoleDefinition }) {
@@ -27,18 +28,7 @@ export function TopBar({ definition }: { definition: ConsoleDefinition }) {
       {definition.mark}
       <span class="where mono">{baseUrl}</span>
       <span class="space" />
-      <Button
-        kind="quiet"
-        icon="search"
-        onClick={() => {
-          paletteOpen.value = true
-        }}
-      >
-        <span class="search-label">Search</span>
-        <span class="keys" aria-hidden="true">
-          Ctrl K
-        </span>
-      </Button>
+      <SearchButton />
       <AppearanceButton />
     </header>
   )

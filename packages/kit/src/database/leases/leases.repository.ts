@@ -1,4 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { DAY_MS, HOUR_MS } from '../../runtime/clock.ts'
 import { type Db, engineOf } from '../engine.ts'
 import type { Migration } from '../migrate.ts'
 
@@ -75,9 +76,8 @@ export async function countLeases(db: Db<LeaseTables>): Promise<number> {
   return total
 }
 
-const HOUR_MS = 60 * 60 * 1000
 /** Longer than any lease is granted for. */
-const MAX_MS = 7 * 24 * HOUR_MS
+const MAX_MS = 7 * DAY_MS
 
 /** Deletes leases that processes failed to release, long ago or before the clock was set back. */
 export async function deleteDeadLeases(db: Db<LeaseTables>): Promise<void> {

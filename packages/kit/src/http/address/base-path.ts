@@ -98,6 +98,12 @@ export function targetOf({ raw, originalUrl }: Pick<Request, 'raw' | 'originalUr
   return (raw as Placed).target ?? originForm(originalUrl)
 }
 
+/** The query as it was sent: a value may have a question mark (RFC 3986, section 3.4), and a name may be repeated. */
+export function queryOf({ url }: Pick<Request, 'url'>): URLSearchParams {
+  const start = url.indexOf('?')
+  return new URLSearchParams(start < 0 ? '' : url.slice(start + 1))
+}
+
 /** The path as the client requested it. */
 export function requestedPath(request: Pick<Request, 'raw' | 'originalUrl'>): string {
   return basePathOf(request) + (targetOf(request).split('?', 1)[0] ?? '')

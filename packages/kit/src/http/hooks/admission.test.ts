@@ -5,6 +5,7 @@ import { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { until } from '../../../../../test/until.ts'
 import { listenForTest, testClock } from '../../../testing/index.ts'
 import { createLogger } from '../../logging.ts'
 import { actuatorRoutes } from '../routes/standard.routes.ts'
@@ -241,11 +242,6 @@ async function refusedBeyond(open: () => Promise<Socket>): Promise<boolean> {
   const refused = await Promise.race([answered, waiting])
   socket.destroy()
   return refused
-}
-
-async function until(done: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000
-  while (!(await done())) assert.ok(performance.now() < deadline, 'it did not happen in time')
 }
 
 async function closed(socket: Socket): Promise<void> {

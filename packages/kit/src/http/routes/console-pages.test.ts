@@ -75,6 +75,14 @@ describe('a console', () => {
     assert.match(policy, /connect-src 'self' https:\/\/id\.example;/)
   })
 
+  test('may call an issuer whose address browsers do not accept in a policy', async (t) => {
+    const { api } = await startConsole(t, { about: { signsInAt: 'http://[::1]:8081' } })
+
+    const { headers } = await api.get('/api-test/index.html')
+
+    assert.match(headers.get('content-security-policy') ?? '', /connect-src 'self' http:;/)
+  })
+
   test('opens at further names, if it has any', async (t) => {
     const { api } = await startConsole(t, { path: '/account', about: { alsoAt: ['sign-in'] } })
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { basePathOf } from '../address/base-path.ts'
+import { policySource } from '../address/policy-source.ts'
 import type { Reply, Request, Server } from '../framework.ts'
 import { listsTag, weakly } from './entity-tags.ts'
 import { bareReply } from './operations.ts'
@@ -96,7 +97,7 @@ function pageOf(extension: string, bytes: Buffer): Page {
 }
 
 function policyFor(issuer: string | undefined): string {
-  const calls = issuer ? `${OWN_CALLS} ${new URL(issuer).origin}` : OWN_CALLS
+  const calls = issuer ? `${OWN_CALLS} ${policySource(issuer)}` : OWN_CALLS
   return POLICY.map((rule) => (rule === OWN_CALLS ? calls : rule)).join('; ')
 }
 

@@ -17,6 +17,7 @@ import { signOuts } from './0013-sign-outs.ts'
 import { logoutNotices } from './0014-logout-notices.ts'
 import { deviceRequests } from './0015-devices.ts'
 import { selfDescribedClients } from './0016-self-described-clients.ts'
+import { changedSettings } from './0017-changed-settings.ts'
 
 export const identityMigrations: Migration[] = [
   ...accountMigrations,
@@ -37,4 +38,5 @@ export const identityMigrations: Migration[] = [
   logoutNotices,
   deviceRequests,
   selfDescribedClients,
+  changedSettings,
 ]

@@ -1,6 +1,6 @@
-import { type Clock, isAhead, secondsAfter } from '@plinth/kit/runtime'
+import { type Clock, HOUR_SECONDS, isAhead, secondsAfter } from '@plinth/kit/runtime'
 
-const MAX_AGE_SECONDS = 3600
+const MAX_AGE_SECONDS = HOUR_SECONDS
 const COOLDOWN_SECONDS = 10
 
 /**

@@ -5,7 +5,7 @@ import { expireSession } from '../../resources/checkout/sessions.ts'
 import type { Sandbox } from '../../state/sandbox.ts'
 import { type Page, pageHeaders, renderPage } from '../layout.ts'
 import { findSession, pageFor, type Step, takeStep } from './hosted.ts'
-import { returnAddress, returnOrigins, unknownPage } from './pages.ts'
+import { returnAddress, returnSources, unknownPage } from './pages.ts'
 
 type Field = (name: string) => string
 
@@ -33,7 +33,7 @@ async function show(sandbox: Sandbox, request: Request, reply: Reply): Promise<R
   const session = await findSession(sandbox, idOf(request))
   if (!session) return sendPage(reply.code(404), unknownPage())
   const page = await pageFor(sandbox, session, pathOf(request))
-  return sendPage(reply, page, returnOrigins(session))
+  return sendPage(reply, page, returnSources(session))
 }
 
 /** Every step ends in a redirect, so that reloading never pays again. */

@@ -1,3 +1,4 @@
+import { policySource } from '@plinth/kit/http'
 import { formatAmount } from '../../resources/money/currencies.ts'
 import { type Behaviour, TEST_ACCOUNTS, TEST_CARDS } from '../../resources/money/payment-methods.ts'
 import type { CheckoutSession, LineItem } from '../../state/objects/kinds.ts'
@@ -142,9 +143,7 @@ export function returnAddress(session: CheckoutSession): string | null {
   return session.success_url.replaceAll('{CHECKOUT_SESSION_ID}', session.id)
 }
 
-/** The origins a form of the hosted page may redirect to, for the page's policy. */
-export function returnOrigins(session: CheckoutSession): string[] {
-  return [session.success_url, session.cancel_url]
-    .filter((url) => url !== null)
-    .map((url) => new URL(url).origin)
+/** Where a form of the hosted page may redirect to, for the page's policy. */
+export function returnSources(session: CheckoutSession): string[] {
+  return [session.success_url, session.cancel_url].filter((url) => url !== null).map(policySource)
 }

@@ -1,4 +1,4 @@
-import { secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { traceHeaders } from '@plinth/kit/tracing'
 import { parameterInvalid, parameterMissing, resourceMissing } from '../../protocol/errors.ts'
 import type { Operation } from '../../protocol/operations.ts'
@@ -113,7 +113,7 @@ function priceItem(item: GivenSession['line_items'][number], param: string): Pri
 const totalOf = (items: PricedItem[]) => items.reduce((sum, { total }) => sum + total, 0)
 
 const SHORTEST_SECONDS = 30 * 60
-const MAX_SECONDS = 24 * 60 * 60
+const MAX_SECONDS = DAY_SECONDS
 
 function checkSession(given: GivenSession, nowSeconds: number): void {
   if (given.mode !== 'payment')

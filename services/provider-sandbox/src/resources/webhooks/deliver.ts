@@ -1,5 +1,5 @@
 import { inTransaction } from '@plinth/kit/database'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { signPayload } from '@plinth/kit/tokens'
 import { jsonOf } from '../../protocol/answer.ts'
 import type { Event, Hidden } from '../../state/objects/kinds.ts'
@@ -69,7 +69,7 @@ async function record(sandbox: Surroundings, delivery: Delivery, event: Event, a
   })
 }
 
-const MAX_SECONDS = 3 * 24 * 60 * 60
+const MAX_SECONDS = 3 * DAY_SECONDS
 
 /** The wait doubles after each failure; when the waits add up to three days, the delivery has failed. */
 function stateAfter(

@@ -1,4 +1,4 @@
-import { secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { parameterInvalid } from '../../protocol/errors.ts'
 import { type Operation, pageable, readPage } from '../../protocol/operations.ts'
 import * as read from '../../protocol/parameters.ts'
@@ -82,7 +82,7 @@ export const listEvents: Operation = async (sandbox, { form, path }) => {
   })
   if (given.type !== undefined && given.types !== undefined)
     throw parameterInvalid('types', 'You may only specify one of these parameters: type, types.')
-  const oldest = secondsOf(sandbox.clock()) - EVENT_DAYS * 24 * 60 * 60
+  const oldest = secondsOf(sandbox.clock()) - EVENT_DAYS * DAY_SECONDS
   const created = { ...given.created, gte: Math.max(given.created?.gte ?? 0, oldest) }
   const types = given.types ?? (given.type === undefined ? undefined : [given.type])
   const filter = { types, created, delivered: given.delivery_success }

@@ -10,18 +10,12 @@ const COUNT_RARELY_SECONDS = 600
 
 type Folders = { dataFolder: string; root: string }
 
-export type UploadCounts = {
-  bytes(stored: number): void
-  /** Of an upload that takes more than one request. Those of one request are counted by their reply. */
-  result(result: Result): void
-}
-
 /** Metrics about files. Call it before the routes are added. */
 export function measureStorage(
   server: Server,
   { db, clock }: Storage,
   { dataFolder, root }: Folders,
-): UploadCounts {
+) {
   const { metrics } = server
   const countResult = countReplies(
     server,
@@ -49,7 +43,7 @@ export function measureStorage(
     help: 'Bytes of files that were stored.',
   })
   return {
-    bytes: (stored) => countBytes({}, stored),
-    result: (result) => countResult(result, {}),
+    bytes: (stored: number) => countBytes({}, stored),
+    result: (result: Result) => countResult(result, {}),
   }
 }

@@ -1,19 +1,11 @@
 import { useEffect } from 'preact/hooks'
-import { Button } from '../components/button.tsx'
-import { CopyButton } from '../components/code.tsx'
-
-type Labels = {
-  title: string
-  copy: string
-  copied?: string
-  notCopied?: string
-  download: string
-  print: string
-}
+import { Button } from '../../components/button.tsx'
+import { CopyButton } from '../../components/code.tsx'
+import { useLook } from './look.ts'
 
 /** The codes, with ways to save them. They are shown once, so the browser asks before leaving the page. */
-export function RecoveryCodes({ codes, labels }: { codes: string[]; labels: Labels }) {
-  const { title, copy, copied, notCopied, download, print: printing } = labels
+export function RecoveryCodes({ codes }: { codes: string[] }) {
+  const { words } = useLook()
   const text = codes.join('\n')
   useEffect(() => {
     const ask = (event: Event) => event.preventDefault()
@@ -22,25 +14,25 @@ export function RecoveryCodes({ codes, labels }: { codes: string[]; labels: Labe
   }, [])
   return (
     <>
-      <section class="code" aria-label={title}>
+      <section class="code" aria-label={words.codesTitle}>
         <pre>{text}</pre>
       </section>
       <div class="row">
         <CopyButton
           text={() => text}
-          label={copy}
-          {...(copied && { copied })}
-          {...(notCopied && { notCopied })}
+          label={words.copy}
+          copied={words.copied}
+          notCopied={words.notCopied}
         />
         <a
           class="button small"
           href={`data:text/plain,${encodeURIComponent(text)}`}
           download="recovery-codes.txt"
         >
-          {download}
+          {words.download}
         </a>
         <Button small onClick={() => print()}>
-          {printing}
+          {words.print}
         </Button>
       </div>
     </>

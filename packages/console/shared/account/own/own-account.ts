@@ -1,16 +1,19 @@
 import type {
   AccountSecurity,
+  Grant,
   IdentityApi,
   Passkey,
+  Profile,
   RecoveryCodesLeft,
   ScheduledDeletion,
   TotpEnrolment,
+  UserSession,
 } from '@plinth/client'
-import type { Api } from '../shared/api/api.ts'
-import { useAction, useLoad } from '../shared/api/use-reply.ts'
-import { saveFile } from '../shared/files/save-file.ts'
+import type { Api } from '../../api/api.ts'
+import { useAction, useLoad } from '../../api/use-reply.ts'
+import { saveFile } from '../../files/save-file.ts'
 
-// What users do with their own account. The account pages and the console show it in their own words.
+// What users do with their own account, as calls.
 
 type Values = Record<string, string>
 type ShowsCodes = { onCodes(codes: string[]): void }
@@ -21,8 +24,27 @@ const CODES = '/api/users/me/recovery-codes'
 /** Below that, a user should make new ones. */
 export const FEW_CODES = 3
 
-export function useSecurity(api: Api) {
-  return useLoad<AccountSecurity>(() => api.get('/api/users/me/security'))
+/** Who the user is and how the account is secured, once both are known. */
+export function useOwnAccount(api: Api) {
+  const profile = useLoad<Profile>(() => api.get('/api/users/me'))
+  const security = useLoad<AccountSecurity>(() => api.get('/api/users/me/security'))
+  return {
+    loading: profile.loading || security.loading,
+    body: profile.body && security.body && { ...profile.body, ...security.body },
+    refusal: profile.refusal ?? security.refusal,
+    reload: () => Promise.all([profile.reload(), security.reload()]),
+  }
+}
+
+/** `version` changes when sessions may have ended, so that the list is reloaded. */
+export function useOwnSessions(api: Api, version: number) {
+  const sessions = useLoad<UserSession[]>(() => api.get('/api/users/me/sessions'), [version])
+  const end = useAction(async (id: number) => {
+    const reply = await api.delete(`/api/users/me/sessions/${id}`)
+    // The session has already ended by itself: treat it as ended.
+    return reply.status === 404 ? undefined : reply
+  }, sessions.reload)
+  return { sessions, end }
 }
 
 /** Setting up an authenticator: `begun` is what it scans. */
@@ -51,17 +73,14 @@ export function useActiveFactor(api: Api, props: ShowsCodes & { onRemoved(): voi
     (reply) => reply?.ok && props.onCodes(reply.body.recoveryCodes),
   )
   const remove = useAction(
-    ({ code = '' }: Values) => {
-      const json = /[a-z]/i.test(code) ? { recoveryCode: code } : { code }
-      return api.delete(TOTP, { json })
-    },
+    ({ code = '' }: Values) => api.delete(TOTP, { json: codeOf(code) }),
     (reply) => reply?.ok && props.onRemoved(),
   )
   return { left, renew, remove }
 }
 
-/** `version` changes when a passkey is added, so that the list is reloaded. */
-export function useOwnPasskeys(api: Api, version = 0) {
+/** `version` changes when a passkey is added. */
+export function useOwnPasskeys(api: Api, version: number) {
   const passkeys = useLoad<Passkey[]>(() => api.get('/api/users/me/passkeys'), [version])
   const remove = useAction(async (id: string) => {
     const headers = await csrfHeader(api)
@@ -84,6 +103,33 @@ function forgetOnDevice(credentialId: string): void {
   const known = { rpId: location.hostname, credentialId }
   // The key is gone at the service whether or not the password manager forgets it.
   PublicKeyCredential.signalUnknownCredential?.(known)?.catch(() => {})
+}
+
+/** The applications that a user has given access, by their client. */
+export function useGrants(api: Api, path: string, silent = false) {
+  const grants = useLoad<Grant[]>(() => api.get(path, { silent }), [path])
+  const revoke = useAction(
+    (clientId: string) => api.delete(`${path}/${encodeURIComponent(clientId)}`),
+    grants.reload,
+  )
+  const rows = grants.body?.map((grant) => ({ ...grant, id: grant.client.clientId }))
+  return { grants: { ...grants, body: rows }, revoke }
+}
+
+/** A fresh proof by password, and by code where there is a second factor. */
+export function useProof(api: Api, proved: () => unknown) {
+  return useAction(
+    ({ code = '', ...password }: Values) => {
+      const given = code.trim() !== '' && codeOf(code)
+      return api.post('/api/auth/reauthenticate', { ...password, ...given })
+    },
+    (reply) => reply?.ok && proved(),
+  )
+}
+
+/** An authenticator code has digits only; a recovery code has letters. */
+function codeOf(text: string) {
+  return /[a-z]/i.test(text) ? { recoveryCode: text } : { code: text }
 }
 
 /** Exporting everything that is kept about the user, and deleting the account. */
