@@ -188,6 +188,30 @@ for (const engine of bothEngines)
       )
     })
 
+    test('the usage is of one moment: a file that comes back from the trash is never in both, nor in neither', async (t) => {
+      const { api, user: token } = await start(t)
+      const { body } = await upload(api, token, textOf(100))
+      const backAndForth = async () => {
+        for (let round = 0; round < 20; round += 1) {
+          await api.delete(`/file/${body.id}?restorable=true`, { token })
+          await api.post(`/file/${body.id}/restore`, {}, { token })
+        }
+      }
+      let isDone = false
+      const moving = backAndForth().finally(() => {
+        isDone = true
+      })
+
+      const seen = new Set<string>()
+      while (!isDone) {
+        const usage = (await api.get('/file/usage', { token })).body
+        seen.add(`${usage.files + usage.trashFiles}, ${usage.bytes + usage.trashBytes}`)
+      }
+
+      await moving
+      assert.deepEqual([...seen], ['1, 100'])
+    })
+
     test('an administrator sees the usage of all owners, the largest first', async (t) => {
       const { api, user, admin } = await start(t, { STORAGE_FULL_USER_BYTES: '1MB' })
       const alice = await register(api, 'alice')

@@ -66,20 +66,35 @@ export function hasTerm(
 /** After every text that begins with another, in the order of bytes. */
 const LAST_CHARACTER = '\u{10ffff}'
 
-/** Files of an owner with this term, deleted ones too. With fewer than `limit` these are all. */
+/** Files with this term, of an owner or of everyone, deleted ones too. With fewer than `limit` these are all. */
 export async function listFound(
   db: StorageDb,
-  ownerId: string,
+  ownerId: string | undefined,
   { word, isWhole }: Term,
   limit: number,
 ): Promise<number[]> {
-  const rows = await db
-    .selectFrom('file_words')
-    .select('file_id')
-    .where('owner_id', '=', ownerId)
-    .where('word', '>=', word)
-    .where('word', '<=', isWhole ? word : `${word}${LAST_CHARACTER}`)
-    .limit(limit)
-    .execute()
+  const last = isWhole ? word : `${word}${LAST_CHARACTER}`
+  const { rows } = await (ownerId === undefined
+    ? foundOfAll(db, [word, last], limit)
+    : sql<Found>`select file_id from file_words
+        where owner_id = ${ownerId} and word >= ${word} and word <= ${last} limit ${limit}`
+  ).execute(db)
   return rows.map(({ file_id }) => file_id)
+}
+
+type Found = { file_id: number }
+
+/** The index begins with the owner, so this looks into it once for each; left to plan it, PostgreSQL may read all words. */
+function foundOfAll(db: StorageDb, [first, last]: [string, string], limit: number) {
+  return engineOf(db) === 'postgres'
+    ? sql<Found>`select file_id
+        from (select owner_id from file_totals union select owner_id from file_total_parts) as owners
+        cross join lateral (select file_id from file_words
+          where file_words.owner_id = owners.owner_id and word >= ${first} and word <= ${last}
+          limit ${limit}) as found
+        limit ${limit}`
+    : sql<Found>`select file_id from file_totals
+        cross join file_words on file_words.owner_id = file_totals.owner_id
+          and word >= ${first} and word <= ${last}
+        limit ${limit}`
 }

@@ -10,12 +10,15 @@ import type { Sorted, SortName, Sought } from './query.ts'
 export type Place = { key: string | number; id: number }
 
 /** Where to search: everywhere, in `/` or one folder, or in a folder and all below it. */
-export type Where =
-  | { kind: 'everywhere' }
-  | { kind: 'folder'; id: number | null }
-  | { kind: 'subtree'; subtree: Subtree }
+export type Where = WhereOfAll | { kind: 'subtree'; subtree: Subtree }
 
-export type OwnerSearch = { ownerId: string; sought: Sought; where: Where }
+/** The same for every owner: folders with a name are different ones. */
+export type WhereOfAll = { kind: 'everywhere' } | { kind: 'folder'; id: number | null }
+
+/** Without an owner, the files of all. */
+export type Search = { ownerId?: string; sought: Sought; where: Where }
+
+export type OwnerSearch = Search & { ownerId: string }
 
 const COLUMNS = [
   ...(['id', 'owner_id', 'state', 'folder_id', 'words', 'content_type'] as const),
@@ -46,7 +49,7 @@ function beyond(sort: Sorted, { key, id }: Place, column = keyOf(sort)) {
 }
 
 /** What makes a file one of those that are sought. */
-function matches(db: StorageDb, { ownerId, sought, where }: OwnerSearch) {
+function matches(db: StorageDb, { ownerId, sought, where }: Search) {
   const file = expressionBuilder<StorageTables, 'files'>()
   const { type, minSize, maxSize, createdAfter, createdBefore } = sought
   const given = <T>(
@@ -54,7 +57,7 @@ function matches(db: StorageDb, { ownerId, sought, where }: OwnerSearch) {
     condition: (value: T) => Expression<SqlBool>,
   ): Expression<SqlBool>[] => (value === undefined ? [] : [condition(value)])
   return file.and([
-    file('files.owner_id', '=', ownerId),
+    ...given(ownerId, (owner) => file('files.owner_id', '=', owner)),
     file('files.state', '=', 'stored'),
     ...sought.terms.map((term) => hasTerm(db, sql.ref('files.words'), term)),
     ...given(type, (sent) =>
@@ -78,7 +81,7 @@ function matches(db: StorageDb, { ownerId, sought, where }: OwnerSearch) {
 /** Those of the candidates that match, in order. Their columns are read first, so that no index is chosen for them. */
 export async function listAmong(
   db: StorageDb,
-  search: OwnerSearch,
+  search: Search,
   { candidates, after, limit }: { candidates: number[]; after: Place | undefined; limit: number },
 ): Promise<Place[]> {
   if (candidates.length === 0) return []

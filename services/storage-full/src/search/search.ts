@@ -20,6 +20,7 @@ import {
   type Place,
   scanWindow,
   type Where,
+  type WhereOfAll,
 } from './search.repository.ts'
 
 /** When a term or a folder has no more files than this, they are compared one by one. */
@@ -57,10 +58,11 @@ export async function searchFiles(
   const bound = { sought, ownerId }
   const after = cursor === undefined ? undefined : placeOf(cursor, bound)
   const isComplete = !(await hasWordless(db))
-  const owners = ownerId === undefined ? await listOwners(db) : [ownerId]
-  const parts: Part[] = []
-  for (const owner of owners)
-    parts.push(await searchOwner(db, { ownerId: owner, sought }, { after, limit: size + 1 }))
+  const wanted = { after, limit: size + 1 }
+  const parts =
+    ownerId === undefined
+      ? await searchOwners(db, sought, wanted)
+      : [await searchOwner(db, { ownerId, sought }, wanted)]
   const { places, end } = merged(parts, sought.sort)
   const ids = places.slice(0, size).map(({ id }) => id)
   const read = countWithin(MAX_PAGE_BYTES, await weighFiles(db, ids))
@@ -77,6 +79,18 @@ export async function searchFiles(
 type Part = { places: Place[]; end?: Place | undefined }
 
 type Wanted = { after: Place | undefined; limit: number }
+
+/** Together if few of all files have one of the terms; otherwise owner by owner, as the indexes are ordered. */
+async function searchOwners(db: Storage['db'], sought: Sought, wanted: Wanted): Promise<Part[]> {
+  const where = whereOfAll(sought)
+  const candidates = where && (await fewWithTerm(db, undefined, sought))
+  if (where && candidates)
+    return [{ places: await listAmong(db, { sought, where }, { candidates, ...wanted }) }]
+  const parts: Part[] = []
+  for (const ownerId of await listOwners(db))
+    parts.push(await searchOwner(db, { ownerId, sought }, wanted))
+  return parts
+}
 
 async function searchOwner(
   db: Storage['db'],
@@ -97,11 +111,20 @@ async function whereOf(
   ownerId: string,
   { folder, isRecursive }: Sought,
 ): Promise<Where | undefined> {
-  if (folder === undefined) return { kind: 'everywhere' }
-  if (folder === ROOT) return isRecursive ? { kind: 'everywhere' } : { kind: 'folder', id: null }
+  if (folder === undefined || folder === ROOT) return whereOfAll({ folder, isRecursive })
   if (isRecursive) return { kind: 'subtree', subtree: { ownerId, path: folder } }
   const found = await findFolder(db, ownerId, folder)
   return found && { kind: 'folder', id: found.id }
+}
+
+/** Undefined when that depends on the owner. */
+function whereOfAll({
+  folder,
+  isRecursive,
+}: Pick<Sought, 'folder' | 'isRecursive'>): WhereOfAll | undefined {
+  if (folder === undefined) return { kind: 'everywhere' }
+  if (folder !== ROOT) return undefined
+  return isRecursive ? { kind: 'everywhere' } : { kind: 'folder', id: null }
 }
 
 /** All files with one of the terms, or in the folder, if these are few. */
@@ -110,8 +133,20 @@ async function fewCandidates(
   search: OwnerSearch,
 ): Promise<number[] | undefined> {
   const { ownerId, sought, where } = search
+  const found = await fewWithTerm(db, ownerId, sought)
+  if (found || where.kind === 'everywhere' || isFolderInOrder(search)) return found
+  const ids = await listInFolders(db, search, MAX_CANDIDATES + 1)
+  return ids.length <= MAX_CANDIDATES ? ids : undefined
+}
+
+/** All files with one of the terms, if these are few; without an owner those of all. */
+async function fewWithTerm(
+  db: Storage['db'],
+  ownerId: string | undefined,
+  { terms: all }: Sought,
+): Promise<number[] | undefined> {
   // A longer word is rarer.
-  const terms = sought.terms
+  const terms = all
     .toSorted((one, other) => other.word.length - one.word.length)
     .slice(0, MAX_TRIED)
   // First a short look at each: a rare word saves reading a common one.
@@ -120,9 +155,7 @@ async function fewCandidates(
       const ids = await listFound(db, ownerId, term, most + 1)
       if (ids.length <= most) return [...new Set(ids)]
     }
-  if (where.kind === 'everywhere' || isFolderInOrder(search)) return undefined
-  const ids = await listInFolders(db, search, MAX_CANDIDATES + 1)
-  return ids.length <= MAX_CANDIDATES ? ids : undefined
+  return undefined
 }
 
 async function readInOrder(

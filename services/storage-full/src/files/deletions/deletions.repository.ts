@@ -64,7 +64,7 @@ export async function findRestorable(
   return row && restorableOf(row)
 }
 
-export type RestorableFilter = {
+type RestorableFilter = {
   /** Only files of this owner. */
   ownerId?: string | undefined
   /** Only files that this caller has deleted. */
@@ -248,32 +248,35 @@ export async function listBeyondCap(
   return rows.map(({ id }) => Number(id))
 }
 
-/** What is in the trash, with the bytes of versions. */
-export async function sumTrash(
-  db: StorageDb,
-  { ownerId, deletedBy }: RestorableFilter,
-  now: Date,
-): Promise<{ files: number; bytes: number }> {
-  const trashed = db
+function inTrash(db: StorageDb, { ownerId, deletedBy }: RestorableFilter, now: Date) {
+  return db
     .selectFrom('files')
     .innerJoin('restorable_files', 'restorable_files.file_id', 'files.id')
     .where('files.state', '=', 'restorable')
     .where('restorable_until', '>', now.toISOString())
     .$if(ownerId !== undefined, (some) => some.where('files.owner_id', '=', ownerId ?? ''))
     .$if(deletedBy !== undefined, (some) => some.where('deleted_by', '=', deletedBy ?? ''))
-  const files = await trashed
-    .select(({ fn }) => [
-      fn.countAll<number>().as('files'),
-      fn.sum<number | null>('files.size_bytes').as('bytes'),
-    ])
-    .executeTakeFirstOrThrow()
-  const versions = await trashed
+}
+
+/** The query for how many files are in the trash, and their bytes. */
+export function trashedFiles(db: StorageDb, filter: RestorableFilter, now: Date) {
+  return inTrash(db, filter, now).select(({ fn }) => [
+    fn.countAll<number>().as('files'),
+    fn.sum<number | null>('files.size_bytes').as('bytes'),
+  ])
+}
+
+/** The query for the bytes of their earlier versions. */
+export function trashedVersions(db: StorageDb, filter: RestorableFilter, now: Date) {
+  return inTrash(db, filter, now)
     .innerJoin('file_versions', 'file_versions.file_id', 'files.id')
-    .select(({ fn }) => fn.sum<number | null>('file_versions.size_bytes').as('bytes'))
     .where('file_versions.state', '=', 'kept')
-    .executeTakeFirstOrThrow()
-  return {
-    files: Number(files.files),
-    bytes: Number(files.bytes ?? 0) + Number(versions.bytes ?? 0),
-  }
+    .select(({ fn }) => fn.sum<number | null>('file_versions.size_bytes').as('bytes'))
+}
+
+/** What is in the trash of everyone, with the bytes of versions. */
+export async function sumTrashBytes(db: StorageDb, now: Date): Promise<number> {
+  const files = await trashedFiles(db, {}, now).executeTakeFirstOrThrow()
+  const versions = await trashedVersions(db, {}, now).executeTakeFirstOrThrow()
+  return Number(files.bytes ?? 0) + Number(versions.bytes ?? 0)
 }

@@ -1,6 +1,6 @@
 import { countReplies, type Result, type Server } from '@plinth/kit/http'
 import { measureDisks } from '@plinth/kit/metrics'
-import { sumTrash } from '../deletions/deletions.repository.ts'
+import { sumTrashBytes } from '../deletions/deletions.repository.ts'
 import type { Storage } from '../storage.ts'
 import { sumBytes, sumVersions } from './usage.repository.ts'
 
@@ -34,7 +34,7 @@ export function measureStorage(
   )
   metrics.gauge(
     { name: 'plinth_trash_bytes', help: 'Size of the files that can be restored.' },
-    async () => (await sumTrash(db, {}, clock())).bytes,
+    () => sumTrashBytes(db, clock()),
     COUNT_RARELY_SECONDS,
   )
   measureDisks(metrics, { data: dataFolder, files: root })

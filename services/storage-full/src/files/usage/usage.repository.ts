@@ -106,18 +106,17 @@ export async function countFiles(db: StorageDb, ownerId?: string): Promise<numbe
   return Number(row?.total ?? 0)
 }
 
-export async function findUsage(db: StorageDb, ownerId: string): Promise<Usage> {
-  const row = await db
+/** The query for what an owner has stored, which has no row if that is nothing yet. */
+export function usageRow(db: StorageDb, ownerId: string) {
+  return db
     .selectFrom('owner_usage')
     .select(['total as files', 'bytes'])
     .where('owner_id', '=', ownerId)
-    .executeTakeFirst()
-  return row ?? { files: 0, bytes: 0 }
 }
 
-/** What unfinished uploads of an owner reserve. */
-export async function findReserved(db: StorageDb, ownerId: string): Promise<Usage> {
-  const row = await db
+/** The query for what unfinished uploads of an owner reserve. */
+export function reservedRow(db: StorageDb, ownerId: string) {
+  return db
     .selectFrom('uploads')
     .select(({ fn }) => [
       // One that replaces a file needs no room for another.
@@ -126,21 +125,44 @@ export async function findReserved(db: StorageDb, ownerId: string): Promise<Usag
     ])
     .where(sql<string>`coalesce(quota_owner_id, owner_id)`, '=', ownerId)
     .where('state', '=', 'receiving')
-    .executeTakeFirstOrThrow()
-  return { files: Number(row.files), bytes: Number(row.bytes ?? 0) }
 }
 
-/** Of the earlier versions of stored files. */
-export async function sumVersions(db: StorageDb, ownerId?: string): Promise<number> {
-  const row = await db
+/** The query for the bytes of the earlier versions of stored files. */
+export function versionsRow(db: StorageDb, ownerId?: string) {
+  return db
     .selectFrom('file_versions')
     .innerJoin('files', 'files.id', 'file_versions.file_id')
     .select(({ fn }) => fn.sum<number | null>('file_versions.size_bytes').as('bytes'))
     .where('file_versions.state', '=', 'kept')
     .where('files.state', '=', 'stored')
     .$if(ownerId !== undefined, (kept) => kept.where('file_versions.owner_id', '=', ownerId ?? ''))
-    .executeTakeFirstOrThrow()
+}
+
+/** Of the earlier versions of stored files. */
+export async function sumVersions(db: StorageDb): Promise<number> {
+  const row = await versionsRow(db).executeTakeFirstOrThrow()
   return Number(row.bytes ?? 0)
+}
+
+/** What counts in the quota of an owner: also what unfinished uploads reserve, and the bytes of earlier versions. */
+export async function findTaken(db: StorageDb, ownerId: string): Promise<Usage> {
+  const totals = db
+    .selectFrom('file_totals')
+    .select(['total', 'bytes'])
+    .where('owner_id', '=', ownerId)
+  const parts = db
+    .selectFrom('file_total_parts')
+    .select(['total', 'bytes'])
+    .where('owner_id', '=', ownerId)
+  const all = engineOf(db) === 'postgres' ? totals.unionAll(parts) : totals
+  const row = await db
+    .selectFrom(all.as('counted'))
+    .select(({ fn }) => [
+      fn.sum<number | null>('total').as('files'),
+      fn.sum<number | null>('bytes').as('bytes'),
+    ])
+    .executeTakeFirstOrThrow()
+  return { files: Number(row.files ?? 0), bytes: Number(row.bytes ?? 0) }
 }
 
 /** Of the earlier versions of these files. */

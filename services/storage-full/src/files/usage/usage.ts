@@ -1,42 +1,24 @@
 import { ADMIN_ROLE } from '@plinth/accounts'
 import type { PageRequest } from '@plinth/kit/database'
 import { type Caller, pageOf } from '@plinth/kit/http'
-import type { StorageDb } from '../../database/tables.ts'
-import { sumTrash } from '../deletions/deletions.repository.ts'
 import { noRoomToReplace, noRoomToRestore, quotaExceeded } from '../problems.ts'
 import { type Storage, type StoredFile, shownOwnerId } from '../storage.ts'
 import { reserveRoom } from './counted-files.repository.ts'
+import { findFigures } from './figures.repository.ts'
 import {
   countOwners,
-  findReserved,
-  findUsage,
+  findTaken,
   listUsage,
   type Quota,
-  sumVersions,
   sumVersionsOf,
   type Usage,
 } from './usage.repository.ts'
 
-/** What the caller could restore of the own files. */
-function trashOf({ db, clock }: Storage, { userId, roles }: Caller): Promise<Usage> {
+/** What the caller has stored, and the quota; null where there is no limit. The trash is what the caller could restore. */
+export async function usageOf({ db, limits, clock }: Storage, { userId, roles }: Caller) {
   const deletedBy = roles.includes(ADMIN_ROLE) ? undefined : userId
-  return sumTrash(db, { ownerId: userId, deletedBy }, clock())
-}
-
-/** What the caller has stored, and the quota; null where there is no limit. */
-export async function usageOf(storage: Storage, caller: Caller) {
-  const { db, limits } = storage
-  const { userId } = caller
-  const reserved = await findReserved(db, userId)
-  const trash = await trashOf(storage, caller)
-  return {
-    ...describeUsage(await findUsage(db, userId), limits.quota),
-    uploadingFiles: reserved.files,
-    uploadingBytes: reserved.bytes,
-    trashFiles: trash.files,
-    trashBytes: trash.bytes,
-    versionBytes: await sumVersions(db, userId),
-  }
+  const { files, bytes, ...others } = await findFigures(db, userId, { deletedBy, now: clock() })
+  return { ...describeUsage({ files, bytes }, limits.quota), ...others }
 }
 
 function describeUsage({ files, bytes }: Usage, quota: Quota) {
@@ -70,22 +52,11 @@ export async function requireRoom(
   const { files, bytes } = quota
   if (files === undefined && bytes === undefined) return Number.POSITIVE_INFINITY
   if (bodyBytes <= SMALL_BYTES) return bytes ?? Number.POSITIVE_INFINITY
-  const taken = await takenBy(db, userId)
+  const taken = await findTaken(db, userId)
   const room = bytes === undefined ? Number.POSITIVE_INFINITY : bytes - taken.bytes
   const isFull = taken.files >= (files ?? Number.POSITIVE_INFINITY)
   if (room <= 0 || isFull) throw overQuota(quota)
   return room
-}
-
-/** With what unfinished uploads reserve, and the bytes of earlier versions. */
-async function takenBy(db: StorageDb, ownerId: string): Promise<Usage> {
-  const used = await findUsage(db, ownerId)
-  const reserved = await findReserved(db, ownerId)
-  const versionBytes = await sumVersions(db, ownerId)
-  return {
-    files: used.files + reserved.files,
-    bytes: used.bytes + reserved.bytes + versionBytes,
-  }
 }
 
 /**
@@ -101,7 +72,7 @@ export async function requireRoomToReplace(
   const { bytes } = quota
   if (bytes === undefined) return Number.POSITIVE_INFINITY
   if (bodyBytes <= SMALL_BYTES) return bytes + freed
-  const taken = await takenBy(db, ownerId)
+  const taken = await findTaken(db, ownerId)
   const room = Math.max(bytes - taken.bytes, 0) + freed
   if (room === 0) throw overQuota(quota, noRoomToReplace)
   return room
