@@ -22,18 +22,20 @@ export type ReadEntry = { name: string; size: number; flags: number }
 
 /** The programs that must read every archive without a complaint. Each throws what it complains about. */
 export async function readArchive(path: string): Promise<ReadEntry[]> {
-  const { stdout } = await run('python3', ['-c', PYTHON, path], OUTPUT)
+  const [{ stdout }] = await Promise.all([
+    run('python3', ['-c', PYTHON, path], OUTPUT),
+    complainUnlessSound('unzip', 'unzip', ['-tqq', path]),
+    complainUnlessSound('7zz', '7zip', ['t', '-bso0', path]),
+  ])
   const entries = JSON.parse(stdout) as [string, number, number][]
-  for (const [name, args] of [
-    ['unzip', ['-tqq', path]],
-    ['7zz', ['t', '-bso0', path]],
-  ] as const) {
-    const { path: program, env } = await debianProgram(name, name === '7zz' ? '7zip' : name)
-    const checked = await run(program, args, { ...OUTPUT, env })
-    // 7-Zip warns on the same channel, and succeeds.
-    if (checked.stderr.trim() !== '') throw new Error(`${name}: ${checked.stderr}`)
-  }
   return entries.map(([name, size, flags]) => ({ name, size, flags }))
+}
+
+async function complainUnlessSound(name: string, packageName: string, args: string[]) {
+  const { path: program, env } = await debianProgram(name, packageName)
+  const checked = await run(program, args, { ...OUTPUT, env })
+  // 7-Zip warns on the same channel, and succeeds.
+  if (checked.stderr.trim() !== '') throw new Error(`${name}: ${checked.stderr}`)
 }
 
 /** Why these programs cannot run on this machine, or `false`. */
