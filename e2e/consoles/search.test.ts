@@ -79,7 +79,7 @@ describe('one search everywhere', { skip }, () => {
     assert.equal(await page.evaluate('document.documentElement.dataset.theme'), 'dark')
     await page.keyboard.press('Control+k')
     await page.keyboard.type('/api/users')
-    await page.getByRole('option', { name: /GET \/api\/users\/me/ }).waitFor()
+    await page.getByRole('option', { name: /GET \/api\/users\/me:/ }).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
     await page.keyboard.press('Escape')
     await choose(page, 'own profile', /GET \/api\/users\/me: Your own profile/)
