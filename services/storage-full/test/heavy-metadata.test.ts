@@ -52,6 +52,19 @@ for (const engine of bothEngines)
       assert.equal(typeof few.body.nextCursor, 'string')
     })
 
+    test('a page of deleted files is sent as it is read, with every file once', async () => {
+      const { api, token, ids } = await start()
+      for (const id of ids) await api.delete(`/file/${id}?restorable=true`, { token })
+
+      const { headers, body } = await api.get('/file/deleted?size=40', { token })
+
+      assert.equal(headers.get('content-length'), null)
+      assert.deepEqual(idsOf(body.content).sort(), [...ids].sort())
+      assert.deepEqual([body.numberOfElements, body.totalElements], [ids.length, ids.length])
+      const { body: last } = await api.get('/file/deleted?page=1&size=20', { token })
+      assert.deepEqual([last.content.length, last.last, last.empty], [ids.length - 20, true, false])
+    })
+
     test('lists have every file of their page once, newest first', async () => {
       const { api, token, ids } = await start()
       const list = async (query: string) =>

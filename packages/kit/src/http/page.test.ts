@@ -34,6 +34,18 @@ describe('pagination', () => {
     ])
   })
 
+  test('sorts by a property once, however often it is named', () => {
+    const { sort } = pageRequest(
+      { sort: ['username,desc', ...Array.from({ length: 3_000 }, () => 'username,asc'), 'createdAt'] },
+      SORTABLE,
+    )
+
+    assert.deepEqual(sort, [
+      { property: 'username', direction: 'desc' },
+      { property: 'createdAt', direction: 'asc' },
+    ])
+  })
+
   test('refuses to sort by anything else', () => {
     const sortByPassword = () => pageRequest({ sort: 'password_hash,asc' }, SORTABLE)
 

@@ -19,7 +19,15 @@ export function pageRequest(query: unknown, sortable: readonly string[]): PageRe
   const asked = wholeNumber(given.page, 0) ?? 0
   const page = asked * size > MAX_OFFSET ? 0 : asked
   const sorts = [given.sort ?? []].flat().filter((sort) => sort.trim() !== '')
-  return { page, size, offset: page * size, sort: sorts.map((sort) => sortOf(sort, sortable)) }
+  const sort = firstOfEach(sorts.map((text) => sortOf(text, sortable)))
+  return { page, size, offset: page * size, sort }
+}
+
+/** A property that is named again changes nothing, but a query has room for thousands, and a statement has not. */
+function firstOfEach(sorts: Sort[]): Sort[] {
+  const named = new Map<string, Sort>()
+  for (const sort of sorts) if (!named.has(sort.property)) named.set(sort.property, sort)
+  return [...named.values()]
 }
 
 /**

@@ -37,7 +37,7 @@ export async function isEnabledUser(db: StorageDb, id: number): Promise<boolean>
 }
 
 /** In bytes, what may be long in a file: the rest of its row is a hundred times shorter. */
-const WEIGHT =
+export const WEIGHT =
   sql<number>`coalesce(octet_length(tags), 0) + coalesce(octet_length(metadata), 0)`.as('weight')
 
 /** How heavy these files are, in the order of the ids; 0 for one that is gone. */

@@ -208,6 +208,17 @@ async function* filesFrom(
   }
 }
 
+/** As many at a time as their weight allows. */
+export function* lightBatches<P extends { weight: number }>(places: P[]): Generator<P[]> {
+  for (let rest = places; rest.length > 0; ) {
+    const next = rest.slice(0, ROWS_AT_ONCE)
+    const weights = next.map(({ weight }) => weight)
+    const batch = next.slice(0, countWithin(BYTES_AT_ONCE, weights))
+    yield batch
+    rest = rest.slice(batch.length)
+  }
+}
+
 /** How many of these, in order, are together no heavier than `most`; at least one. */
 export function countWithin(most: number, weights: number[]): number {
   let sum = 0

@@ -1,7 +1,7 @@
 import { engineOf, fromRow, inTransaction, type PageRequest, toRow } from '@plinth/kit/database'
 import { type Selectable, sql } from 'kysely'
 import type { StorageDb, StorageTables } from '../../database/tables.ts'
-import { fileOf, findFile, selectFiles } from '../files.repository.ts'
+import { fileOf, findFile, selectFiles, WEIGHT } from '../files.repository.ts'
 import type { StoredFile } from '../storage.ts'
 import { deleteWords, hasTerm } from '../words.repository.ts'
 
@@ -75,12 +75,12 @@ type RestorableFilter = {
   folder?: string | undefined
 }
 
-/** Most recently deleted first. */
+/** Most recently deleted first: which they are, and how heavy. */
 export async function listRestorable(
   db: StorageDb,
   filter: RestorableFilter,
   { now, page }: { now: Date; page: PageRequest },
-): Promise<{ files: RestorableFile[]; total: number }> {
+): Promise<{ places: { id: number; weight: number }[]; total: number }> {
   const { ownerId, deletedBy, words = [], folder } = filter
   const hasWord = (word: string) => hasTerm(db, sql.ref('files.words'), { word, isWhole: false })
   const found = selectRestorable(db, now)
@@ -90,7 +90,9 @@ export async function listRestorable(
       files.where(sql<string>`coalesce(folders.path, former_folder, '/')`, '=', folder ?? ''),
     )
     .where(({ and }) => and(words.map(hasWord)))
-  const rows = await found
+  const places = await found
+    .clearSelect()
+    .select(['files.id', WEIGHT])
     .orderBy('deleted_at', 'desc')
     .orderBy('files.id', 'desc')
     .limit(page.size)
@@ -100,7 +102,18 @@ export async function listRestorable(
     .clearSelect()
     .select(({ fn }) => fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow()
-  return { files: rows.map(restorableOf), total: Number(counted.total) }
+  return { places, total: Number(counted.total) }
+}
+
+/** In the order of the ids; without those that cannot be restored any more. */
+export async function listRestorableByIds(
+  db: StorageDb,
+  ids: number[],
+  now: Date,
+): Promise<RestorableFile[]> {
+  const rows = await selectRestorable(db, now).where('files.id', 'in', ids).execute()
+  const files = new Map(rows.map((row) => [row.id, restorableOf(row)]))
+  return ids.flatMap((id) => files.get(id) ?? [])
 }
 
 /** Makes the file visible again. Of several concurrent callers only one gets it; none once it has expired. */

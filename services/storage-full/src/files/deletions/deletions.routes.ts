@@ -1,14 +1,19 @@
+import { Readable } from 'node:stream'
 import { originOf } from '@plinth/accounts'
+import type { PageRequest } from '@plinth/kit/database'
 import {
   type Guard,
   IdPath,
   lookUpText,
   noContent,
   oneOf,
+  pageOf,
   pageQuery,
   pageReply,
   pageRequest,
   pathId,
+  type Reply,
+  type Request,
   type Server,
   Type,
   textIn,
@@ -118,13 +123,7 @@ function trashRoutes(server: Server, storage: Storage, { read, write }: Guards):
       response: { 200: pageReply(RestorableReply, 'PageOfRestorableFiles') },
       problems: [fileOfAnotherUser],
     },
-    handler: ({ caller, query }) => {
-      const q = textIn(query, 'q')
-      if (q !== undefined && q.length > MAX_QUERY_LENGTH)
-        throw validationFailed([`q: must have at most ${MAX_QUERY_LENGTH} characters`])
-      const asked = { ownerId: textIn(query, 'ownerId'), q, folder: folderIn(query) }
-      return pageOfRestorable(storage, caller, { ...asked, page: pageRequest(query, []) })
-    },
+    handler: (request: Request, reply: Reply) => sendTrash(request, reply, storage),
   })
 
   server.delete('/file/deleted', {
@@ -144,4 +143,34 @@ function trashRoutes(server: Server, storage: Storage, { read, write }: Guards):
       return emptyTrash(storage, request.caller, { ownerId, origin: originOf(request) })
     },
   })
+}
+
+async function sendTrash({ caller, query }: Request, reply: Reply, storage: Storage) {
+  const q = textIn(query, 'q')
+  if (q !== undefined && q.length > MAX_QUERY_LENGTH)
+    throw validationFailed([`q: must have at most ${MAX_QUERY_LENGTH} characters`])
+  const page = pageRequest(query, [])
+  const asked = { ownerId: textIn(query, 'ownerId'), q, folder: folderIn(query), page }
+  const { files, total } = await pageOfRestorable(storage, caller, asked)
+  return reply
+    .type('application/json; charset=utf-8')
+    .send(Readable.from(jsonPage(files, total, page)))
+}
+
+/** A page of files with much metadata would take hundreds of megabytes: it is sent as it is read. */
+async function* jsonPage(
+  batches: AsyncIterable<object[]>,
+  total: number,
+  page: PageRequest,
+): AsyncGenerator<string> {
+  let count = 0
+  yield '{"content":['
+  for await (const files of batches) {
+    if (files.length === 0) continue
+    const separator = count === 0 ? '' : ','
+    yield separator + files.map((file) => JSON.stringify(file)).join(',')
+    count += files.length
+  }
+  const { content: _, ...others } = pageOf(Array.from({ length: count }), total, page)
+  yield `],${JSON.stringify(others).slice(1)}`
 }

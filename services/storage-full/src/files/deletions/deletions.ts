@@ -1,11 +1,11 @@
 import { ADMIN_ROLE, type Origin } from '@plinth/accounts'
 import { inTransaction, isLeaseHeld, type PageRequest } from '@plinth/kit/database'
-import { type Caller, pageOf } from '@plinth/kit/http'
+import type { Caller } from '@plinth/kit/http'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import type { StorageDb } from '../../database/tables.ts'
 import { insertFileEvent, insertPurgedEvent } from '../events.ts'
 import { findOnePerLocation, markHidden, markHiddenTogether } from '../files.repository.ts'
-import { describeFile, ownerSeenBy, requireFile } from '../files.ts'
+import { describeFile, lightBatches, ownerSeenBy, requireFile } from '../files.ts'
 import { createdFolder, lockFolders } from '../folders/folders.repository.ts'
 import { withAncestors } from '../folders/paths.ts'
 import { wordsOf } from '../names.ts'
@@ -30,6 +30,7 @@ import {
   insertRestorable,
   insertRestorableTogether,
   listRestorable,
+  listRestorableByIds,
   type RestorableFile,
   type RestorableTime,
   updateFormerFolder,
@@ -225,8 +226,15 @@ export async function pageOfRestorable(
     words: wordsOf(q ?? ''),
     folder,
   }
-  const { files, total } = await listRestorable(db, seen, { now: clock(), page })
-  return pageOf(files.map(describeRestorable), total, page)
+  const now = clock()
+  const { places, total } = await listRestorable(db, seen, { now, page })
+  async function* read() {
+    for (const batch of lightBatches(places)) {
+      const ids = batch.map(({ id }) => id)
+      yield (await listRestorableByIds(db, ids, now)).map(describeRestorable)
+    }
+  }
+  return { files: read(), total }
 }
 
 function describeRestorable(file: RestorableFile) {
