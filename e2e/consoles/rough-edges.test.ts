@@ -169,6 +169,25 @@ describe('where the pages were rough', { skip }, () => {
     assert.ok((await other.evaluate<number>(MISSING_WIDTH)) <= 0)
   })
 
+  test('after a registration the page shows that it has signed in', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity'), 'session'), {
+      viewport: LAPTOP,
+    })
+    const form = page.getByRole('form', { name: 'Register' })
+    await form.getByLabel('Username').fill('grace')
+    await form.getByLabel('E-mail').fill('grace@example.com')
+    await form.getByLabel('Password').fill(PASSWORD)
+
+    await form.getByRole('button', { name: 'Create account' }).click()
+
+    const notice = page.locator('main .notice', { hasText: 'Signed in as' })
+    await notice.waitFor()
+    await until(
+      () => page.evaluate(IN_VIEW),
+      (isInView) => isInView === true,
+    )
+  })
+
   test('the health page leads back to the landing page', async (t) => {
     const page = await openConsole(t, browser, suite.landingUrl, { viewport: LAPTOP })
     await page.getByRole('link', { name: 'Health', exact: true }).click()
@@ -204,6 +223,10 @@ describe('where the pages were rough', { skip }, () => {
       assert.deepEqual(focused, { name: 'code', outline: 'solid' })
     })
 })
+
+/** Whether the first notice is below the bar at the top of the page. */
+const IN_VIEW = `(({ top, bottom }) => top >= 50 && bottom <= innerHeight)(
+  document.querySelector('main .notice').getBoundingClientRect())`
 
 /** How much of an address is cut off. */
 const HIDDEN_WIDTH = `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(
