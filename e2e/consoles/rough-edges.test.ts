@@ -8,6 +8,7 @@ import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import { authenticatorCode } from './authenticator-code.ts'
+import { PHONE, WIDE } from './both-widths.ts'
 import { samplePng } from './sample-files.ts'
 import { consoleOf, goTo, openConsole, sandboxPageOf, signIn } from './watched-page.ts'
 
@@ -138,6 +139,65 @@ describe('where the pages were rough', { skip }, () => {
     assert.equal(await look(), undefined)
   })
 
+  test('the search shows what an entry is below its title on a phone', async (t) => {
+    const page = await openConsole(t, browser, suite.landingUrl, { viewport: PHONE })
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.keyboard.type('own profile')
+    const entry = page.getByRole('option', { name: /operation of Identity/ })
+    await entry.waitFor()
+
+    const [title, kind] = await Promise.all(
+      [0, 1].map((part) => entry.locator('span').nth(part).boundingBox()),
+    )
+
+    assert.ok(title && kind && kind.y >= title.y + title.height, JSON.stringify([title, kind]))
+    assert.ok(title.width > 300, String(title.width))
+  })
+
+  test('a list beside the requests shows addresses and dates whole', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity')), {
+      viewport: WIDE,
+    })
+    await signIn(page, 'admin')
+    await goTo(page, 'users')
+    await page.getByRole('cell', { name: 'admin@example.com' }).waitFor()
+
+    assert.equal(await page.evaluate(HIDDEN_WIDTH), 0)
+    const payments = consoleOf(suite.urlOf('payments'), 'payments')
+    const other = await openConsole(t, browser, payments, { viewport: WIDE, locale: 'en-US' })
+    await other.getByLabel('Created from').waitFor()
+    assert.ok((await other.evaluate<number>(MISSING_WIDTH)) <= 0)
+  })
+
+  test('after a registration the page shows that it has signed in', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('identity'), 'session'), {
+      viewport: LAPTOP,
+    })
+    const form = page.getByRole('form', { name: 'Register' })
+    await form.getByLabel('Username').fill('grace')
+    await form.getByLabel('E-mail').fill('grace@example.com')
+    await form.getByLabel('Password').fill(PASSWORD)
+
+    await form.getByRole('button', { name: 'Create account' }).click()
+
+    const notice = page.locator('main .notice', { hasText: 'Signed in as' })
+    await notice.waitFor()
+    await until(
+      () => page.evaluate(IN_VIEW),
+      (isInView) => isInView === true,
+    )
+  })
+
+  test('the health page leads back to the landing page', async (t) => {
+    const page = await openConsole(t, browser, suite.landingUrl, { viewport: LAPTOP })
+    await page.getByRole('link', { name: 'Health', exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: 'Health' }).waitFor()
+
+    await page.getByRole('link', { name: 'Plinth' }).click()
+
+    await page.getByRole('heading', { name: 'Everything is running.' }).waitFor()
+  })
+
   for (const [name, path] of [
     ['the console', '/api-test/index.html#/session'],
     ['the account page', '/account/'],
@@ -163,6 +223,25 @@ describe('where the pages were rough', { skip }, () => {
       assert.deepEqual(focused, { name: 'code', outline: 'solid' })
     })
 })
+
+/** Whether the first notice is below the bar at the top of the page. */
+const IN_VIEW = `(({ top, bottom }) => top >= 50 && bottom <= innerHeight)(
+  document.querySelector('main .notice').getBoundingClientRect())`
+
+/** How much of an address is cut off. */
+const HIDDEN_WIDTH = `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(
+  document.querySelector('td .cut[title="admin@example.com"]'))`
+
+/** How much wider a date would have to be for all that it shows. */
+const MISSING_WIDTH = `(() => {
+  const field = document.querySelector('.filters input[type=date]')
+  const whole = field.cloneNode()
+  whole.style.cssText = 'inline-size: max-content; min-inline-size: 0; max-inline-size: none'
+  field.parentElement.append(whole)
+  const missing = whole.offsetWidth - field.offsetWidth
+  whole.remove()
+  return missing
+})()`
 
 const PATHS = `[...document.querySelectorAll('nav.pages a[href^="#"]')].map(({ hash }) => hash.slice(2))`
 

@@ -76,6 +76,25 @@ describe('on a slow network', { skip }, () => {
       assert.deepEqual(silent, [])
     })
 
+  test('a console that comes back from a sign-in says that it opens', async (t) => {
+    const page = await open(t, 'identity')
+    await goTo(page, 'session')
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    await page.route('**/oauth2/token', async (route) => {
+      await released
+      await route.continue()
+    })
+
+    await page.getByRole('button', { name: 'Sign in with Plinth' }).click()
+    await page.getByLabel('Username').fill('user')
+    await page.getByLabel('Password', { exact: true }).fill('password123123')
+    await page.keyboard.press('Enter')
+    await page.getByText('Opening the console').waitFor()
+    release()
+
+    await page.locator('.session-bar', { hasText: 'user' }).waitFor()
+  })
+
   async function open(t: TestContext, service: string): Promise<Page> {
     const url = suite.urlOf(service)
     const address = service === 'provider-sandbox' ? sandboxPageOf(url) : consoleOf(url)

@@ -21,11 +21,11 @@ export const FIELDS: FieldProps[] = [
   },
   { label: 'Scopes', name: 'scopes', wide: true, hint: SPACES },
   {
-    label: 'Kind',
+    label: 'Consent',
     name: 'firstParty',
     options: [
-      { value: 'false', label: 'of others: users are asked' },
-      { value: 'true', label: 'ours: users are not asked' },
+      { value: 'false', label: 'users are asked' },
+      { value: 'true', label: 'not needed: the application is ours' },
     ],
   },
   { label: 'Home page', name: 'uri', type: 'url', optional: true },

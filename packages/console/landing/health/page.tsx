@@ -25,9 +25,9 @@ function HealthPage() {
   return (
     <div class="health">
       <header class="row apart">
-        <span class="row wordmark">
+        <a class="row wordmark" href="../">
           <PlinthMark /> Plinth
-        </span>
+        </a>
         <AppearanceButton />
       </header>
       <main class="stack wide">

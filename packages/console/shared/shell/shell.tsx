@@ -4,6 +4,7 @@ import '../styles/index.css'
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { exchanges } from '../api/exchange-log.ts'
+import { Skeleton } from '../components/page.tsx'
 import { outageShownAbove } from '../components/reply.tsx'
 import type { ConsoleDefinition } from './definition.ts'
 import { Inspector } from './inspector/inspector.tsx'
@@ -14,8 +15,18 @@ import { Palette } from './top/palette.tsx'
 import { TopBar } from './top/top-bar.tsx'
 import { inspectorOpen, menuOpen } from './visibility.ts'
 
+const root = document.getElementById('app')
+
+// A console that comes back from a sign-in starts only once it has its tokens.
+if (root)
+  render(
+    <main class="main">
+      <Skeleton label="Opening the console" />
+    </main>,
+    root,
+  )
+
 export function startConsole(definition: ConsoleDefinition): void {
-  const root = document.getElementById('app')
   if (root) render(<Shell definition={definition} />, root)
 }
 

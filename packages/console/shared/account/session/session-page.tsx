@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useAction } from '../../api/use-reply.ts'
 import { Button } from '../../components/button.tsx'
 import { Badge, Card, Page } from '../../components/page.tsx'
@@ -16,6 +17,13 @@ type Props = {
 }
 
 export function SessionPage({ session, children }: Props) {
+  const isSignedIn = session.claims.value !== undefined
+  const wasSignedIn = useRef(isSignedIn)
+  // The forms may be longer than the window: what became of a sign-in is above them.
+  useLayoutEffect(() => {
+    if (isSignedIn !== wasSignedIn.current) document.querySelector('main h1')?.scrollIntoView()
+    wasSignedIn.current = isSignedIn
+  }, [isSignedIn])
   if (!session.claims.value)
     return (
       <Page
