@@ -19,6 +19,14 @@ type Choice = { env: Record<string, string>; only: ServiceEntry[] }
 
 type Cleanup = { after(cleanup: () => Promise<void>): void }
 
+/** A sign-in takes tens of milliseconds of a core otherwise; the samples alone sign in hundreds of times. */
+const CHEAP_PASSWORDS = Object.fromEntries(
+  ['IDENTITY', 'STORAGE_FULL'].flatMap((name) => [
+    [`${name}_PASSWORD_MEMORY_KIB`, '8'],
+    [`${name}_PASSWORD_PASSES`, '1'],
+  ]),
+)
+
 /** Starts the whole suite, or some of its services, as `npm start` does, on free ports and an empty data folder. */
 export async function startSuite(
   t: Cleanup,
@@ -27,7 +35,14 @@ export async function startSuite(
 ) {
   await bundleConsoles()
   const folder = await mkdtemp(join(tmpdir(), 'plinth-e2e-'))
-  const env = { SUITE_DATA: folder, SUITE_DRAIN_SECONDS: '0', LOG_LEVEL: 'silent', ...settings }
+  const env = {
+    SUITE_DATA: folder,
+    SUITE_DRAIN_SECONDS: '0',
+    LOG_LEVEL: 'silent',
+    // Refused in production.
+    ...(settings.NODE_ENV !== 'production' && CHEAP_PASSWORDS),
+    ...settings,
+  }
   newDataFolder(folder)
   const only = checkedServices(t).filter(({ name }) => !names || names.includes(name))
   const stack = await startOnFreePorts({ env, only })

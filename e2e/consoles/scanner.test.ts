@@ -10,7 +10,6 @@ import { suiteCleanup } from '../suite-cleanup.ts'
 const skip = await browserSkip()
 const PASSWORD = 'correct horse battery'
 const NEW_PASSWORD = 'an entirely new password'
-const CHEAP = { IDENTITY_PASSWORD_MEMORY_KIB: '8', IDENTITY_PASSWORD_PASSES: '1' }
 
 type Mail = { kind: string; link: string }
 
@@ -183,7 +182,6 @@ describe('a mail scanner that opens every link', { skip }, () => {
       const settings = {
         IDENTITY_DATABASE_URL: databaseUrl,
         IDENTITY_REGISTRATION: 'confirm',
-        ...CHEAP,
       }
       const { urlOf } = await startSuite(t, settings, ['identity'])
       const accounts = accountsAt(urlOf('identity'))
