@@ -34,7 +34,8 @@ describe('limits that an administrator changes in the console', { skip }, () => 
     const space = form.getByLabel('Space for each user')
     const save = async () => {
       await form.getByRole('button', { name: 'Save the limits' }).click()
-      await form.getByRole('button', { name: 'Yes' }).click()
+      await form.getByText('Save them?').waitFor()
+      await form.getByRole('button', { name: 'Save the limits' }).click()
     }
 
     await space.fill('plenty')

@@ -225,7 +225,7 @@ describe('the payments console', { skip }, () => {
     await page.getByRole('button', { name: 'Make a key' }).click()
     await page.getByText('it is not shown again').waitFor()
     await page.getByRole('button', { name: 'Revoke till' }).click()
-    await page.getByRole('button', { name: 'Yes till' }).click()
+    await page.getByRole('alert').getByRole('button', { name: 'Revoke till' }).click()
     await page.getByText('revoked', { exact: true }).waitFor()
 
     assert.match(await createCheckout(page), /^cs_/)

@@ -66,7 +66,7 @@ describe('service keys and events in the consoles', { skip }, () => {
     await page.getByRole('button', { name: 'Yes shop' }).click()
     await page.getByText('Copy key 3 now').waitFor()
     await page.getByRole('button', { name: 'Revoke shop' }).first().click()
-    await page.getByRole('button', { name: 'Yes shop' }).click()
+    await page.getByRole('alert').getByRole('button', { name: 'Revoke shop' }).click()
 
     await page.getByText('revoked', { exact: true }).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])

@@ -43,7 +43,8 @@ describe('the key edition’s tester', { skip }, () => {
 
     const remove = async () => {
       await metadata.getByRole('button', { name: 'Delete' }).click()
-      await metadata.getByRole('button', { name: 'Yes' }).click()
+      await metadata.getByText('It cannot be restored.').waitFor()
+      await metadata.getByRole('button', { name: 'Delete' }).click()
     }
     // Drop the key on the way, so that the server refuses.
     await page.route('**/file/*.pdf', (route) => route.continue({ headers: {} }))

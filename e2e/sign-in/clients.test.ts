@@ -23,9 +23,9 @@ describe('clients and grants in the console and on the account page', { skip }, 
   test('an administrator creates, changes, rotates, disables and deletes a client', async (t) => {
     const page = await openConsole(t, browser, consoleOf(identity))
     const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
-    const confirm = async (name: string) => {
+    const confirm = async (name: string, yes = 'Yes') => {
       await press(name)
-      await press('Yes')
+      await page.getByRole('alert').getByRole('button', { name: yes, exact: true }).click()
     }
     await signInDemo(page, 'admin')
     await goTo(page, 'clients')
@@ -59,7 +59,7 @@ describe('clients and grants in the console and on the account page', { skip }, 
     await page.getByText('disabled', { exact: true }).waitFor()
     await confirm('Enable')
     await page.getByText('enabled', { exact: true }).waitFor()
-    await confirm('Delete')
+    await confirm('Delete', 'Delete')
 
     await page.getByText('There are no clients yet.').waitFor()
   })

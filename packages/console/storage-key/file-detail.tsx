@@ -36,7 +36,9 @@ export function FileDetail({ name }: { name: string }) {
           <ConfirmButton
             icon="trash"
             kind="danger"
-            question={`Delete ${name} for good?`}
+            question={`Delete ${name}? It cannot be restored.`}
+            yes="Delete"
+            no="Keep it"
             busy={remove.busy}
             onClick={() => remove.run()}
           >

@@ -101,7 +101,9 @@ function StateCard({ client, changed }: { client: Client; changed(): Promise<voi
         </ConfirmButton>
         <ConfirmButton
           kind="danger"
-          question="Delete it for good, with what users have allowed it?"
+          question="Delete it, with what users have allowed it? This cannot be undone."
+          yes="Delete"
+          no="Keep it"
           busy={remove.busy}
           onClick={() => remove.run()}
         >

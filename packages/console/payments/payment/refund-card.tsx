@@ -84,7 +84,7 @@ export function RefundCard({ payment, timeline, onChange }: RefundProps) {
 /** Asks about the typed amount, or else everything that is left. */
 function questionOf(typed: string, { currency }: Payment, left: number): string {
   const amount = typed === '' ? left : (minorUnitsOf(typed, currency) ?? left)
-  return `Send ${moneyText(amount, currency)} back for good?`
+  return `Send ${moneyText(amount, currency)} back? This cannot be undone.`
 }
 
 function Refunded({ refund }: { refund: Refund }) {

@@ -63,6 +63,8 @@ export function Form(props: {
   const button =
     question && asked.value ? (
       <Question
+        yes={props.send}
+        no="Cancel"
         onNo={() => {
           asked.value = false
         }}

@@ -159,7 +159,9 @@ function changeColumn(
             small
             kind="danger"
             subject={key.name}
-            question="Revoke it now, for good?"
+            question="Revoke it now? This cannot be undone."
+            yes="Revoke"
+            no="Keep it"
             onClick={() => change(key, 'revoke')}
           >
             Revoke
