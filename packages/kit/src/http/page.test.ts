@@ -36,7 +36,13 @@ describe('pagination', () => {
 
   test('sorts by a property once, however often it is named', () => {
     const { sort } = pageRequest(
-      { sort: ['username,desc', ...Array.from({ length: 3_000 }, () => 'username,asc'), 'createdAt'] },
+      {
+        sort: [
+          'username,desc',
+          ...Array.from({ length: 3_000 }, () => 'username,asc'),
+          'createdAt',
+        ],
+      },
       SORTABLE,
     )
 
