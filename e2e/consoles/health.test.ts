@@ -45,7 +45,9 @@ describe('the Health page', { skip }, () => {
       const page = await openConsole(t, browser, `${landing}/health/index.html`, options)
       const identity = page.locator('[data-service="identity"]')
       const drawn = (name: RegExp) => identity.getByRole('img', { name })
-      const rate = drawn(/^Requests per second, last hour: requests [\d.]*[1-9][\d.]*, highest [\d.]*[1-9]/)
+      const rate = drawn(
+        /^Requests per second, last hour: requests [\d.]*[1-9][\d.]*, highest [\d.]*[1-9]/,
+      )
 
       // A request is part of the current rate for only ten seconds, which a slow page may miss.
       const request = async () => {
