@@ -61,7 +61,7 @@ export const PAGES: Record<string, Listed[]> = {
 export const SETTINGS: Record<string, Record<string, string>> = {
   identity: {
     'Change your password': 'profile',
-    'Your sessions': 'profile',
+    'Your devices': 'profile',
     'Second factor and recovery codes': 'security',
     'Your e-mail address': 'security',
     'Who may register': 'users',
