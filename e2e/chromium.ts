@@ -31,7 +31,7 @@ function onPath(names: string[]): string | undefined {
 
 /** A script that starts the unpacked program with the libraries that were unpacked with it. */
 async function unpacked(): Promise<string> {
-  const { root, libraries } = await unpackDebian(SHELL)
+  const { root, libraries } = await unpackDebian(SHELL, { neighbours: ['chromium-common'] })
   const script = join(dirname(root), 'start')
   if (!existsSync(script)) {
     const program = join(root, 'usr/lib/chromium', SHELL)

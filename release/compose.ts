@@ -88,7 +88,7 @@ async function composeProgram(): Promise<string[]> {
     () => false,
   )
   if (works) return own
-  const { root } = await unpackDebian('docker-compose', 'trixie')
+  const { root } = await unpackDebian('docker-compose', { release: 'trixie' })
   return [join(root, 'usr/libexec/docker/cli-plugins/docker-compose')]
 }
 

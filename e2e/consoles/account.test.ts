@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
-import { secondConnection } from '../second-connection.ts'
+import { changeDatabase } from '../second-connection.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
@@ -22,17 +22,14 @@ describe('the account pages', { skip }, () => {
   const shared = suiteCleanup()
   let browser: Browser
   let identity: string
-  let database: ReturnType<typeof secondConnection>
+  let database: string
 
   before(async () => {
     browser = await openBrowser(shared)
     const settings = { IDENTITY_REAUTHENTICATE: 'true', IDENTITY_APP_COLOUR: '#1f7a4d' }
     const suite = await startSuite(shared, settings)
     identity = suite.urlOf('identity')
-    database = secondConnection(join(suite.folder, 'identity.db'))
-    shared.after(async () => {
-      database.close()
-    })
+    database = join(suite.folder, 'identity.db')
   })
 
   const post = (path: string, body: object) =>
@@ -126,8 +123,11 @@ describe('the account pages', { skip }, () => {
       await page.getByText(words).waitFor()
     }
     await says(first.link, /replaced by the mail of \d+ \w+ \d{4}/)
-    database.exec(`update one_time_tokens set expires_at = '2026-01-02T12:00:00.000Z'
-      where kind = 'password-reset' and address = '${email}' and replaced_at is null`)
+    await changeDatabase(
+      database,
+      `update one_time_tokens set expires_at = '2026-01-02T12:00:00.000Z'
+      where kind = 'password-reset' and address = '${email}' and replaced_at is null`,
+    )
     await says(second.link, /expired on 2 Jan 2026/)
   })
 
@@ -516,7 +516,8 @@ describe('the account pages', { skip }, () => {
     const password = page.getByRole('region', { name: 'Password' })
     await password.getByLabel('Current password').fill(user.password)
     await password.getByLabel('New password').fill(NEW_PASSWORD)
-    database.exec(
+    await changeDatabase(
+      database,
       "delete from sessions where user_id = (select id from users where username = 'sentaway')",
     )
 
@@ -641,7 +642,10 @@ describe('the account pages', { skip }, () => {
     const page = await openConsole(t, browser, consoleOf(identity))
     await signInDemo(page, 'admin')
     await goTo(page, 'keys')
-    database.exec(`update sessions set authenticated_at = '2020-01-01T00:00:00.000Z'`)
+    await changeDatabase(
+      database,
+      `update sessions set authenticated_at = '2020-01-01T00:00:00.000Z'`,
+    )
     const make = async (name: string) => {
       await page.getByLabel('Name').fill(name)
       await page.getByRole('button', { name: 'Make a key' }).click()

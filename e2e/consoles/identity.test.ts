@@ -6,7 +6,7 @@ import { before, describe, type TestContext, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
-import { secondConnection } from '../second-connection.ts'
+import { changeDatabase } from '../second-connection.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults, listen } from './accessibility.ts'
@@ -454,7 +454,7 @@ describe('the identity console', { skip }, () => {
   })
 
   test('pages through 100,000 accounts, and finds one of them', async (t) => {
-    insertUsers(database, 100_000)
+    await insertUsers(database, 100_000)
     const page = await openConsole(t, browser, address)
     await signIn(page, 'admin')
     await goTo(page, 'users')
@@ -723,13 +723,14 @@ async function framed(page: Page, title: string, text: string, style: string, va
 }
 
 /** Inserts users directly, because registering so many would take an hour of hashing. Every second one is disabled. */
-function insertUsers(file: string, count: number): void {
-  const database = secondConnection(file)
-  database.exec(`
+function insertUsers(file: string, count: number): Promise<void> {
+  return changeDatabase(
+    file,
+    `
     with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${count})
     insert into users (username, email, password_hash, roles, admin, enabled, created_at)
     select printf('many%06d', n), printf('many%06d@example.com', n), '!', '["ROLE_USER"]', 0,
       (n + 1) % 2, '2026-01-01T00:00:00.000Z'
-    from numbers`)
-  database.close()
+    from numbers`,
+  )
 }

@@ -6,7 +6,7 @@ import { storageClient } from '@plinth/client'
 import type { Browser, Page } from 'playwright-core'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
-import { secondConnection } from '../second-connection.ts'
+import { changeDatabase } from '../second-connection.ts'
 import { startSuite, takePayment } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults, listen } from './accessibility.ts'
@@ -23,7 +23,7 @@ describe('the tables of the consoles', { skip }, () => {
   before(async () => {
     browser = await openBrowser(shared)
     suite = await startSuite(shared)
-    insertUsers(join(suite.folder, 'identity.db'), 60)
+    await insertUsers(join(suite.folder, 'identity.db'), 60)
   })
 
   const open = async (t: TestContext, service: string, path = '') => {
@@ -257,13 +257,14 @@ const BOTTOMS = `[...document.querySelector('.filters').children]
   .filter((bottom) => bottom > 0)`
 
 /** `row0001` and so on, inserted directly: hashing so many passwords takes long. */
-function insertUsers(file: string, count: number): void {
-  const database = secondConnection(file)
-  database.exec(`
+function insertUsers(file: string, count: number): Promise<void> {
+  return changeDatabase(
+    file,
+    `
     with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${count})
     insert into users (username, email, password_hash, roles, admin, enabled, created_at)
     select printf('row%04d', n), printf('row%04d@example.com', n), '!', '["ROLE_USER"]', 0, 1,
       '2026-01-01T00:00:00.000Z'
-    from numbers`)
-  database.close()
+    from numbers`,
+  )
 }

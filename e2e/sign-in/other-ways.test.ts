@@ -8,7 +8,7 @@ import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { accessibilityFaults } from '../consoles/accessibility.ts'
 import { consoleOf, goTo, openConsole, signIn as signInDemo } from '../consoles/watched-page.ts'
-import { secondConnection } from '../second-connection.ts'
+import { changeDatabase, secondConnection } from '../second-connection.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { claimsOf, openVisitor, register, signIn, startApplication } from './application.ts'
@@ -75,25 +75,20 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
     return (await until(read, (mail) => mail !== undefined))?.code ?? ''
   }
 
-  const inDatabase = <T>(work: (database: ReturnType<typeof secondConnection>) => T): T => {
-    const database = secondConnection(join(folder, 'identity.db'))
-    try {
-      return work(database)
-    } finally {
-      database.close()
-    }
-  }
   /** As if everyone had signed in long ago. */
   const ageSignIns = () =>
-    inDatabase((database) =>
-      database.exec(`update sessions set authenticated_at = '2020-01-01T00:00:00.000Z'`),
+    changeDatabase(
+      join(folder, 'identity.db'),
+      `update sessions set authenticated_at = '2020-01-01T00:00:00.000Z'`,
     )
-  const sessionsOf = (email: string) =>
-    inDatabase((database) => {
-      const query = `select s.id from sessions s join users u on u.id = s.user_id
-        where u.email = ? and s.state = 'active'`
-      return database.prepare(query).all(email).length
-    })
+  const sessionsOf = (email: string) => {
+    const database = secondConnection(join(folder, 'identity.db'))
+    const query = `select s.id from sessions s join users u on u.id = s.user_id
+      where u.email = ? and s.state = 'active'`
+    const sessions = database.prepare(query).all(email)
+    database.close()
+    return sessions.length
+  }
 
   /** Someone whose provider vouches for the address. */
   const registerUpstream = async (name: string) => {
@@ -215,10 +210,11 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
     const card = page.locator('section.card', { hasText: 'Accounts elsewhere' })
     await card.getByText('Nothing yet.').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
-    inDatabase((database) =>
-      database.exec(`insert into identities (user_id, provider, issuer, subject, email, created_at, last_used_at)
+    await changeDatabase(
+      join(folder, 'identity.db'),
+      `insert into identities (user_id, provider, issuer, subject, email, created_at, last_used_at)
         select id, 'upstream', '${upstream}', 'listed', 'there@example.com', created_at, created_at
-        from users where username = 'user'`),
+        from users where username = 'user'`,
     )
     await goTo(page, 'security')
     await goTo(page, 'profile')
@@ -264,7 +260,7 @@ describe('the sign-in page with a mailed code and with a provider', { skip }, ()
     await press(page, 'Continue with Upstream')
     await signIn(page, user)
     await page.getByText('Your account has no password.').waitFor()
-    ageSignIns()
+    await ageSignIns()
 
     await page.getByLabel('New address').fill('moved@example.com')
     await page.getByLabel('New address').press('Enter')

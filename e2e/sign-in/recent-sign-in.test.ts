@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { accessibilityFaults } from '../consoles/accessibility.ts'
 import { consoleOf, goTo, openConsole, signIn as signInDemo } from '../consoles/watched-page.ts'
-import { secondConnection } from '../second-connection.ts'
+import { changeDatabase } from '../second-connection.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { openVisitor, signIn } from './application.ts'
@@ -24,11 +24,11 @@ describe('with SUITE_REAUTHENTICATE and an old sign-in', { skip }, () => {
   })
 
   /** As if all users of a service had signed in long ago. */
-  const age = (service: string) => {
-    const database = secondConnection(join(suite.folder, `${service}.db`))
-    database.exec(`update sessions set authenticated_at = '2020-01-01T00:00:00.000Z'`)
-    database.close()
-  }
+  const age = (service: string) =>
+    changeDatabase(
+      join(suite.folder, `${service}.db`),
+      `update sessions set authenticated_at = '2020-01-01T00:00:00.000Z'`,
+    )
   const makeKey = async (page: Page, name: string) => {
     await page.getByLabel('Name').fill(name)
     await page.getByRole('button', { name: 'Make a key' }).click()
@@ -38,7 +38,7 @@ describe('with SUITE_REAUTHENTICATE and an old sign-in', { skip }, () => {
   test('the storage console asks for the password, and then continues', async (t) => {
     const page = await openConsole(t, browser, consoleOf(suite.urlOf('storage-full')))
     await signInDemo(page, 'admin')
-    age('storage-full')
+    await age('storage-full')
     await goTo(page, 'session')
     await page.getByRole('button', { name: 'Refresh now' }).click()
     await page.getByText('rotated once').waitFor()
@@ -62,7 +62,7 @@ describe('with SUITE_REAUTHENTICATE and an old sign-in', { skip }, () => {
     await page.getByRole('button', { name: 'Sign in with Plinth' }).click()
     await signIn(page, ADMIN)
     await page.getByText('Signed in as admin').first().waitFor()
-    age('identity')
+    await age('identity')
     await page.reload()
     await page.getByText('Signed in as admin').first().waitFor()
 

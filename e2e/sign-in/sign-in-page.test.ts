@@ -7,7 +7,7 @@ import { browserSkip, openBrowser } from '../browser.ts'
 import { accessibilityFaults } from '../consoles/accessibility.ts'
 import { addVirtualAuthenticator } from '../consoles/virtual-authenticator.ts'
 import { consoleOf, goTo } from '../consoles/watched-page.ts'
-import { secondConnection } from '../second-connection.ts'
+import { changeDatabase } from '../second-connection.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { claimsOf, enrol, openVisitor, register, signIn, startApplication } from './application.ts'
@@ -20,17 +20,14 @@ describe('the sign-in page', { skip }, () => {
   let browser: Browser
   let identity: string
   let shop: Awaited<ReturnType<typeof startApplication>>
-  let database: ReturnType<typeof secondConnection>
+  let database: string
 
   before(async () => {
     browser = await openBrowser(shared)
     const suite = await startSuite(shared, { IDENTITY_APP_COLOUR: '#1f7a4d' }, ['identity'])
     identity = suite.urlOf('identity')
     shop = await startApplication(shared, identity, { firstParty: true })
-    database = secondConnection(join(suite.folder, 'identity.db'))
-    shared.after(async () => {
-      database.close()
-    })
+    database = join(suite.folder, 'identity.db')
   })
 
   const press = (page: Page, name: string) =>
@@ -260,7 +257,10 @@ describe('the sign-in page', { skip }, () => {
     const page = await openVisitor(t, browser)
     await page.goto(shop.authorize())
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-    database.exec(`update authorizations set expires_at = '2026-01-02T12:00:00.000Z'`)
+    await changeDatabase(
+      database,
+      `update authorizations set expires_at = '2026-01-02T12:00:00.000Z'`,
+    )
     const loggedIn = page.waitForResponse((reply) => reply.url().endsWith('/api/auth/login'))
     await signIn(page, user)
     const { refreshToken } = await (await loggedIn).json()

@@ -17,14 +17,18 @@ export type Unpacked = {
 
 /**
  * Unpacks a Debian package and its missing dependencies into `.cache`. Nothing is installed, so it
- * works without root. Throws with the reason if it fails.
+ * works without root. Throws with the reason if it fails. Neighbours are dependencies whose files the program looks for
+ * beside itself: they are unpacked even if this machine has them.
  */
-export async function unpackDebian(name: string, release = ''): Promise<Unpacked> {
+export async function unpackDebian(
+  name: string,
+  { release = '', neighbours = [] }: { release?: string; neighbours?: string[] } = {},
+): Promise<Unpacked> {
   const missing = TOOLS.filter((tool) => !existsSync(tool))
   if (missing.length > 0) throw new Error(`${name} needs ${missing.join(', ')} (Debian)`)
   const folder = join(CACHE, name)
   const script = join(HERE, 'unpack-debian.sh')
-  await promisify(execFile)(script, [folder, name, release], { timeout: UNPACK_MS })
+  await promisify(execFile)(script, [folder, name, release, ...neighbours], { timeout: UNPACK_MS })
   const root = join(folder, 'root')
   // Some libraries have a folder of their own.
   const patterns = ['usr/lib/*-linux-gnu*', 'lib/*-linux-gnu*'].flatMap((lib) => [

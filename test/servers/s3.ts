@@ -48,7 +48,7 @@ export async function s3Missing(): Promise<string | false> {
 
 /** OpenStack Swift, whose S3 interface checks signatures. */
 function unpackSwift() {
-  return unpackDebian('python3-swift', SWIFT_RELEASE)
+  return unpackDebian('python3-swift', { release: SWIFT_RELEASE })
 }
 
 export async function startS3(t: Cleanup, options: { smallDisk?: boolean } = {}) {

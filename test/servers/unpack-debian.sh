@@ -2,10 +2,12 @@
 # Unpacks a Debian package and its missing dependencies into a folder.
 # Packages come from the Debian archive that this machine already uses, verified by apt against the
 # signed release file. Needs no root and changes nothing outside the folder.
-# usage: unpack-debian.sh FOLDER PACKAGE [RELEASE]   RELEASE applies to the package itself, not to its dependencies
+# usage: unpack-debian.sh FOLDER PACKAGE [RELEASE [NEIGHBOUR...]]
+#   RELEASE applies to the package itself, not to its dependencies
+#   NEIGHBOUR is a dependency whose files the program looks for beside itself, so it is unpacked even if it is installed
 set -euo pipefail
 
-folder=$1 package=$2 release=${3:-}
+folder=$1 package=$2 release=${3:-} neighbours=("${@:4}")
 mkdir -p "$folder"
 exec 9>"$folder/lock"
 flock 9 # a second caller waits here and then finds the work done
@@ -46,6 +48,9 @@ mapfile -t dependencies < <(
     sed -n 's/^Inst \([^ ]*\) .*(\([^ ]*\) .*/\1=\2/p' | grep -v "^$package="
 )
 cd "$apt_home/cache/archives"
+for neighbour in "${neighbours[@]}"; do
+  printf '%s\n' "${dependencies[@]}" | grep -q "^$neighbour=" || dependencies+=("$neighbour")
+done
 "${apt[@]}" download "${dependencies[@]}" "$package${release:+/$release}"
 for file in *.deb; do
   case $file in python3_* | python3-minimal_* | libpython3* | python3.*) ;; # the machine's own

@@ -23,7 +23,7 @@ const PATIENCE_MS = 60_000
 async function findAuthlib(): Promise<{ folders: string[] } | { missing: string }> {
   if (!existsSync(PYTHON)) return { missing: `Authlib needs ${PYTHON} (Debian)` }
   try {
-    const authlib = await unpackDebian('python3-authlib', AUTHLIB_RELEASE)
+    const authlib = await unpackDebian('python3-authlib', { release: AUTHLIB_RELEASE })
     const requests = await unpackDebian('python3-requests')
     const folderOf = ({ root }: { root: string }) => join(root, 'usr/lib/python3/dist-packages')
     return { folders: [authlib, requests].map(folderOf) }
