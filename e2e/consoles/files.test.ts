@@ -664,7 +664,7 @@ describe('files and folders in the console of the full edition', { skip }, () =>
       form.getByRole('button', { name: 'Save' }).click(),
     ])
     assert.deepEqual(second.postDataJSON(), { originalFilename: 'final.pdf' })
-    await page.getByRole('alert').filter({ hasText: 'expected application/pdf' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'its name must end in .txt' }).waitFor()
 
     const { tags, metadata, folder } = await user.client.files.get(id)
     assert.deepEqual(

@@ -4,7 +4,7 @@ import { changeOpening, describeOpening, type LiveOpening, type Opening } from '
 
 const OpeningBody = Type.Object(
   { open: orNull(Type.Boolean({ description: 'null: as in the settings' })) },
-  { title: 'RegistrationChange', examples: [{ open: false }] },
+  { title: 'RegistrationChange', examples: [{ open: true }] },
 )
 
 const OpeningReply = Type.Object(
