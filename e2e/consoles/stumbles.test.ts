@@ -425,7 +425,8 @@ describe('where people stumbled', { skip }, () => {
   })
 
   for (const [service, path, calls, label] of [
-    ['identity', 'users', '**/api/users?*', 'Search users'],
+    // Each reply, also to the card below the list, shows that the service answers.
+    ['identity', 'users', /\/api\/(users\?|registration)/, 'Search users'],
     ['identity', 'audit', '**/api/audit?*', 'Filter the audit'],
     ['payments', 'payments', '**/api/payments?*', 'Find a payment'],
     ['payments', 'customers', '**/api/customers', 'Find a customer'],
