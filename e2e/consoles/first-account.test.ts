@@ -54,7 +54,7 @@ describe('the account page', { skip }, () => {
     await page.getByText('Signed in as grace.').waitFor()
     await goTo(page, 'passkeys')
     await page.getByRole('button', { name: 'Add a passkey' }).click()
-    await page.getByRole('button', { name: 'Delete This device' }).waitFor()
+    await page.getByRole('button', { name: 'Remove This device' }).waitFor()
     await goTo(page, 'session')
     await page.locator('main').getByRole('button', { name: 'Log out' }).click()
     const byPasskey = page.getByRole('button', { name: 'Sign in with a passkey' })
