@@ -6,6 +6,8 @@ import { seededDatabase } from './users.ts'
 
 const FEW = 1000
 const BAR = 1.3
+/** The total is counted up to 10,000, which costs more than to 1000 and the same from there on. */
+const COUNTED_BAR = 1.5
 
 /** A search by part may take this many times as long as one by prefix. */
 const PARTS_BAR = 3
@@ -29,7 +31,7 @@ export function growth(): Promise<Row[]> {
   return withUsers(FEW, (few) =>
     withUsers(ROWS, async (many) => [
       row('login', await mediansInTurns([few.login, many.login])),
-      row('GET /api/users', await mediansInTurns([few.page, many.page])),
+      row('GET /api/users', await mediansInTurns([few.page, many.page]), COUNTED_BAR),
       ...(await inOrder(Object.keys(SEARCHES), async (name) => {
         const medians = await mediansInTurns([few, many].map((users) => () => users.search(name)))
         return row(`GET /api/users?${name}=…`, medians)
@@ -81,12 +83,12 @@ async function withUsers<T>(users: number, work: (requests: Requests) => Promise
   }
 }
 
-function row(what: string, [few = 0, many = 0]: number[]): Row {
+function row(what: string, [few = 0, many = 0]: number[], bar = BAR): Row {
   return {
     what: `${what} with ${number(ROWS)} users, against ${number(FEW)}`,
     ours: `${many.toFixed(2)} ms`,
     baseline: `${few.toFixed(2)} ms`,
     ratio: many / few,
-    ...atMost(BAR, many / few),
+    ...atMost(bar, many / few),
   }
 }

@@ -10,7 +10,7 @@ export async function small(folder: string): Promise<Row[]> {
       folder: join(folder, 'bare'),
       upload: (bytes) => songUpload(service, bytes),
       rows: true,
-      bar: 0.6,
+      bar: 0.5,
     }),
   ])
 }

@@ -26,7 +26,7 @@ export async function zip(folder: string): Promise<Row[]> {
       `download ${FILES} files of ${MEGABYTES / FILES} MiB as one ZIP archive, against one after the other`,
       () => curlDownload(service.url + path),
       () => downloadEach(service, ids),
-      { megabytes: MEGABYTES, bar: 0.7 },
+      { megabytes: MEGABYTES, bar: 0.6 },
     )
     return [speed, memory]
   })
