@@ -72,8 +72,8 @@ describe('the Health page', { skip }, () => {
     await page.getByRole('heading', { name: 'Health' }).waitFor()
   })
 
-  test('asks for the token if the listener has one', async (t) => {
-    const page = await openConsole(t, browser, `${management}/health/index.html`)
+  test('is where the address of the listener leads, and asks for the token if it has one', async (t) => {
+    const page = await openConsole(t, browser, `${management}/`)
 
     await page.getByLabel('Token', { exact: true }).last().fill('another-token-of-this-length')
     await page.getByRole('button', { name: 'Show the figures' }).click()
