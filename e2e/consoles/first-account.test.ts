@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { Browser } from 'playwright-core'
+import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
@@ -87,6 +88,41 @@ describe('the account page', { skip }, () => {
 
     await page.getByText('user@example.com').first().waitFor()
     await page.locator('main[data-page=mail]').waitFor()
+  })
+
+  test('a reset of an address that was never confirmed says that the passkey was removed', async (t) => {
+    const page = await openConsole(t, browser, `${identity}/account/`)
+    await addVirtualAuthenticator(page)
+    await page.getByRole('button', { name: 'Create an account' }).click()
+    await page.getByLabel('Username').fill('unconfirmed')
+    await page.getByLabel('E-mail address').fill('unconfirmed@localhost')
+    await page.getByLabel('Password', { exact: true }).fill('a long passphrase')
+    await page.getByRole('button', { name: 'Create account' }).click()
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page
+      .getByRole('button', { name: /^Remove/ })
+      .first()
+      .waitFor()
+    await page.goto(`${identity}/account/#forgot`)
+    await page.getByRole('textbox', { name: 'E-mail address' }).fill('unconfirmed@localhost')
+    await page.getByRole('button', { name: 'Send the mail' }).click()
+    const mail = await until(
+      async () => {
+        const reply = await fetch(`${identity}/api/dev/mail?to=unconfirmed%40localhost`)
+        return ((await reply.json()) as { kind: string; link: string }[]).find(
+          ({ kind }) => kind === 'password-reset',
+        )
+      },
+      (found) => found !== undefined,
+    )
+    const reset = await openConsole(t, browser, mail?.link ?? '')
+    await reset.getByRole('textbox', { name: 'New password' }).fill('another long passphrase')
+    await reset.getByRole('button', { name: 'Save the password' }).click()
+
+    await reset.getByText('This address had never been confirmed').waitFor()
+
+    await reset.getByRole('listitem').getByText('Passkeys').waitFor()
+    assert.deepEqual(await accessibilityFaults(reset), [])
   })
 
   test('the console leads to the API reference', async (t) => {
