@@ -203,7 +203,7 @@ function ownRegistration(settings: IdentityConfig['accounts']): IdentityConfig['
 }
 
 async function mountOpening(server: Server, opening: Opening, guards: Guards): Promise<void> {
-  const live = followOpening(opening)
+  const live = followOpening(opening, server.log as Logger)
   server.onClose(live.stop)
   await live.refresh()
   openingRoutes(server, opening, { ...guards, live })

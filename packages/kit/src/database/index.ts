@@ -6,6 +6,7 @@ export {
   isForeignKeyViolation,
   isUniqueViolation,
 } from './engine.ts'
+export { type Followed, followDatabase } from './follow.ts'
 export {
   databaseTime,
   isLeaseHeld,

@@ -1,6 +1,7 @@
 import { type AccountGuard, ADMIN_ROLE, byCaller } from '@plinth/accounts'
+import type { Followed } from '@plinth/kit/database'
 import { type Guard, orNull, type Server, Type } from '@plinth/kit/http'
-import { changeOpening, describeOpening, type LiveOpening, type Opening } from './opening.ts'
+import { changeOpening, describeOpening, type Opening } from './opening.ts'
 
 const OpeningBody = Type.Object(
   { open: orNull(Type.Boolean({ description: 'null: as in the settings' })) },
@@ -22,7 +23,7 @@ const tags = ['Users']
 export function openingRoutes(
   server: Server,
   opening: Opening,
-  { guard, recent, live }: { guard: AccountGuard; recent: Guard; live: LiveOpening },
+  { guard, recent, live }: { guard: AccountGuard; recent: Guard; live: Followed },
 ): void {
   const admin = guard.role(ADMIN_ROLE)
   server.get('/api/registration', {

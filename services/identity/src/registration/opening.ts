@@ -1,5 +1,6 @@
 import { type Accounts, type By, recordSecurityEvent } from '@plinth/accounts'
-import { type Db, inTransaction } from '@plinth/kit/database'
+import { type Db, type Followed, followDatabase, inTransaction } from '@plinth/kit/database'
+import type { Logger } from '@plinth/kit/logging'
 import {
   deleteChangedSetting,
   findChangedSetting,
@@ -48,41 +49,17 @@ export async function changeOpening(
   })
 }
 
-export type LiveOpening = {
-  /** Reads what administrators have decided. */
-  refresh(): Promise<void>
-  stop(): Promise<void>
-}
-
-const FOLLOW_MS = 1000
-
 /**
  * Makes a decision apply to this process, also one that was made at another node. The registration of accounts reads
  * the settings anew each time, so what is put there applies from now on.
  */
-export function followOpening(opening: Opening): LiveOpening {
-  let [begun, applied] = [0, 0]
-  const refresh = async () => {
-    begun += 1
-    const round = begun
-    const { open } = await describeOpening(opening)
-    // What was read before a change must not undo it.
-    if (round < applied) return
-    applied = round
-    opening.accounts.settings.registration.open = open
-  }
-  let last: Promise<void> | undefined
-  const timer = setInterval(() => {
-    // The requests report an outage of the database; the last known decision applies until it is over.
-    last ??= refresh()
-      .catch(() => {})
-      .finally(() => {
-        last = undefined
-      })
-  }, FOLLOW_MS).unref()
-  const stop = async () => {
-    clearInterval(timer)
-    await last
-  }
-  return { refresh, stop }
+export function followOpening(opening: Opening, log: Logger): Followed {
+  return followDatabase({
+    name: 'the opening of the registration',
+    log,
+    read: () => describeOpening(opening),
+    apply: ({ open }) => {
+      opening.accounts.settings.registration.open = open
+    },
+  })
 }

@@ -1,8 +1,9 @@
 import { byCaller } from '@plinth/accounts'
+import type { Followed } from '@plinth/kit/database'
 import { type Guard, orNull, type Server, Type } from '@plinth/kit/http'
 import { MAX_RESTORABLE_SECONDS, MAX_VERSIONS } from '../config.ts'
 import type { Storage } from '../files/storage.ts'
-import { changeLimits, describeLimits, type LiveLimits } from './limits.ts'
+import { changeLimits, describeLimits } from './limits.ts'
 
 const count = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 
@@ -47,7 +48,7 @@ const LimitsReply = Type.Object(
 
 const tags = ['Storage']
 
-type LimitOptions = { admin: Guard; recent: Guard; settings: Storage['limits']; live: LiveLimits }
+type LimitOptions = { admin: Guard; recent: Guard; settings: Storage['limits']; live: Followed }
 
 export function limitRoutes(
   server: Server,

@@ -1,5 +1,5 @@
 import type { By } from '@plinth/accounts'
-import { inTransaction } from '@plinth/kit/database'
+import { type Followed, followDatabase, inTransaction } from '@plinth/kit/database'
 import { recordStorageEvent } from '../audit.ts'
 import type { StorageDb } from '../database/tables.ts'
 import type { Storage } from '../files/storage.ts'
@@ -78,40 +78,14 @@ export async function changeLimits(
   })
 }
 
-export type LiveLimits = {
-  /** Reads what administrators have changed. */
-  refresh(): Promise<void>
-  stop(): Promise<void>
-}
-
-const REFRESH_MS = 1000
-
 /** Makes changes apply to this process, also those that were made at another node. */
-export function followLimits({ db, limits }: Storage, settings: Limits): LiveLimits {
-  let [begun, applied] = [0, 0]
-  const refresh = async () => {
-    begun += 1
-    const round = begun
-    const changed = await listChangedLimits(db)
-    // What was read before a change must not undo it.
-    if (round < applied) return
-    applied = round
-    apply(limits, valuesOf(settings), changed)
-  }
-  let last: Promise<void> | undefined
-  const timer = setInterval(() => {
-    // The requests report an outage of the database; the last known limits apply until it is over.
-    last ??= refresh()
-      .catch(() => {})
-      .finally(() => {
-        last = undefined
-      })
-  }, REFRESH_MS).unref()
-  const stop = async () => {
-    clearInterval(timer)
-    await last
-  }
-  return { refresh, stop }
+export function followLimits({ db, limits, log }: Storage, settings: Limits): Followed {
+  return followDatabase({
+    name: 'changed limits',
+    log,
+    read: () => listChangedLimits(db),
+    apply: (changed) => apply(limits, valuesOf(settings), changed),
+  })
 }
 
 /** Every rule reads `storage.limits` anew, so what is put there applies from now on. */
