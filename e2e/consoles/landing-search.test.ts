@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import { before, describe, type TestContext, test } from 'node:test'
-import { paymentsClient, storageClient } from '@plinth/client'
 import type { Browser, Page } from 'playwright-core'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import { WIDE } from './both-widths.ts'
+import { addSearched } from './searched.ts'
 import { consoleOf, openConsole, sandboxPageOf, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
-const PASSWORD = 'password123123'
 
 describe('the search of the landing page', { skip }, () => {
   const shared = suiteCleanup()
@@ -20,15 +19,7 @@ describe('the search of the landing page', { skip }, () => {
   before(async () => {
     browser = await openBrowser(shared)
     suite = await startSuite(shared)
-    const storage = storageClient(suite.urlOf('storage-full'))
-    await storage.logIn('admin', PASSWORD)
-    await storage.files.upload(new Blob(['text'], { type: 'text/plain' }), 'minutes-0777.txt')
-    const payments = paymentsClient(suite.urlOf('payments'))
-    await payments.customers.create({ email: 'buyer0777@example.com' })
-    await payments.checkouts.create({
-      ...{ amount: 777, currency: 'EUR', description: 'A chair' },
-      ...{ businessReference: 'order-0777', attemptReference: 'attempt-1' },
-    })
+    await addSearched(suite, 'admin')
   })
 
   const openLanding = async (t: TestContext) => {

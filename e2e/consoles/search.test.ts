@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { before, describe, type TestContext, test } from 'node:test'
-import { paymentsClient, storageClient } from '@plinth/client'
 import type { Browser, Page } from 'playwright-core'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
@@ -8,10 +7,10 @@ import { startSuite } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults, listen } from './accessibility.ts'
 import { WIDE } from './both-widths.ts'
-import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
+import { addSearched } from './searched.ts'
+import { consoleOf, goTo, letGoOn, openConsole, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
-const PASSWORD = 'password123123'
 
 describe('one search everywhere', { skip }, () => {
   const shared = suiteCleanup()
@@ -21,15 +20,7 @@ describe('one search everywhere', { skip }, () => {
   before(async () => {
     browser = await openBrowser(shared)
     suite = await startSuite(shared)
-    const storage = storageClient(suite.urlOf('storage-full'))
-    await storage.logIn('user', PASSWORD)
-    await storage.files.upload(new Blob(['text'], { type: 'text/plain' }), 'minutes-0777.txt')
-    const payments = paymentsClient(suite.urlOf('payments'))
-    await payments.customers.create({ email: 'buyer0777@example.com' })
-    await payments.checkouts.create({
-      ...{ amount: 777, currency: 'EUR', description: 'A chair' },
-      ...{ businessReference: 'order-0777', attemptReference: 'attempt-1' },
-    })
+    await addSearched(suite, 'user')
   })
 
   const open = async (t: TestContext, service: string, as?: 'user' | 'admin') => {
@@ -123,8 +114,7 @@ describe('one search everywhere', { skip }, () => {
       const text = new URL(route.request().url()).searchParams.get('contains') ?? ''
       asked.push(text)
       if (text === 'admin') await released
-      // The page has dropped this request by then.
-      await route.continue().catch(() => {})
+      await letGoOn(route)
     })
 
     await page.keyboard.press('Control+k')

@@ -8,7 +8,7 @@ import { startSuite, takePayment } from '../stack.ts'
 import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import { WIDE } from './both-widths.ts'
-import { consoleOf, goTo, openConsole, sandboxPageOf, signIn } from './watched-page.ts'
+import { consoleOf, goTo, letGoOn, openConsole, sandboxPageOf, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
 
@@ -110,8 +110,7 @@ async function holdReplies(page: Page): Promise<{ release(): Promise<void> }> {
   const calls = /\/(api|file|sandbox\/api)(\/|\?|$)/
   await page.route(calls, async (route) => {
     await released
-    // The page may have dropped it by then.
-    await route.continue().catch(() => {})
+    await letGoOn(route)
   })
   return {
     release: async () => {

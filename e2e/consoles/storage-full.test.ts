@@ -14,7 +14,7 @@ import { accessibilityFaults, listen } from './accessibility.ts'
 import { logOutExpired } from './expired-session.ts'
 import { samplePng, silentMp3, textFile } from './sample-files.ts'
 import { collectTokens, findTokens } from './token-probe.ts'
-import { consoleOf, goTo, openConsole, signIn } from './watched-page.ts'
+import { consoleOf, goTo, letGoOn, openConsole, signIn } from './watched-page.ts'
 
 const skip = await browserSkip()
 const noS3 = skip || (await s3Missing())
@@ -152,7 +152,7 @@ describe('the full edition’s workbench', { skip }, () => {
     await page.route('**/file', async (route) => {
       sent.push(route.request().headers().authorization ?? '')
       await held.promise
-      await route.continue().catch(() => {})
+      await letGoOn(route)
     })
     const files = [1, 2, 3, 4, 5].map((n) => textFile(`private-${n}.txt`, `private ${n}`))
     await page.getByLabel('Files to upload').setInputFiles(files)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core'
 import { alternateWidths, onlyAt, PHONE, WIDE } from './both-widths.ts'
 
 type Cleanup = { after(cleanup: () => Promise<void>): void }
@@ -82,4 +82,14 @@ export async function showRequests(page: Page, size: typeof WIDE): Promise<void>
     if (!(await panel.isVisible())) await page.getByRole('button', { name: 'Requests' }).click()
     await panel.waitFor()
   })
+}
+
+/** Lets a request go on that a test has held; the page may have dropped it, or be closed, by then. */
+export async function letGoOn(route: Route): Promise<void> {
+  try {
+    await route.continue()
+  } catch (error) {
+    const request = route.request()
+    if (!request.failure() && !request.frame().page().isClosed()) throw error
+  }
 }
