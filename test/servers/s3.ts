@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,9 +24,10 @@ export type S3Settings = {
   pathStyleAccess: boolean
 }
 
+export type S3Bucket = { settings: S3Settings }
+
 /** A real S3-compatible server that a test can pause, kill and restart with its objects. */
-export type S3Server = {
-  settings: S3Settings
+export type S3Server = S3Bucket & {
   pause(): void
   resume(): void
   kill(): Promise<void>
@@ -51,21 +52,48 @@ function unpackSwift() {
   return unpackDebian('python3-swift', { release: SWIFT_RELEASE })
 }
 
+const SETTINGS = {
+  region: 'us-east-1',
+  bucket: 'files',
+  accessKey: 'test:tester',
+  secretKey: 'testing-secret',
+  pathStyleAccess: true,
+}
+
+let common: Promise<{ endpoint: string }> | undefined
+let buckets = 0
+
+/** A bucket for tests that only store and read: one server for all test files of this process. */
+export async function bucketOnS3(): Promise<S3Bucket> {
+  common ??= startCommon()
+  const { endpoint } = await common
+  buckets += 1
+  const settings = { ...SETTINGS, bucket: `bucket-${buckets}`, endpoint }
+  await createBucket(settings)
+  return { settings }
+}
+
+/** Its parent's end kills the server, which would otherwise keep the process of the tests running. */
+async function startCommon() {
+  const folder = await mkdtemp(join(tmpdir(), 'swift-s3-'))
+  const running = await launch([folder, '0', SETTINGS.accessKey, SETTINGS.secretKey], false)
+  process.once('exit', () => {
+    running.process.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  })
+  running.process.unref()
+  return { endpoint: `http://127.0.0.1:${running.port}` }
+}
+
+/** A server for one test, which may pause, kill and restart it. */
 export async function startS3(t: Cleanup, options: { smallDisk?: boolean } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'swift-s3-'))
-  const settings = {
-    region: 'us-east-1',
-    bucket: 'files',
-    accessKey: 'test:tester',
-    secretKey: 'testing-secret',
-    pathStyleAccess: true,
-  }
-  const arguments_ = (port: number) => [folder, `${port}`, settings.accessKey, settings.secretKey]
+  const arguments_ = (port: number) => [folder, `${port}`, SETTINGS.accessKey, SETTINGS.secretKey]
   let running = await launch(arguments_(0), options.smallDisk ?? false)
   const { port } = running
 
   const server: S3Server = {
-    settings: { ...settings, endpoint: `http://127.0.0.1:${port}` },
+    settings: { ...SETTINGS, endpoint: `http://127.0.0.1:${port}` },
     pause: () => void running.process.kill('SIGSTOP'),
     resume: () => void running.process.kill('SIGCONT'),
     kill: () => end(running.process),
@@ -111,6 +139,7 @@ async function readyPort(child: ChildProcess): Promise<number> {
     const ready = /^ready (\d+)$/.exec(line)
     if (ready) {
       clearTimeout(timer)
+      child.stdout.destroy()
       return Number(ready[1])
     }
   }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { after, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { createLogger } from '@plinth/kit/logging'
 import { armFailPoint } from '@plinth/kit/runtime'
 import { sampleFiles, spawnService } from '@plinth/kit/testing'
 import type { Sealed } from '@plinth/kit/tokens'
-import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { bucketOnS3, type S3Bucket, s3Missing } from '../../../test/servers/s3.ts'
 import { openStorage } from '../src/app.ts'
 import { saveSettings } from '../src/locations/locations.ts'
 import { createObjectProvider } from '../src/locations/providers/object.ts'
@@ -31,7 +31,7 @@ const KEYS = { accessKey: 'tester', secretKey: 'tester-secret' }
 const NOWHERE = { region: 'r', bucket: 'bucket', pathStyleAccess: true, ...KEYS }
 
 const noS3 = await s3Missing()
-const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
+const s3 = noS3 ? ({} as S3Bucket) : await bucketOnS3()
 
 /** Opens the storage beside a running service; `lines` is what it logs. */
 async function openBeside(t: TestContext, { config, clock }: TestStorage) {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
-import { after, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { createLogger } from '@plinth/kit/logging'
 import { systemClock } from '@plinth/kit/runtime'
-import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { bucketOnS3, type S3Bucket, s3Missing } from '../../../test/servers/s3.ts'
 import { openStorage } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
 import type { Storage } from '../src/files/storage.ts'
@@ -23,7 +23,7 @@ import { startGate } from './store-gate.ts'
 const MANY = 1000
 
 const noS3 = await s3Missing()
-const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
+const s3 = noS3 ? ({} as S3Bucket) : await bucketOnS3()
 
 for (const engine of engines)
   describe(`deletions that were interrupted, on ${engine.name}`, engine.options, () => {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { appendFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { sampleFiles, testClock } from '@plinth/kit/testing'
-import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { bucketOnS3, type S3Bucket, s3Missing } from '../../../test/servers/s3.ts'
 import { until } from '../../../test/until.ts'
 import { replace, TEXT } from './replace-file.ts'
 import { engines, startStorage, type TestStorage, upload } from './start-storage.ts'
@@ -19,7 +19,7 @@ type EventItem = { type: string; sequence: number; data: { provider: string } }
 const [OLD, NEW] = [Buffer.from('old'), Buffer.from('new content')]
 
 const noS3 = await s3Missing()
-const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
+const s3 = noS3 ? ({} as S3Bucket) : await bucketOnS3()
 
 for (const engine of engines)
   describe(`moving files, on ${engine.name}`, {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { createLogger } from '@plinth/kit/logging'
 import { sampleFiles } from '@plinth/kit/testing'
-import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { bucketOnS3, type S3Bucket, s3Missing } from '../../../test/servers/s3.ts'
 import { openStorage } from '../src/app.ts'
 import { saveSettings } from '../src/locations/locations.ts'
 import { activateObject, engines, startStorage, type TestStorage, upload } from './start-storage.ts'
 
 const noS3 = await s3Missing()
-const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
+const s3 = noS3 ? ({} as S3Bucket) : await bucketOnS3()
 
 type Located = { location: { provider: string } }
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
-import { after, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { createLogger } from '@plinth/kit/logging'
 import { testClock } from '@plinth/kit/testing'
-import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { bucketOnS3, type S3Bucket, s3Missing } from '../../../test/servers/s3.ts'
 import { openStorage, storageFullData } from '../src/app.ts'
 import { loadConfig, type StorageFullConfig } from '../src/config.ts'
 import { sweep } from '../src/upkeep/sweep.ts'
@@ -20,7 +20,7 @@ import {
 import { startGate } from './store-gate.ts'
 
 const noS3 = await s3Missing()
-const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
+const s3 = noS3 ? ({} as S3Bucket) : await bucketOnS3()
 
 for (const engine of engines)
   describe(`objects without a file, on ${engine.name}`, engine.options, () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
-import { after, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { createLogger } from '@plinth/kit/logging'
 import { armFailPoint } from '@plinth/kit/runtime'
 import sharp from 'sharp'
 import { plinthHere } from '../../../cli/test/run-plinth.ts'
-import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { bucketOnS3, type S3Bucket, s3Missing } from '../../../test/servers/s3.ts'
 import { openStorage, storageFullData } from '../src/app.ts'
 import { forgetStale } from '../src/pictures/kept-beside.ts'
 import { finishDeletions, sweep } from '../src/upkeep/sweep.ts'
@@ -13,7 +13,7 @@ import { verifyFiles } from '../src/upkeep/verify.ts'
 import { activateObject, engines, moveAll, startStorage, upload } from './start-storage.ts'
 
 const noS3 = await s3Missing()
-const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
+const s3 = noS3 ? ({} as S3Bucket) : await bucketOnS3()
 
 const photo = sharp({ create: { width: 300, height: 200, channels: 3, background: '#a33' } })
   .png()

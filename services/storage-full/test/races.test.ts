@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
-import { after, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { sampleFiles } from '@plinth/kit/testing'
-import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { bucketOnS3, type S3Bucket, s3Missing } from '../../../test/servers/s3.ts'
 import {
   activateObject,
   bothEngines,
@@ -16,7 +16,7 @@ import {
 import { startGate } from './store-gate.ts'
 
 const noS3 = await s3Missing()
-const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
+const s3 = noS3 ? ({} as S3Bucket) : await bucketOnS3()
 
 const SONG = Buffer.concat([sampleFiles.mp3, randomBytes(20_000_000)])
 const song = { name: 'song.mp3', type: 'audio/mpeg', bytes: SONG }

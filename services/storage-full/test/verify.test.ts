@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { createLogger } from '@plinth/kit/logging'
-import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { bucketOnS3, type S3Bucket, s3Missing } from '../../../test/servers/s3.ts'
 import { openStorage } from '../src/app.ts'
 import { verifyFiles } from '../src/upkeep/verify.ts'
 import { activateObject, engines, moveAll, startStorage, upload } from './start-storage.ts'
 import { startGate } from './store-gate.ts'
 
 const noS3 = await s3Missing()
-const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
+const s3 = noS3 ? ({} as S3Bucket) : await bucketOnS3()
 
 for (const engine of engines)
   describe(`verification beside a running service, on ${engine.name}`, {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { appendFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { eraseDeletedUsers } from '@plinth/erased-users'
 import { createLogger } from '@plinth/kit/logging'
-import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { bucketOnS3, type S3Bucket, s3Missing } from '../../../test/servers/s3.ts'
 import { openStorage } from '../src/app.ts'
 import { erasedOwners } from '../src/owners/erasure.ts'
 import { introspectionOf } from '../src/owners/owners.ts'
@@ -14,7 +14,7 @@ import { replace, TEXT, versionsOf } from './replace-file.ts'
 import { engines, moveAll, startStorage, type TestStorage, upload } from './start-storage.ts'
 
 const noS3 = await s3Missing()
-const s3 = noS3 ? ({} as S3Server) : await startS3({ after })
+const s3 = noS3 ? ({} as S3Bucket) : await bucketOnS3()
 
 const textOf = (letter: string) => Buffer.alloc(10, letter)
 
