@@ -78,7 +78,7 @@ export function createServer(options: ServerOptions): Server {
   server.decorate('draining', false)
   server.decorate('health', async () => ({ status: 'UP' as const }))
   server.decorate('clock', options.clock)
-  server.decorate('metrics', new Metrics())
+  server.decorate('metrics', metricsFor(server, options.log))
   server.decorate('publicUrl', options.publicUrl)
   server.decorate('baseUrlOf', baseUrls(options))
   server.decorate('announcements', [])
@@ -116,6 +116,15 @@ export function createServer(options: ServerOptions): Server {
   server.onClose(() => log.outages.close())
   if (dataFolder !== undefined) doctorRoute(server, String(log.bindings().name), dataFolder)
   return server
+}
+
+/** A fault of the database fails many readings, which are logged as one outage. */
+function metricsFor(server: Server, { outages }: Logger): Metrics {
+  return new Metrics((metric, err) => {
+    const message = 'a metric could not be read'
+    // Operators watch the shutdown, and the database closes before they stop reading.
+    if (!server.draining) outages.failed({ state: 'metrics', message, err, details: { metric } })
+  })
 }
 
 function tracerFor(server: Server, { tracing, log }: ServerOptions): Tracer | undefined {
