@@ -1,7 +1,6 @@
 import { ENDPOINT_AUDIT_EVENTS } from '@plinth/events'
 import { type Db, type Job, startJob } from '@plinth/kit/database'
 import { type Guard, jwksRoutes, type Server } from '@plinth/kit/http'
-import type { Logger } from '@plinth/kit/logging'
 import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import type { SigningKeys } from '@plinth/kit/tokens'
 import { KEY_AUDIT_EVENTS, type KeyGuard } from '@plinth/service-keys'
@@ -115,7 +114,7 @@ function startMaintenance(accounts: Accounts, { log, metrics }: Server): Job {
     db: accounts.db,
     name: 'accounts-maintenance',
     everySeconds: EVERY_SECONDS,
-    log: log as Logger,
+    log,
     metrics,
     run: (signal) => maintain(accounts, signal),
   })

@@ -32,7 +32,7 @@ import {
   protectedResourceRoutes,
   type Server,
 } from '@plinth/kit/http'
-import { createLogger, type Logger } from '@plinth/kit/logging'
+import { createLogger } from '@plinth/kit/logging'
 import { measureDisks } from '@plinth/kit/metrics'
 import { type Clock, DAY_SECONDS, systemClock } from '@plinth/kit/runtime'
 import { openRsaSigningKeys } from '@plinth/kit/tokens'
@@ -203,7 +203,7 @@ function ownRegistration(settings: IdentityConfig['accounts']): IdentityConfig['
 }
 
 async function mountOpening(server: Server, opening: Opening, guards: Guards): Promise<void> {
-  const live = followOpening(opening, server.log as Logger)
+  const live = followOpening(opening, server.log)
   server.onClose(live.stop)
   await live.refresh()
   openingRoutes(server, opening, { ...guards, live })
@@ -282,7 +282,7 @@ function mountMailing(
   { factors, keys, ...parts }: Mailing,
   guards: Guards,
 ): void {
-  const mails = { ...parts, log: server.log as Logger }
+  const mails = { ...parts, log: server.log }
   const { accounts, outbox, publicUrl } = mails
   const recovery = { ...mails, passkeys: credentials, factors }
   const { signInCode, deletionGraceDays: graceDays } = config

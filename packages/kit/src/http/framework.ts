@@ -1,5 +1,4 @@
 import type {
-  FastifyBaseLogger,
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
@@ -9,6 +8,7 @@ import type {
   RawServerDefault,
 } from 'fastify'
 import type { Static, TSchema } from 'typebox'
+import type { Logger } from '../logging.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Tracer } from '../tracing/trace-context.ts'
@@ -24,13 +24,18 @@ export type Server = FastifyInstance<
   RawServerDefault,
   RawRequestDefaultExpression,
   RawReplyDefaultExpression,
-  FastifyBaseLogger,
+  Logger,
   SchemaTypes
 >
 
 export type Request = FastifyRequest
 
 export type Reply = FastifyReply
+
+/** The framework knows of the log of a request only that it is one; `createServer` gave it ours. */
+export function logOf({ log }: Request): Logger {
+  return log as Logger
+}
 
 export type Caller = {
   userId: string

@@ -5,6 +5,7 @@ export type { Caller, Guard, Health, Reply, Request, Server } from './framework.
 export { type Authenticate, anyone, callerGuard, guarding } from './guards.ts'
 export { CREDENTIALS_BODY_BYTES } from './hooks/bodies/before-bodies.ts'
 export { isEncoded } from './hooks/bodies/encoding.ts'
+export { acceptForms, FORM } from './hooks/bodies/forms.ts'
 export {
   forgetUnreadableType,
   isTooDeep,
@@ -59,5 +60,6 @@ export {
   Type,
   timestamp,
 } from './schema.ts'
+export { inScope } from './scope.ts'
 export { createServer } from './server.ts'
 export { emptyBody, faultsOf } from './validation.ts'

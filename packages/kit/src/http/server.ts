@@ -1,4 +1,4 @@
-import { type FastifyBaseLogger, type FastifySchema, fastify, LogController } from 'fastify'
+import { type FastifySchema, fastify, LogController } from 'fastify'
 import type { Logger } from '../logging.ts'
 import { Metrics } from '../metrics/metrics.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -149,7 +149,7 @@ const KEEP_ALIVE_MS = 65_000
 function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting): Server {
   const headersFor = replyHeaders(options)
   const server = fastify({
-    loggerInstance: childless(options.log) as FastifyBaseLogger,
+    loggerInstance: childless(options.log),
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: (request) => requestId(request.headers['x-request-id']),
     bodyLimit: options.bodyLimitBytes ?? DEFAULT_BODY_BYTES,
@@ -186,7 +186,7 @@ function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting): Server
   server.server.on('checkExpectation', (request, response) => {
     server.server.emit('request', request, response)
   })
-  return server.withTypeProvider<SchemaTypes>() as unknown as Server
+  return server.withTypeProvider<SchemaTypes>()
 }
 
 /** Avoids a child logger per request, which costs more than a line; lines include their request id anyway. */

@@ -1,6 +1,5 @@
 import { type Db, inTransaction } from '@plinth/kit/database'
 import type { Health, Server } from '@plinth/kit/http'
-import type { Logger } from '@plinth/kit/logging'
 import {
   DAY_SECONDS,
   failPoint,
@@ -70,7 +69,7 @@ export function startDelivery(
 ): Delivery {
   const { smtp } = outbox.settings
   const transport = smtp && openTransport(outbox.settings, smtp, publicUrl)
-  const log = server.log as Logger
+  const log = server.log
   const state = watchServer(transport, { log, metrics: server.metrics })
   measure(server, outbox)
   let stopping = false

@@ -12,6 +12,7 @@ import {
   basePathOf,
   type Guard,
   IdPath,
+  inScope,
   lookUpText,
   pageQuery,
   pageRequest,
@@ -74,8 +75,8 @@ export function uploadRoute(
     enumerable: true,
     get: () => storage.limits.versions,
   })
-  server.register(async (scope) => {
-    acceptUploads(scope as Server)
+  inScope(server, (scope) => {
+    acceptUploads(scope)
     scope.post('/file', {
       config: { receivesUpload: true },
       onRequest: write,
