@@ -88,22 +88,16 @@ function addPageFacts(
   ofHost: readonly string[],
 ): void {
   const { demoAccounts, passwordMinLength } = settings
-  Object.assign(server.pageFacts, {
+  const ofAccounts = Object.keys(AUDIT_EVENTS)
+  const auditEvents = [...ofAccounts, ...ofHost, ...KEY_AUDIT_EVENTS, ...ENDPOINT_AUDIT_EVENTS]
+  server.tellPages(() => ({
     demoAccounts,
     passwordMinLength,
     registrationByMail: confirmation?.isOn ?? false,
-    auditEvents: [
-      ...Object.keys(AUDIT_EVENTS),
-      ...ofHost,
-      ...KEY_AUDIT_EVENTS,
-      ...ENDPOINT_AUDIT_EVENTS,
-    ],
-  })
-  // Administrators may change it while the service runs.
-  Object.defineProperty(server.pageFacts, 'registration', {
-    enumerable: true,
-    get: () => settings.registration.open,
-  })
+    auditEvents,
+    // Administrators may change it while the service runs.
+    registration: settings.registration.open,
+  }))
 }
 
 const EVERY_SECONDS = 60

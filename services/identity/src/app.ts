@@ -300,7 +300,7 @@ function mountMailing(
   recoveryRoutes(server, recovery, guards)
   emailRoutes(server, recovery, guards)
   signInCodeRoutes(server, codes)
-  Object.assign(server.pageFacts, { signInCode })
+  server.tellPages(() => ({ signInCode }))
   mountFederation(server, federation, guards)
   deletionRoutes(server, { ...mails, keys, graceDays, eraseNow }, guards)
   registrationRoutes(server, mails, guards)
@@ -412,7 +412,10 @@ export const description = {
   create: createIdentity,
   data: identityData,
   openForOperator,
-  conveniences: ({ accounts }: IdentityConfig) => demoConveniences(accounts),
+  conveniences: ({ accounts, mail }: IdentityConfig) => ({
+    ...demoConveniences(accounts),
+    pages: mail.keepInOutbox ? [{ title: 'Inbox for development', at: '#/mail' }] : [],
+  }),
   issuer: ({ accounts }: IdentityConfig) => accounts.issuer,
   cutOff: (config: IdentityConfig): IdentityConfig => ({
     ...config,

@@ -13,7 +13,7 @@ import {
   type TargetRewriting,
 } from './address/base-path.ts'
 
-import type { SchemaTypes, Server } from './framework.ts'
+import type { PageFacts, SchemaTypes, Server } from './framework.ts'
 import {
   type ConnectionLimits,
   checkHosts,
@@ -83,8 +83,7 @@ export function createServer(options: ServerOptions): Server {
   server.decorate('baseUrlOf', baseUrls(options))
   server.decorate('announcements', [])
   server.decorate('resourceMetadata', undefined)
-  server.decorate('pageFacts', Object.create(null))
-  server.decorate('suiteOf', undefined)
+  decoratePageFacts(server)
   server.decorate('operations', [])
   server.decorate('api', undefined)
   server.addHook('onRoute', (route) => {
@@ -125,6 +124,14 @@ function metricsFor(server: Server, { outages }: Logger): Metrics {
     // Operators watch the shutdown, and the database closes before they stop reading.
     if (!server.draining) outages.failed({ state: 'metrics', message, err, details: { metric } })
   })
+}
+
+function decoratePageFacts(server: Server): void {
+  const told: PageFacts[] = []
+  server.decorate('tellPages', (facts: PageFacts) => void told.push(facts))
+  server.decorate('pageFacts', (request) =>
+    Object.assign({}, ...told.map((factsFor) => factsFor(request))),
+  )
 }
 
 function tracerFor(server: Server, { tracing, log }: ServerOptions): Tracer | undefined {
