@@ -57,7 +57,7 @@ export async function mountAccounts<S extends string>(
   { keys, recent, callers, auditEvents = [], moreKeys, ...hooks }: Hooks & Extras<S> = {},
 ): Promise<{ accounts: Accounts; guard: AccountGuard<S | AccountScope>; callers: Callers }> {
   try {
-    const accounts = await openAccounts(db, settings, server.clock, hooks)
+    const accounts = await openAccounts(db, settings, server, hooks)
     server.onClose(accounts.close)
     await prepareDemoAccounts(accounts)
     await prepareFirstAdmin(accounts, server)

@@ -387,7 +387,8 @@ export async function openForOperator(config: IdentityConfig): Promise<OperatorD
   const outbox = openOutbox(db, systemClock, config)
   const follow = followEvents(outbox, config.publicUrl)
   const hooks = { onEvent: follow, ...entryHooks }
-  const accounts = await openAccounts(db, config.accounts, systemClock, hooks)
+  const log = createLogger(NAME, 'error')
+  const accounts = await openAccounts(db, config.accounts, { clock: systemClock, log }, hooks)
   return {
     users: operatorOf(accounts, credentials, dropFactor),
     keys: identityKeys(db, systemClock, config, follow),

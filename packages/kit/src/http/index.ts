@@ -1,7 +1,15 @@
 export { basePathOf, queryOf, requestedPath, targetOf } from './address/base-path.ts'
 export { hostPathOf, mountServers } from './address/mounts.ts'
 export { policySource } from './address/policy-source.ts'
-export type { Caller, Guard, Health, Reply, Request, Server } from './framework.ts'
+export {
+  type Caller,
+  type Guard,
+  type Health,
+  logOf,
+  type Reply,
+  type Request,
+  type Server,
+} from './framework.ts'
 export { type Authenticate, anyone, callerGuard, guarding } from './guards.ts'
 export { CREDENTIALS_BODY_BYTES } from './hooks/bodies/before-bodies.ts'
 export { isEncoded } from './hooks/bodies/encoding.ts'

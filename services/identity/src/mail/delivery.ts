@@ -1,4 +1,4 @@
-import { type Db, inTransaction } from '@plinth/kit/database'
+import { type Db, databaseFault, inTransaction } from '@plinth/kit/database'
 import type { Health, Server } from '@plinth/kit/http'
 import {
   DAY_SECONDS,
@@ -160,8 +160,12 @@ async function prepareNow(outbox: Outbox, prepare: Prepare, mail: Mail): Promise
   const { db, clock } = outbox
   return prepareOnce(outbox, prepare, mail).catch(async (error) => {
     const again = secondsAfter(clock(), PREPARE_AGAIN_SECONDS)
-    // If the database is down, this fails as well, and the lease decides.
-    await postponeMail(db, mail, again).catch(() => {})
+    await postponeMail(db, mail, again).catch((second) => {
+      // The lease decides then.
+      if (databaseFault(second)) return
+      const message = 'A mail could neither be prepared nor postponed.'
+      throw new AggregateError([error, second], message, { cause: error })
+    })
     throw error
   })
 }
