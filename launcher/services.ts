@@ -20,7 +20,13 @@ import storageKey from '../services/storage-key/package.json' with { type: 'json
 type Login = { username: string; password: string; roles: string[] }
 
 /** Development conveniences: on by default in development, refused in production. */
-export type Conveniences = { named: string[]; logins?: Login[]; apiKey?: string }
+export type Conveniences = {
+  named: string[]
+  logins?: Login[]
+  apiKey?: string
+  /** Pages of its console, by their place in it. */
+  pages?: { title: string; at: string }[]
+}
 
 /** An issuer whose tokens a service accepts, and the setting that names it. */
 type TrustedIssuer = {

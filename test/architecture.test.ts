@@ -237,6 +237,18 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
       'let count = 0\nawait changeAll(async (db) => {\n  let count = 0\n  count += await change(db)\n  return count\n})',
     ],
   ],
+  'the failure of a query is not ignored': [
+    [
+      'services/identity/src/sessions.ts',
+      "import { markSeen } from './users.repository.ts'\nawait markSeen(db, user).catch(() => {})",
+      "import { markSeen } from './users.repository.ts'\nawait markSeen(db, user).catch((err) => log.error({ err }))",
+    ],
+    [
+      'services/identity/src/sessions.ts',
+      "import { markSeen } from './users.repository.ts'\ntry {\n  await markSeen(db, user)\n} catch {}",
+      "import { markSeen } from './users.repository.ts'\ntry {\n  await markSeen(db, user)\n} catch (error) {}",
+    ],
+  ],
   'the tables of a database are checked: no cast gives it others': [
     [
       'services/identity/src/gate.ts',

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ADMIN_ROLE, accountSettings, openAccounts, registerUser } from '@plinth/accounts'
 import { openDatabase } from '@plinth/kit/database'
+import { createLogger } from '@plinth/kit/logging'
 import { readSettings, systemClock } from '@plinth/kit/runtime'
 import { sql } from 'kysely'
 import { identityMigrations } from '../../services/identity/src/database/migrations/index.ts'
@@ -41,7 +42,8 @@ export async function seed(url: string, users: number, folder: string): Promise<
       logoutEndsCaller: false,
     }),
   )
-  const accounts = await openAccounts(db, settings, systemClock)
+  const log = createLogger('users', 'error')
+  const accounts = await openAccounts(db, settings, { clock: systemClock, log })
   const named = (username: string) => ({
     username,
     email: `${username}@localhost`,

@@ -77,15 +77,16 @@ async function describeService(service: RunningService, suite: string) {
 
 /** Pages beside the console that a person may look for. */
 function pagesOf(service: RunningService, suite: string): { title: string; href: string }[] {
-  const { entry, publicUrl, server } = service
+  const { entry, publicUrl, conveniences } = service
   if (entry.standsIn) return []
   const hasAccounts = entry.signsForOthers === true
   return [
     { title: 'API reference', href: `${publicUrl}/reference` },
     ...(hasAccounts ? [{ title: 'Your account', href: `${publicUrl}/account/` }] : []),
-    ...(server.pageFacts.developmentMail === true
-      ? [{ title: 'Inbox for development', href: `${consoleUrlAt(suite, service)}#/mail` }]
-      : []),
+    ...(conveniences.pages ?? []).map(({ title, at }) => ({
+      title,
+      href: consoleUrlAt(suite, service) + at,
+    })),
   ]
 }
 

@@ -15,13 +15,13 @@ export function mountServices(
   }))
   mountServers(landing, config, mounts)
   for (const { server, trustedIssuer } of running)
-    server.suiteOf = (request) => {
+    server.tellPages((request) => {
       const hostPath = hostPathOf(request)
       const signsInAt = trustedIssuer?.signsIn ? trustedIssuer.issuer : undefined
       const issuer = running.find((service) => service.publicUrl === signsInAt)
       const signIn = issuer && consoleUrlAt(hostPath, issuer)
-      return { ...suiteLinks(hostPath, config, running), signIn }
-    }
+      return { suite: { ...suiteLinks(hostPath, config, running), signIn } }
+    })
 }
 
 /** A console opened at the suite's address links to consoles there; one opened at a port links to ports. */

@@ -154,6 +154,11 @@ export const fileRules: Rule[] = [
     'work in a transaction returns its outcome, and assigns no variable outside itself',
     (file) => (file.path === RETRIES ? [] : outerAssignments(file.source)),
   ),
+  perSource('the failure of a query is not ignored', (file) =>
+    importedNames(file, /\.repository\.ts$/).flatMap(({ name }) =>
+      matches(file, new RegExp(`\\b${name}\\(.*\\)(\\.catch\\(\\(\\)|\\s*\\} catch \\{)`)),
+    ),
+  ),
   perSource('the tables of a database are checked: no cast gives it others', (file) =>
     matches(file, /as unknown as (\w*Db\b|Kysely\b|Connection\b|[\w.[\]']*\bdb\b).*/),
   ),

@@ -1,5 +1,6 @@
 import type { Db } from '@plinth/kit/database'
 import type { Guard } from '@plinth/kit/http'
+import type { Logger } from '@plinth/kit/logging'
 import type { DefinedProblem, Problem } from '@plinth/kit/problems'
 import type { Clock } from '@plinth/kit/runtime'
 import {
@@ -29,6 +30,7 @@ export { ADMIN_ROLE } from './database/users.repository.ts'
 export type Accounts = {
   db: Db<AccountTables>
   clock: Clock
+  log: Logger
   settings: AccountSettings
   passwords: Passwords
   blockedPasswords: Blocklist
@@ -111,7 +113,7 @@ export type TurnAway = {
 export async function openAccounts(
   db: Db<AccountTables>,
   settings: AccountSettings,
-  clock: Clock,
+  { clock, log }: Pick<Accounts, 'clock' | 'log'>,
   hooks: Hooks = {},
 ): Promise<Accounts> {
   const { masterKey, issuer, audience, accessTokenLifetimeSeconds: lifetimeSeconds } = settings
@@ -122,6 +124,7 @@ export async function openAccounts(
   return {
     db,
     clock,
+    log,
     settings,
     passwords,
     blockedPasswords: openBlocklist(settings.blocklistFile, settings),

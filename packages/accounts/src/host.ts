@@ -1,7 +1,6 @@
 import { ENDPOINT_AUDIT_EVENTS } from '@plinth/events'
 import { type Db, type Job, startJob } from '@plinth/kit/database'
 import { type Guard, jwksRoutes, type Server } from '@plinth/kit/http'
-import type { Logger } from '@plinth/kit/logging'
 import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import type { SigningKeys } from '@plinth/kit/tokens'
 import { KEY_AUDIT_EVENTS, type KeyGuard } from '@plinth/service-keys'
@@ -58,7 +57,7 @@ export async function mountAccounts<S extends string>(
   { keys, recent, callers, auditEvents = [], moreKeys, ...hooks }: Hooks & Extras<S> = {},
 ): Promise<{ accounts: Accounts; guard: AccountGuard<S | AccountScope>; callers: Callers }> {
   try {
-    const accounts = await openAccounts(db, settings, server.clock, hooks)
+    const accounts = await openAccounts(db, settings, server, hooks)
     server.onClose(accounts.close)
     await prepareDemoAccounts(accounts)
     await prepareFirstAdmin(accounts, server)
@@ -89,22 +88,16 @@ function addPageFacts(
   ofHost: readonly string[],
 ): void {
   const { demoAccounts, passwordMinLength } = settings
-  Object.assign(server.pageFacts, {
+  const ofAccounts = Object.keys(AUDIT_EVENTS)
+  const auditEvents = [...ofAccounts, ...ofHost, ...KEY_AUDIT_EVENTS, ...ENDPOINT_AUDIT_EVENTS]
+  server.tellPages(() => ({
     demoAccounts,
     passwordMinLength,
     registrationByMail: confirmation?.isOn ?? false,
-    auditEvents: [
-      ...Object.keys(AUDIT_EVENTS),
-      ...ofHost,
-      ...KEY_AUDIT_EVENTS,
-      ...ENDPOINT_AUDIT_EVENTS,
-    ],
-  })
-  // Administrators may change it while the service runs.
-  Object.defineProperty(server.pageFacts, 'registration', {
-    enumerable: true,
-    get: () => settings.registration.open,
-  })
+    auditEvents,
+    // Administrators may change it while the service runs.
+    registration: settings.registration.open,
+  }))
 }
 
 const EVERY_SECONDS = 60
@@ -115,7 +108,7 @@ function startMaintenance(accounts: Accounts, { log, metrics }: Server): Job {
     db: accounts.db,
     name: 'accounts-maintenance',
     everySeconds: EVERY_SECONDS,
-    log: log as Logger,
+    log,
     metrics,
     run: (signal) => maintain(accounts, signal),
   })

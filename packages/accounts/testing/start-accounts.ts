@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { openDatabase } from '@plinth/kit/database'
+import { createLogger } from '@plinth/kit/logging'
 import { type Env, readSettings } from '@plinth/kit/runtime'
 import { type TestEngine, testClock } from '@plinth/kit/testing'
 import { openAccounts } from '../src/accounts.ts'
@@ -34,7 +35,9 @@ export async function startAccounts(t: TestContext, engine: TestEngine, override
       logoutEndsCaller: true,
     }),
   )
-  const accounts = await openAccounts(database.db, settings, clock)
+  const lines: string[] = []
+  const log = createLogger('test', 'error', { write: (line: string) => lines.push(line) })
+  const accounts = await openAccounts(database.db, settings, { clock, log })
   await prepareDemoAccounts(accounts)
   t.after(async () => {
     await accounts.close()
@@ -45,5 +48,6 @@ export async function startAccounts(t: TestContext, engine: TestEngine, override
     return rows.length
   }
   const maintainNow = () => maintain(accounts, new AbortController().signal)
-  return { accounts, clock, url, db: database.db, count, maintainNow }
+  const logged = () => lines.map((line) => JSON.parse(line))
+  return { accounts, clock, url, db: database.db, count, maintainNow, logged }
 }

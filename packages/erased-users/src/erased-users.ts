@@ -1,4 +1,4 @@
-import { type Db, type Job, startJob } from '@plinth/kit/database'
+import { type Db, databaseFault, type Job, startJob } from '@plinth/kit/database'
 import type { Logger } from '@plinth/kit/logging'
 import type { Metrics } from '@plinth/kit/metrics'
 import { type Clock, failPoint, secondsAfter } from '@plinth/kit/runtime'
@@ -107,9 +107,10 @@ export function rememberUsers(db: Db<IssuerTables>, issuer: string) {
     if (remembered.has(user)) return
     try {
       await insertUsername(db, { issuer, userId, username })
-    } catch {
+    } catch (error) {
       // On a full disk users can still read, and nothing is stored under the name. The next request tries again.
-      return
+      if (databaseFault(error)) return
+      throw error
     }
     if (remembered.size >= MAX_REMEMBERED) remembered.clear()
     remembered.add(user)

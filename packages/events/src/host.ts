@@ -1,6 +1,5 @@
 import { type Db as Connection, type Job, startJob } from '@plinth/kit/database'
 import { type Caller, exampleOf, type Guard, type Server, Type } from '@plinth/kit/http'
-import type { Logger } from '@plinth/kit/logging'
 import {
   type AddressRules,
   type Clock,
@@ -111,7 +110,7 @@ export function mountEvents(
   const events: Events = {
     db,
     clock: server.clock,
-    log: server.log as Logger,
+    log: server.log,
     source,
     catalogue: { ...catalogue, ...COMMON_EVENTS },
     masterKey,

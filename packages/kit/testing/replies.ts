@@ -13,6 +13,7 @@ import {
   replyCheckOf,
   type SentReply,
 } from '../src/http/routes/openapi/reply-check.ts'
+import type { Operation } from '../src/http/routes/operations.ts'
 import type { ApiReply } from './api.ts'
 
 /**
@@ -24,12 +25,13 @@ export function checkReplies(server: Server): () => string[] {
   const faults: string[] = []
   // Checking a long list takes time, and tests measure how long other requests wait for it.
   const later: (() => void)[] = []
-  if (!server.api) return () => faults
+  const { api, operations } = server
+  if (!api) return () => faults
   let check: ReplyCheck | undefined
   server.addHook('onSend', (request, reply, payload, done) => {
     const sent = replyOf(request, reply)
     const examine = (text: string | undefined) => {
-      check ??= checkOf(server)
+      check ??= checkOf(operations, api)
       const fault = check(sent, text)
       if (fault) faults.push(fault)
     }
@@ -98,11 +100,10 @@ function prepare(document: OpenApiDocument) {
 /** Most tests start a service with the same routes: the check is built once for all of them. */
 const checks = new Map<string, ReplyCheck>()
 
-function checkOf(server: Server): ReplyCheck {
-  const api = server.api as ApiDescription
-  const described = server.operations.map((each) => [each, api.accessTo?.(each.url)])
+function checkOf(operations: Operation[], api: ApiDescription): ReplyCheck {
+  const described = operations.map((each) => [each, api.accessTo?.(each.url)])
   const text = JSON.stringify([api, described])
-  const check = checks.get(text) ?? replyCheckOf(openApiDocument(server.operations, api))
+  const check = checks.get(text) ?? replyCheckOf(openApiDocument(operations, api))
   checks.set(text, check)
   return check
 }

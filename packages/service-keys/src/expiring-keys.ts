@@ -27,7 +27,7 @@ export function startKeyNotices(keys: ServiceKeys, { log, metrics }: Server): Jo
     db: keys.db,
     name: 'job:key-notices',
     everySeconds: EVERY_SECONDS,
-    log: log as Logger,
+    log,
     metrics,
     run: () => noticeExpiringKeys(keys, log),
   })

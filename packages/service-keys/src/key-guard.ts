@@ -4,6 +4,7 @@ import {
   eitherAccess,
   type Guard,
   guarding,
+  logOf,
   type Request,
 } from '@plinth/kit/http'
 import { accessDenied, accessTokenRejected, callerUnknown } from '@plinth/kit/problems'
@@ -71,7 +72,7 @@ export function serviceKeyGuard<S extends string>(
 
   const callerWith = async (request: Request, key: ServiceKey): Promise<KeyCaller> => {
     if (!isFromServer(request, allowedOrigins)) throw keyInBrowser()
-    await recordUse(key, request.ip, keys.clock())
+    await recordUse(key, request, keys.clock())
     return callerOf(key)
   }
 
@@ -104,11 +105,14 @@ export function serviceKeyGuard<S extends string>(
 
   // At most one write per minute and node, however often a key is used. The request must not fail
   // because this write does, as on a full disk.
-  const recordUse = async ({ id, lastUsedAt }: ServiceKey, address: string, at: Date) => {
+  const recordUse = async ({ id, lastUsedAt }: ServiceKey, request: Request, at: Date) => {
     const recorded = Math.max(recordedUses.get(id) ?? 0, lastUsedAt?.getTime() ?? 0)
     if (at.getTime() - recorded < RECORD_USE_EVERY_MS) return
     recordedUses.set(id, at.getTime())
-    await updateServiceKeyUsed(keys.db, id, { at, address }).catch(() => {})
+    await updateServiceKeyUsed(keys.db, id, { at, address: request.ip }).catch((err) => {
+      const message = 'the use of a service key could not be recorded'
+      logOf(request).outages.failed({ state: 'use of service keys', message, err })
+    })
   }
 
   const scope = (name: string): Guard =>

@@ -68,7 +68,7 @@ export function serviceKeyRoutes(
   ...recent: Guard[]
 ): void {
   const changing = [admin, ...recent]
-  server.pageFacts.keyScopes = keys.scopes
+  server.tellPages(() => ({ keyScopes: keys.scopes }))
   const { KeyReply, IssuedReply } = repliesWith(keys.scopes)
   server.post('/api/service-keys', {
     onRequest: changing,

@@ -3,7 +3,15 @@ import { describe, type TestContext, test } from 'node:test'
 import { openDatabase } from '@plinth/kit/database'
 import { createServer, guarding } from '@plinth/kit/http'
 import { createLogger } from '@plinth/kit/logging'
-import { type Api, engines, listenForTest, type TestEngine, testClock } from '@plinth/kit/testing'
+import {
+  type Api,
+  engines,
+  listenForTest,
+  sqlite,
+  type TestEngine,
+  testClock,
+} from '@plinth/kit/testing'
+import { sql } from 'kysely'
 import { addChosenKey } from './chosen-key.ts'
 import { noticeExpiringKeys } from './expiring-keys.ts'
 import { serviceKeyGuard } from './key-guard.ts'
@@ -418,11 +426,27 @@ for (const engine of engines)
     })
   })
 
+test('a use that cannot be recorded is logged, and the key works', async (t) => {
+  const { api, db, logged } = await start(t, sqlite)
+  const { secret: token } = await createKey(api)
+  await sql`create trigger refused before update on service_keys
+    begin select raise(abort, 'refused'); end`.execute(db)
+
+  const { status } = await api.request('GET', '/read', { token })
+
+  assert.equal(status, 200)
+  assert.deepEqual(
+    logged().map(({ msg, err }) => [msg, err.message]),
+    [['the use of a service key could not be recorded', 'refused']],
+  )
+})
+
 type Node = { clock: ReturnType<typeof testClock>; url: string }
 
 async function start(t: TestContext, engine: TestEngine, node?: Node) {
   const clock = node?.clock ?? testClock()
-  const log = createLogger('test', 'silent')
+  const lines: string[] = []
+  const log = createLogger('test', 'error', { write: (line: string) => lines.push(line) })
   const url = node?.url ?? (await engine.freshUrl(t))
   const { db, close } = await openDatabase<ServiceKeyTables>(url, serviceKeyMigrations)
   const server = createServer({ log, clock, trustedProxies: ['loopback'] })
@@ -439,7 +463,8 @@ async function start(t: TestContext, engine: TestEngine, node?: Node) {
   server.get('/read', { onRequest: guard.scope('payments:read'), handler: caller })
   server.get('/write', { onRequest: guard.scope('payments:write'), handler: caller })
   const { api } = await listenForTest(t, server)
-  return { api, clock, db, keys, events, url }
+  const logged = () => lines.map((line) => JSON.parse(line))
+  return { api, clock, db, keys, events, url, logged }
 }
 
 async function createKey(api: Api, request: object = {}) {

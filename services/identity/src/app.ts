@@ -32,7 +32,7 @@ import {
   protectedResourceRoutes,
   type Server,
 } from '@plinth/kit/http'
-import { createLogger, type Logger } from '@plinth/kit/logging'
+import { createLogger } from '@plinth/kit/logging'
 import { measureDisks } from '@plinth/kit/metrics'
 import { type Clock, DAY_SECONDS, systemClock } from '@plinth/kit/runtime'
 import { openRsaSigningKeys } from '@plinth/kit/tokens'
@@ -203,7 +203,7 @@ function ownRegistration(settings: IdentityConfig['accounts']): IdentityConfig['
 }
 
 async function mountOpening(server: Server, opening: Opening, guards: Guards): Promise<void> {
-  const live = followOpening(opening, server.log as Logger)
+  const live = followOpening(opening, server.log)
   server.onClose(live.stop)
   await live.refresh()
   openingRoutes(server, opening, { ...guards, live })
@@ -282,7 +282,7 @@ function mountMailing(
   { factors, keys, ...parts }: Mailing,
   guards: Guards,
 ): void {
-  const mails = { ...parts, log: server.log as Logger }
+  const mails = { ...parts, log: server.log }
   const { accounts, outbox, publicUrl } = mails
   const recovery = { ...mails, passkeys: credentials, factors }
   const { signInCode, deletionGraceDays: graceDays } = config
@@ -300,7 +300,7 @@ function mountMailing(
   recoveryRoutes(server, recovery, guards)
   emailRoutes(server, recovery, guards)
   signInCodeRoutes(server, codes)
-  Object.assign(server.pageFacts, { signInCode })
+  server.tellPages(() => ({ signInCode }))
   mountFederation(server, federation, guards)
   deletionRoutes(server, { ...mails, keys, graceDays, eraseNow }, guards)
   registrationRoutes(server, mails, guards)
@@ -387,7 +387,8 @@ export async function openForOperator(config: IdentityConfig): Promise<OperatorD
   const outbox = openOutbox(db, systemClock, config)
   const follow = followEvents(outbox, config.publicUrl)
   const hooks = { onEvent: follow, ...entryHooks }
-  const accounts = await openAccounts(db, config.accounts, systemClock, hooks)
+  const log = createLogger(NAME, 'error')
+  const accounts = await openAccounts(db, config.accounts, { clock: systemClock, log }, hooks)
   return {
     users: operatorOf(accounts, credentials, dropFactor),
     keys: identityKeys(db, systemClock, config, follow),
@@ -412,7 +413,10 @@ export const description = {
   create: createIdentity,
   data: identityData,
   openForOperator,
-  conveniences: ({ accounts }: IdentityConfig) => demoConveniences(accounts),
+  conveniences: ({ accounts, mail }: IdentityConfig) => ({
+    ...demoConveniences(accounts),
+    pages: mail.keepInOutbox ? [{ title: 'Inbox for development', at: '#/mail' }] : [],
+  }),
   issuer: ({ accounts }: IdentityConfig) => accounts.issuer,
   cutOff: (config: IdentityConfig): IdentityConfig => ({
     ...config,

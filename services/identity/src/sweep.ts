@@ -1,6 +1,5 @@
 import { type Job, startJob } from '@plinth/kit/database'
 import type { Server } from '@plinth/kit/http'
-import type { Logger } from '@plinth/kit/logging'
 import { secondsAfter } from '@plinth/kit/runtime'
 import { deleteUnfinished } from './database/factors.repository.ts'
 import { deleteExpiredFederation } from './database/federation.repository.ts'
@@ -27,7 +26,7 @@ export function startSweep(
     db,
     name: 'identity-recovery-sweep',
     everySeconds: SWEEP_SECONDS,
-    log: log as Logger,
+    log,
     metrics,
     run: async (signal) => {
       await deleteTokensExpiredBy(db, secondsAfter(accounts.clock(), -ENDED_SECONDS), signal)

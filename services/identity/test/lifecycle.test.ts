@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { openAccounts } from '@plinth/accounts'
 import { cheapHashing } from '@plinth/accounts/testing'
 import { type Db, openDatabase } from '@plinth/kit/database'
+import { createLogger } from '@plinth/kit/logging'
 import type { Clock } from '@plinth/kit/runtime'
 import { type Api, type ApiReply, spawnService, testClock } from '@plinth/kit/testing'
 import { sql } from 'kysely'
@@ -49,7 +50,10 @@ type Config = ReturnType<typeof loadConfig>
 /** Runs the erasure job once with the clock of the test; returns which users are left in which tables. */
 async function eraseNow({ config, clock }: { config: Config; clock: Clock }) {
   const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
-  const accounts = await openAccounts(db, config.accounts, clock)
+  const accounts = await openAccounts(db, config.accounts, {
+    clock,
+    log: createLogger('test', 'silent'),
+  })
   const outbox = openOutbox(db, clock, config)
   await eraseDue({ accounts, outbox }, new AbortController().signal)
   const left = await tablesAbout(db, config.databaseUrl)

@@ -4,6 +4,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { openAccounts } from '@plinth/accounts'
 import { cheapHashing } from '@plinth/accounts/testing'
 import { openDatabase } from '@plinth/kit/database'
+import { createLogger } from '@plinth/kit/logging'
 import { propertyRuns, type TestEngine, testClock } from '@plinth/kit/testing'
 import fc from 'fast-check'
 import { loadConfig, openForOperator } from '../src/app.ts'
@@ -240,7 +241,10 @@ async function openMachine(t: TestContext, engine: TestEngine) {
       identityMigrations,
       config.database,
     )
-    const accounts = await openAccounts(database.db, config.accounts, clock)
+    const accounts = await openAccounts(database.db, config.accounts, {
+      clock,
+      log: createLogger('test', 'silent'),
+    })
     t.after(async () => {
       await accounts.close()
       await database.close()

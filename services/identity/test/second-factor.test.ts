@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { openAccounts } from '@plinth/accounts'
 import { openDatabase } from '@plinth/kit/database'
+import { createLogger } from '@plinth/kit/logging'
 import { exposition } from '@plinth/kit/metrics'
 import { type Api, type TestClock, testClock } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
@@ -49,7 +50,12 @@ type Config = ReturnType<typeof loadConfig>
 async function removeDueNow({ config, clock }: { config: Config; clock: TestClock }) {
   const { db, close } = await openDatabase<IdentityTables>(config.databaseUrl, identityMigrations)
   const hooks = { onEvent: followEvents(openOutbox(db, clock, config), config.publicUrl) }
-  const accounts = await openAccounts(db, config.accounts, clock, hooks)
+  const accounts = await openAccounts(
+    db,
+    config.accounts,
+    { clock, log: createLogger('test', 'silent') },
+    hooks,
+  )
   await removeDueFactors({ accounts, db }, new AbortController().signal)
   await accounts.close()
   await close()

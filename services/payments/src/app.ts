@@ -139,7 +139,7 @@ export async function openPayments(
 /** The console, and the sandbox's address for it to show: a sandbox must never look real. */
 function paymentConsoleRoutes(server: Server, config: PaymentsConfig): void {
   const { sandboxUrl, access, issuer } = config
-  Object.assign(server.pageFacts, { access, issuer: issuer?.issuer })
+  server.tellPages(() => ({ access, issuer: issuer?.issuer }))
   server.get('/api-test/provider.json', { schema: { hide: true } }, () => ({
     sandboxUrl: sandboxUrl ?? null,
   }))

@@ -335,7 +335,7 @@ type OperatorDesk = {
 export async function openForOperator(config: StorageFullConfig): Promise<OperatorDesk> {
   const log = createLogger(NAME, 'error')
   const { storage, database, keys } = await openStorage(config, { clock: systemClock, log })
-  const accounts = await openAccounts(database.db, config.accounts, systemClock)
+  const accounts = await openAccounts(database.db, config.accounts, { clock: systemClock, log })
   const close = async () => {
     await accounts.close()
     storage.providers.close()

@@ -97,9 +97,11 @@ export async function createStorageKey(
     healthy: () => isHealthy(store),
     discovery: config.actuator === 'full',
   })
-  if (config.apiKey === DEVELOPMENT_KEY) server.pageFacts.developmentKey = DEVELOPMENT_KEY
-  server.pageFacts.serviceKeys = keyStore !== undefined
-  server.pageFacts.uploads = { maxFileBytes: config.maxFileBytes, types: ACCEPTED }
+  server.tellPages(() => ({
+    ...(config.apiKey === DEVELOPMENT_KEY && { developmentKey: DEVELOPMENT_KEY }),
+    serviceKeys: keyStore !== undefined,
+    uploads: { maxFileBytes: config.maxFileBytes, types: ACCEPTED },
+  }))
   consoleRoutes(server, consoleFolder('storage-key'))
   indexRoute(server, { name: NAME, version: VERSION })
   openApiRoutes(server, apiWith(keys), consoleFolder('reference'))

@@ -42,7 +42,10 @@ export async function refreshSession(
   if (!rotated) throw await rejectRefresh(accounts, refreshToken, origin)
   // After the commit, to avoid a deadlock: a change to the user locks its row first, then its sessions. The
   // old token is used up, so a failure here must not lose the new one; the next refresh marks the day.
-  await markSeen(accounts.db, rotated.user, use.now).catch(() => {})
+  await markSeen(accounts.db, rotated.user, use.now).catch((err) => {
+    const message = 'when users were last seen could not be recorded'
+    accounts.log.outages.failed({ state: 'last seen', message, err })
+  })
   return tokenPair(accounts, rotated, sign)
 }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { inTransaction } from '@plinth/kit/database'
-import { engines } from '@plinth/kit/testing'
+import { engines, sqlite } from '@plinth/kit/testing'
+import { sql } from 'kysely'
 import { ORIGIN, startAccounts, USER } from '../../testing/start-accounts.ts'
 import { accountData } from '../backup-data.ts'
 import { accountMigrations } from '../database/migrations/index.ts'
@@ -68,3 +69,19 @@ for (const engine of engines)
       assert.deepEqual(await ownSessions(accounts, CALLER), [])
     })
   })
+
+test('a refresh gives its tokens even if it cannot record the day, which is logged', async (t) => {
+  const { accounts, clock, db, logged } = await startAccounts(t, sqlite)
+  const { refreshToken } = await logIn(accounts, USER, ORIGIN)
+  await sql`create trigger refused before update of last_seen_on on users
+    begin select raise(abort, 'refused'); end`.execute(db)
+  clock.advance(86_400)
+
+  const next = await refreshSession(accounts, refreshToken, ORIGIN)
+
+  assert.notEqual(next.refreshToken, refreshToken)
+  assert.deepEqual(
+    logged().map(({ msg, err }) => [msg, err.message]),
+    [['when users were last seen could not be recorded', 'refused']],
+  )
+})

@@ -1,3 +1,4 @@
+import type { TokenPair } from '@plinth/client'
 import { signal } from '@preact/signals'
 import { createApi, problemIn, type Reply } from '../../shared/api/api.ts'
 
@@ -31,10 +32,8 @@ export type RecentRequest = {
   requestId: string
 }
 
-type Tokens = { accessToken: string; refreshToken: string }
-
 /** Kept in the memory of this page only. */
-let tokens: Tokens | undefined
+let tokens: TokenPair | undefined
 
 export const isSignedIn = signal(false)
 export const figures = signal<Figures | undefined>(undefined)
@@ -51,7 +50,7 @@ export const api = createApi({
   renew: async () => {
     if (!tokens) return false
     const { refreshToken } = tokens
-    const reply = await open.post<Tokens>(`${IDENTITY}/api/auth/refresh`, { refreshToken })
+    const reply = await open.post<TokenPair>(`${IDENTITY}/api/auth/refresh`, { refreshToken })
     if (reply.ok) tokens = reply.body
     else signOut()
     return reply.ok
@@ -65,8 +64,8 @@ export async function signIn(values: Record<string, string>): Promise<Reply | un
   const { code = '' } = values
   const proof = /[a-z]/i.test(code) ? { recoveryCode: code } : { code }
   const reply = step
-    ? await open.post<Tokens>(`${IDENTITY}/api/auth/mfa`, { mfaToken: step, ...proof })
-    : await open.post<Tokens>(`${IDENTITY}/api/auth/login`, values)
+    ? await open.post<TokenPair>(`${IDENTITY}/api/auth/mfa`, { mfaToken: step, ...proof })
+    : await open.post<TokenPair>(`${IDENTITY}/api/auth/login`, values)
   mfaToken.value = problemIn(reply)?.mfaToken ?? (problemIn(reply)?.triesLeft ? step : undefined)
   if (!reply.ok) return mfaToken.value && !step ? undefined : reply
   tokens = reply.body

@@ -71,7 +71,7 @@ export function startDispatcher(events: Events, options: Options): Dispatcher {
   const stop = async () => {
     await rounds?.stop()
     await lanes.stop()
-    await round().catch(() => {})
+    await round().catch(failed)
   }
   return { wake, round, idle, stop }
 }

@@ -98,7 +98,12 @@ export function openLanes(events: Events, { metrics, tracer }: Telemetry): Lanes
     stop: async () => {
       stopped = true
       const late = setTimeout(() => stopping.abort(), STOP_WAIT_MS)
-      await Promise.allSettled([...lanes.values()].map((lane) => lane.turn()))
+      const turns = [...lanes.values()].map((lane) =>
+        lane.turn().catch((err) => {
+          events.log.error({ err }, 'the last attempts could not be recorded')
+        }),
+      )
+      await Promise.all(turns)
       await empty()
       clearTimeout(late)
       close()

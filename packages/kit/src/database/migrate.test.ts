@@ -8,7 +8,7 @@ import { bothEngines, pooled, postgres, sqlite } from '../../testing/databases/e
 import { addNote, NOTES, type NoteTables, openNotes } from '../../testing/databases/notes.ts'
 import { isUniqueViolation } from './engine.ts'
 import type { Migration } from './migrate.ts'
-import { type Database, openDatabase } from './open.ts'
+import { type Database, missingMigrations, openDatabase } from './open.ts'
 
 const INDEX: Migration = {
   name: 'test-0002-index',
@@ -51,6 +51,18 @@ for (const engine of bothEngines)
         { name: 'test-0001-notes', version: null },
         { name: 'test-0002-index', version: '1.1.0' },
       ])
+    })
+
+    test('is not taken for a new one if its migrations cannot be read', async (t) => {
+      const url = await engine.freshUrl(t)
+      const { db } = await openNotes(t, url)
+      await sql`drop table schema_migrations`.execute(db)
+      await sql`create view schema_migrations as select abs(-9223372036854775808) as name`.execute(
+        db,
+      )
+
+      for (const opened of [missingMigrations(url, [NOTES]), openNotes(t, url, [NOTES, INDEX])])
+        await assert.rejects(opened, /overflow|out of range/)
     })
 
     test('is unchanged after a migration that fails', async (t) => {

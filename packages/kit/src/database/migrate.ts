@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import manifest from '../../package.json' with { type: 'json' }
 import { StartError } from '../problems.ts'
 import { RESTORE_MARK } from '../runtime/unfinished-restore.ts'
-import { databaseFault, type Engine } from './engine.ts'
+import { type Engine, engineOf } from './engine.ts'
 import { buildIndexes, type Indexes, listUnbuilt } from './postgres/concurrent-indexes.ts'
 import { oneNodeAtATime } from './postgres/one-node.ts'
 import { withShortWaits } from './postgres/short-waits.ts'
@@ -35,8 +35,8 @@ const LOCK = 7_264_108
 /** Brings the schema up to date: when several nodes start at once, one does the work and the others wait for it. */
 export async function migrate(connection: Kysely<unknown>, update: Update): Promise<void> {
   const db = connection.$extendTables<MigrationTables>()
-  if (!update.restoring) await refuseUnfinished(db, update.engine)
-  const known = await listApplied(db).catch((): Applied[] => [])
+  if (!update.restoring) await refuseUnfinished(db)
+  const known = await listApplied(db)
   refuseNewer(known, update)
   const isCurrent = missingFrom(known, update.migrations).length === 0
   const { openPatient } = update
@@ -76,7 +76,7 @@ async function updatePostgres(
 ): Promise<void> {
   const db = connection.$extendTables<MigrationTables>()
   const { version, migrations, restoring, migrationCopy = true } = update
-  const applied = await listApplied(db).catch((): Applied[] => [])
+  const applied = await listApplied(db)
   const isBehind = missingFrom(applied, migrations).length > 0
   if (isBehind && applied.length > 0 && !restoring && migrationCopy) {
     refuseNewer(applied, update)
@@ -122,9 +122,19 @@ async function createIndexes(db: Kysely<MigrationTables>, indexes: Indexes): Pro
     await sql`create index ${sql.id(name)} on ${sql.raw(definition)}`.execute(db)
 }
 
-/** Selects all columns, because a database of 1.0 has no `version`. */
+/** None in a new database. Selects all columns, because a database of 1.0 has no `version`. */
 async function listApplied(db: Kysely<MigrationTables>): Promise<Applied[]> {
+  if (!(await hasTable(db, 'schema_migrations'))) return []
   return db.selectFrom('schema_migrations').selectAll().execute()
+}
+
+async function hasTable(db: Kysely<MigrationTables>, name: string): Promise<boolean> {
+  const found =
+    engineOf(db) === 'postgres'
+      ? sql`select 1 where to_regclass(${name}) is not null`
+      : sql`select 1 from sqlite_master where name = ${name}`
+  const { rows } = await found.execute(db)
+  return rows.length > 0
 }
 
 function missingFrom(applied: Applied[], migrations: Migration[]): Migration[] {
@@ -156,13 +166,8 @@ function refuseNewer(
   )
 }
 
-async function refuseUnfinished(db: Kysely<MigrationTables>, engine: Engine): Promise<void> {
-  const mark =
-    engine === 'postgres'
-      ? sql`select 1 where to_regclass(${RESTORE_MARK}) is not null`
-      : sql`select 1 from sqlite_master where name = ${RESTORE_MARK}`
-  const { rows } = await mark.execute(db)
-  if (rows.length > 0)
+async function refuseUnfinished(db: Kysely<MigrationTables>): Promise<void> {
+  if (await hasTable(db, RESTORE_MARK))
     throw new StartError(
       'A restore or a move into this database has not ended: it is not whole. Wait for it, or run it again.',
     )
@@ -174,10 +179,7 @@ export async function listMissing(
   update: Pick<Update, 'migrations' | 'version'>,
 ): Promise<string[]> {
   const db = connection.$extendTables<MigrationTables>()
-  const applied = await listApplied(db).catch((error): Applied[] => {
-    if (databaseFault(error)) throw error
-    return []
-  })
+  const applied = await listApplied(db)
   refuseNewer(applied, update)
   return missingFrom(applied, update.migrations).map(({ name }) => name)
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { listenForTest } from '../../testing/listen.ts'
-import type { Server } from '../http/framework.ts'
+import { inScope } from '../http/scope.ts'
 import { createServer } from '../http/server.ts'
 import { createLogger } from '../logging.ts'
 import { notFound } from '../problems.ts'
@@ -22,8 +22,8 @@ async function startServer(t: TestContext) {
   }
   server.post('/json', ({ body }) => ({ received: body }))
   server.post('/refused', { onRequest }, () => 'never')
-  server.register(async (scope) => {
-    acceptUploads(scope as Server)
+  inScope(server, (scope) => {
+    acceptUploads(scope)
     const config = { receivesUpload: true }
     scope.post('/upload', { config }, async ({ raw }, reply) => {
       await using upload = await receiveUpload(raw, reply.raw, LIMITS)

@@ -1,5 +1,4 @@
 import type {
-  FastifyBaseLogger,
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
@@ -9,9 +8,11 @@ import type {
   RawServerDefault,
 } from 'fastify'
 import type { Static, TSchema } from 'typebox'
+import type { Logger } from '../logging.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Tracer } from '../tracing/trace-context.ts'
+import type { ApiDescription } from './routes/openapi/document.ts'
 import type { Access, Operation } from './routes/operations.ts'
 
 export interface SchemaTypes extends FastifyTypeProvider {
@@ -24,13 +25,18 @@ export type Server = FastifyInstance<
   RawServerDefault,
   RawRequestDefaultExpression,
   RawReplyDefaultExpression,
-  FastifyBaseLogger,
+  Logger,
   SchemaTypes
 >
 
 export type Request = FastifyRequest
 
 export type Reply = FastifyReply
+
+/** The framework knows of the log of a request only that it is one; `createServer` gave it ours. */
+export function logOf({ log }: Request): Logger {
+  return log as Logger
+}
 
 export type Caller = {
   userId: string
@@ -41,12 +47,7 @@ export type Caller = {
   authenticatedAt?: Date
 }
 
-export type SuiteLinks = {
-  home: string
-  consoles: { name: string; title: string; href: string }[]
-  /** The console of the service whose tokens this one requires. */
-  signIn?: string
-}
+export type PageFacts = (request: Request) => Record<string, unknown>
 
 /** A service that is DEGRADED takes requests, and refuses those that would store something. */
 export type Health = { status: 'UP' | 'DEGRADED' | 'DOWN'; reason?: string }
@@ -76,16 +77,16 @@ declare module 'fastify' {
     resourceMetadata: string | undefined
     /** Warnings for the operator; logged once, when the service listens. */
     readonly announcements: string[]
-    /** Settings that the console pages need; public, like the pages. */
-    readonly pageFacts: Record<string, unknown>
-    /** Links to the other consoles, for a switcher; set by whoever runs several services. */
-    suiteOf: ((request: Request) => SuiteLinks) | undefined
+    /** Tells the console pages what they need to know; public, like the pages. Asked anew for each page. */
+    tellPages(facts: PageFacts): void
+    /** What the pages of this request are told. */
+    pageFacts(request: Request): Record<string, unknown>
     /** The methods of the routes that match a path, sorted. */
     methodsAt(path: string): string[]
     /** Every route, for the API document. */
     readonly operations: Operation[]
-    /** The description of the API as a whole; see `routes/openapi/document.ts`. */
-    api: unknown
+    /** The description of the API as a whole, if the server publishes one. */
+    api: ApiDescription | undefined
     /** Runs `work` when the server has answered its last request; the last registered runs first. */
     onClose(work: () => Promise<void> | void): void
   }

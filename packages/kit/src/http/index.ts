@@ -1,10 +1,19 @@
 export { basePathOf, queryOf, requestedPath, targetOf } from './address/base-path.ts'
 export { hostPathOf, mountServers } from './address/mounts.ts'
 export { policySource } from './address/policy-source.ts'
-export type { Caller, Guard, Health, Reply, Request, Server } from './framework.ts'
+export {
+  type Caller,
+  type Guard,
+  type Health,
+  logOf,
+  type Reply,
+  type Request,
+  type Server,
+} from './framework.ts'
 export { type Authenticate, anyone, callerGuard, guarding } from './guards.ts'
 export { CREDENTIALS_BODY_BYTES } from './hooks/bodies/before-bodies.ts'
 export { isEncoded } from './hooks/bodies/encoding.ts'
+export { acceptForms, FORM } from './hooks/bodies/forms.ts'
 export {
   forgetUnreadableType,
   isTooDeep,
@@ -59,5 +68,6 @@ export {
   Type,
   timestamp,
 } from './schema.ts'
+export { inScope } from './scope.ts'
 export { createServer } from './server.ts'
 export { emptyBody, faultsOf } from './validation.ts'

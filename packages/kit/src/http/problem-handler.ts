@@ -19,7 +19,7 @@ import {
 } from '../problems.ts'
 import { http } from '../runtime/networks.ts'
 import { requestedPath } from './address/base-path.ts'
-import type { Reply, Request, Server } from './framework.ts'
+import { logOf, type Reply, type Request, type Server } from './framework.ts'
 import { drainAfterAnswer, drainBeforeClosing } from './hooks/drain.ts'
 import { addVary, type ReplyHeaders, requestId, wantsPage } from './hooks/replies.ts'
 import { PROBLEM_PAGE_HEADERS, renderProblemPage } from './problem-page.ts'
@@ -83,12 +83,14 @@ export function answerProblem(
 }
 
 /** A bug is logged each time. What is away, full or broken fails every request until it is back, and is logged once. */
-function logFailure(problem: Problem, { id: requestId, log }: Request): void {
+function logFailure(problem: Problem, request: Request): void {
+  const { id: requestId } = request
+  const log = logOf(request)
   const { code, status, message, cause: err = problem } = problem
   const fault = faultOfSystem(err)
   const state = status === 500 ? fault && `${code} ${fault}` : code
   if (state === undefined) log.error({ requestId, err }, message)
-  else (log as Logger).outages.failed({ state, message, err, details: { requestId } })
+  else log.outages.failed({ state, message, err, details: { requestId } })
 }
 
 /** The code of an error that the system gave to a call, such as EIO of a disk that is broken. */

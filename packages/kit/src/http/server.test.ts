@@ -13,9 +13,9 @@ import { acceptUploads, receiveUpload } from '../files/upload.ts'
 import { createLogger } from '../logging.ts'
 import { defineProblem } from '../problems.ts'
 import { systemClock } from '../runtime/clock.ts'
-import type { Server } from './framework.ts'
 import { callerGuard } from './guards.ts'
 import { emailText, requiredText, Type } from './schema.ts'
+import { inScope } from './scope.ts'
 import { createServer, type ServerOptions } from './server.ts'
 
 const teapot = defineProblem('TEAPOT', 418, 'Short and stout.')
@@ -43,8 +43,8 @@ async function startServer(t: TestContext, options: Partial<ServerOptions> = {})
   })
   server.post('/bell', () => 'ding')
   server.get('/slow', () => setTimeout(100, 'at last'))
-  server.register(async (scope) => {
-    acceptUploads(scope as Server)
+  inScope(server, (scope) => {
+    acceptUploads(scope)
     scope.post('/upload', { config: { receivesUpload: true } }, async ({ raw }, reply) => {
       const limits = { folder: tmpdir(), maxFileBytes: 1, maxRequestBytes: 1 }
       await using upload = await receiveUpload(raw, reply.raw, limits)

@@ -1,4 +1,4 @@
-import { type FastifyBaseLogger, type FastifySchema, fastify, LogController } from 'fastify'
+import { type FastifySchema, fastify, LogController } from 'fastify'
 import type { Logger } from '../logging.ts'
 import { Metrics } from '../metrics/metrics.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -13,7 +13,7 @@ import {
   type TargetRewriting,
 } from './address/base-path.ts'
 
-import type { SchemaTypes, Server } from './framework.ts'
+import type { PageFacts, SchemaTypes, Server } from './framework.ts'
 import {
   type ConnectionLimits,
   checkHosts,
@@ -78,13 +78,12 @@ export function createServer(options: ServerOptions): Server {
   server.decorate('draining', false)
   server.decorate('health', async () => ({ status: 'UP' as const }))
   server.decorate('clock', options.clock)
-  server.decorate('metrics', new Metrics())
+  server.decorate('metrics', metricsFor(server, options.log))
   server.decorate('publicUrl', options.publicUrl)
   server.decorate('baseUrlOf', baseUrls(options))
   server.decorate('announcements', [])
   server.decorate('resourceMetadata', undefined)
-  server.decorate('pageFacts', Object.create(null))
-  server.decorate('suiteOf', undefined)
+  decoratePageFacts(server)
   server.decorate('operations', [])
   server.decorate('api', undefined)
   server.addHook('onRoute', (route) => {
@@ -118,6 +117,23 @@ export function createServer(options: ServerOptions): Server {
   return server
 }
 
+/** A fault of the database fails many readings, which are logged as one outage. */
+function metricsFor(server: Server, { outages }: Logger): Metrics {
+  return new Metrics((metric, err) => {
+    const message = 'a metric could not be read'
+    // Operators watch the shutdown, and the database closes before they stop reading.
+    if (!server.draining) outages.failed({ state: 'metrics', message, err, details: { metric } })
+  })
+}
+
+function decoratePageFacts(server: Server): void {
+  const told: PageFacts[] = []
+  server.decorate('tellPages', (facts: PageFacts) => void told.push(facts))
+  server.decorate('pageFacts', (request) =>
+    Object.assign({}, ...told.map((factsFor) => factsFor(request))),
+  )
+}
+
 function tracerFor(server: Server, { tracing, log }: ServerOptions): Tracer | undefined {
   if (!tracing) return undefined
   const tracer = createTracer(tracing, String(log.bindings().name), server.metrics)
@@ -140,7 +156,7 @@ const KEEP_ALIVE_MS = 65_000
 function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting): Server {
   const headersFor = replyHeaders(options)
   const server = fastify({
-    loggerInstance: childless(options.log) as FastifyBaseLogger,
+    loggerInstance: childless(options.log),
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: (request) => requestId(request.headers['x-request-id']),
     bodyLimit: options.bodyLimitBytes ?? DEFAULT_BODY_BYTES,
@@ -177,7 +193,7 @@ function bareServer(options: ServerOptions, rewriteUrl: TargetRewriting): Server
   server.server.on('checkExpectation', (request, response) => {
     server.server.emit('request', request, response)
   })
-  return server.withTypeProvider<SchemaTypes>() as unknown as Server
+  return server.withTypeProvider<SchemaTypes>()
 }
 
 /** Avoids a child logger per request, which costs more than a line; lines include their request id anyway. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { exposition, labelled, merged } from './exposition.ts'
 import { Metrics } from './metrics.ts'
@@ -104,16 +105,19 @@ queue_length 7
     assert.match(text, /^plinth_metrics_overflow_total\{metric="h"\} 1$/m)
   })
 
-  test('leave out a gauge that fails or hangs, and show the rest', async (t) => {
+  test('leave out a gauge that fails or hangs, say so, and show the rest', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
-    const metrics = new Metrics()
+    const unread: string[] = []
+    const metrics = new Metrics((name, error) => unread.push(`${name}: ${error}`))
     metrics.gauge({ name: 'broken', help: 'B.' }, () => Promise.reject(new Error('no')))
     metrics.gauge({ name: 'hung', help: 'H.' }, () => new Promise<number>(() => {}))
     metrics.gauge({ name: 'fine', help: 'F.' }, () => 1)
 
     const text = textOf(metrics)
+    await setImmediate()
     t.mock.timers.tick(2_000)
     assert.equal(await text, '# HELP fine F.\n# TYPE fine gauge\nfine 1\n')
+    assert.deepEqual(unread, ['broken: Error: no', 'hung: Error: It took too long.'])
   })
 
   test('do not start a read again before it has ended', async (t) => {

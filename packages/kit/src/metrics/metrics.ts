@@ -31,6 +31,8 @@ type Reading = number | Sample[]
 
 type Read = () => Reading | Promise<Reading>
 
+type OnUnread = (name: string, error: unknown) => void
+
 /** Without a cap, a label whose values clients can choose would use unbounded memory. */
 const MAX_SERIES = 500
 
@@ -45,8 +47,11 @@ export class Metrics {
   readonly #counters = new Map<string, Counter<string>>()
   /** Undefined while this counter itself is created. */
   readonly #overflow: Counter<'metric'> | undefined
+  readonly #onUnread: OnUnread
 
-  constructor() {
+  /** `onUnread` learns which metric could not be read, and why. */
+  constructor(onUnread: OnUnread = () => {}) {
+    this.#onUnread = onUnread
     this.#overflow = this.counter({
       name: 'plinth_metrics_overflow_total',
       help: 'Events that a metric dropped because it had too many series.',
@@ -120,7 +125,10 @@ export class Metrics {
   #readLater(about: Described, type: 'counter' | 'gauge', read: Read): void {
     const readOnce = oneAtATime(read)
     this.#families.push(async () => {
-      const reading = await withTimeout(readOnce)
+      const reading = await readInTime(readOnce).catch((error) => {
+        this.#onUnread(about.name, error)
+        return []
+      })
       const samples = typeof reading === 'number' ? [{ labels: {}, value: reading }] : reading
       return { ...described(about), type, samples }
     })
@@ -192,13 +200,11 @@ function oneAtATime(read: Read): Read {
   }
 }
 
-async function withTimeout(read: Read): Promise<Reading> {
-  const { promise: late, resolve } = Promise.withResolvers<Reading>()
-  const timer = setTimeout(() => resolve([]), READING_MS)
+async function readInTime(read: Read): Promise<Reading> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error('It took too long.')), READING_MS)
   try {
     return await Promise.race([read(), late])
-  } catch {
-    return []
   } finally {
     clearTimeout(timer)
   }

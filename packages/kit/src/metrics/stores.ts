@@ -18,7 +18,12 @@ export function measurePool(metrics: Metrics, pool: Pool): void {
 
 export function measureLog(metrics: Metrics, file: string): void {
   const about = { name: 'plinth_sqlite_wal_bytes', help: 'Size of the write-ahead log of SQLite.' }
-  metrics.gauge(about, async () => (await stat(`${file}-wal`)).size)
+  metrics.gauge(about, async () => {
+    const found = await stat(`${file}-wal`).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+    })
+    return found?.size ?? []
+  })
 }
 
 /** `folders` are keyed by role: `data`, `files`. A missing folder is left out. */

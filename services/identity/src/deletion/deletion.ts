@@ -13,7 +13,6 @@ import {
 } from '@plinth/accounts'
 import { type Db, type Job, startJob } from '@plinth/kit/database'
 import type { Caller, Server } from '@plinth/kit/http'
-import type { Logger } from '@plinth/kit/logging'
 import { DAY_SECONDS } from '@plinth/kit/runtime'
 import { revokeKeysMadeBy, type ServiceKeys } from '@plinth/service-keys'
 import { spendToken } from '../database/one-time-tokens.repository.ts'
@@ -139,7 +138,7 @@ export function startErasure(
     db,
     name: 'identity-erasure',
     everySeconds: EVERY_SECONDS,
-    log: log as Logger,
+    log,
     metrics,
     run: (signal) => eraseDue({ accounts, outbox }, signal),
   })

@@ -1,11 +1,17 @@
-import { queryOf, type Reply, type Request, type Server, Type } from '@plinth/kit/http'
+import {
+  acceptForms,
+  inScope,
+  queryOf,
+  type Reply,
+  type Request,
+  type Server,
+  Type,
+} from '@plinth/kit/http'
 import { newOpaqueToken } from '@plinth/kit/tokens'
 import { FEDERATION_SECONDS } from '../limits.ts'
 import type { Federation } from './federation.ts'
 import { answerSignIn, openSignIn } from './requests.ts'
 import { ProviderPath } from './schemas.ts'
-
-const FORM = 'application/x-www-form-urlencoded'
 
 /** An answer of Apple includes a name of any length. */
 const MAX_FORM_BYTES = 16 * 1024
@@ -39,11 +45,8 @@ export function callbackRoutes(server: Server, federation: Federation): void {
   })
 
   // A post from another site brings no Lax cookie; the navigation that follows does.
-  server.register(async (scope) => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => {
-      done(null, new URLSearchParams(body as string))
-    })
+  inScope(server, (scope) => {
+    acceptForms(scope)
     scope.post<{ Params: { provider: string } }>(
       '/federation/:provider/callback',
       { schema, bodyLimit: MAX_FORM_BYTES },

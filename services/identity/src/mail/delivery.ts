@@ -1,6 +1,5 @@
-import { type Db, inTransaction } from '@plinth/kit/database'
+import { type Db, databaseFault, inTransaction } from '@plinth/kit/database'
 import type { Health, Server } from '@plinth/kit/http'
-import type { Logger } from '@plinth/kit/logging'
 import {
   DAY_SECONDS,
   failPoint,
@@ -70,7 +69,7 @@ export function startDelivery(
 ): Delivery {
   const { smtp } = outbox.settings
   const transport = smtp && openTransport(outbox.settings, smtp, publicUrl)
-  const log = server.log as Logger
+  const log = server.log
   const state = watchServer(transport, { log, metrics: server.metrics })
   measure(server, outbox)
   let stopping = false
@@ -161,8 +160,12 @@ async function prepareNow(outbox: Outbox, prepare: Prepare, mail: Mail): Promise
   const { db, clock } = outbox
   return prepareOnce(outbox, prepare, mail).catch(async (error) => {
     const again = secondsAfter(clock(), PREPARE_AGAIN_SECONDS)
-    // If the database is down, this fails as well, and the lease decides.
-    await postponeMail(db, mail, again).catch(() => {})
+    await postponeMail(db, mail, again).catch((second) => {
+      // The lease decides then.
+      if (databaseFault(second)) return
+      const message = 'A mail could neither be prepared nor postponed.'
+      throw new AggregateError([error, second], message, { cause: error })
+    })
     throw error
   })
 }

@@ -72,7 +72,7 @@ export function mailRoutes(
     summary: 'Whether the mail server accepts our mails',
   }
   componentHealthRoute(server, { name: 'mail', ...operation }, health)
-  server.pageFacts.developmentMail = outbox.settings.keepInOutbox
+  server.tellPages(() => ({ developmentMail: outbox.settings.keepInOutbox }))
 
   server.get('/api/mail', {
     onRequest: admin,

@@ -3,6 +3,7 @@ import {
   answerPreflights,
   bareReply,
   CREDENTIALS_BODY_BYTES,
+  FORM,
   IdPath,
   pathId,
   type Request,
@@ -14,7 +15,7 @@ import {
 import { Problem } from '@plinth/kit/problems'
 import { KEY_PROBLEMS, type KeyCaller, type KeyGuard } from '@plinth/service-keys'
 import type { Scope } from '../scopes.ts'
-import { FORM, inFormScope } from './form-scope.ts'
+import { inFormScope } from './form-scope.ts'
 import {
   grantToken,
   grantTypesOf,

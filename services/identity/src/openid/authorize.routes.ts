@@ -1,7 +1,10 @@
 import { originOf, tooManyFailures } from '@plinth/accounts'
 import {
+  acceptForms,
   bareReply,
   CREDENTIALS_BODY_BYTES,
+  FORM,
+  inScope,
   queryOf,
   type Reply,
   type Request,
@@ -9,7 +12,6 @@ import {
   type Server,
   Type,
 } from '@plinth/kit/http'
-import { FORM } from '../oauth/form-scope.ts'
 import { answerAddress, answerForm } from './answers.ts'
 import type { AnswerTo } from './authorization-request.ts'
 import { takeAnswer } from './authorizations.ts'
@@ -111,11 +113,8 @@ export function authorizeRoutes(server: Server, openid: OpenId): void {
 }
 
 function formRoute(server: Server, openid: OpenId): void {
-  server.register(async (scope) => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => {
-      done(null, new URLSearchParams(body as string))
-    })
+  inScope(server, (scope) => {
+    acceptForms(scope)
     // A form from another site brings no cookie; the GET that follows does.
     scope.post(PATH, {
       bodyLimit: CREDENTIALS_BODY_BYTES / 2,

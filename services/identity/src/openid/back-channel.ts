@@ -2,7 +2,6 @@ import { revokeExpiredClients } from '@plinth/accounts'
 import { createSender } from '@plinth/events'
 import { type Job, startJob } from '@plinth/kit/database'
 import type { Server } from '@plinth/kit/http'
-import type { Logger } from '@plinth/kit/logging'
 import { failPoint, secondsAfter } from '@plinth/kit/runtime'
 import { signClaims } from '@plinth/kit/tokens'
 import {
@@ -51,7 +50,7 @@ export function startBackChannel(openid: OpenId, { log, metrics }: Server): Pick
     name: 'identity-backchannel-logout',
     everySeconds: EVERY_SECONDS,
     leaseSeconds: LEASE_SECONDS,
-    log: log as Logger,
+    log,
     metrics,
     run: async (signal) => {
       const now = openid.clock()

@@ -1,5 +1,11 @@
 import { originOf, tooManyFailures } from '@plinth/accounts'
-import { CREDENTIALS_BODY_BYTES, handleProblems, type Server, Type } from '@plinth/kit/http'
+import {
+  CREDENTIALS_BODY_BYTES,
+  handleProblems,
+  inScope,
+  type Server,
+  Type,
+} from '@plinth/kit/http'
 import { describeOAuthErrors, renderOAuthError } from '../oauth/problems.ts'
 import { registerClient, requireRegistration } from './client-registration.ts'
 import type { OpenId } from './openid.ts'
@@ -33,8 +39,7 @@ const RegisteredReply = Type.Object(
 )
 
 export function clientRegistrationRoutes(server: Server, openid: OpenId): void {
-  server.register(async (inner) => {
-    const scope = inner as Server
+  inScope(server, (scope) => {
     handleProblems(scope, renderOAuthError)
     scope.post('/oauth2/register', {
       bodyLimit: CREDENTIALS_BODY_BYTES,

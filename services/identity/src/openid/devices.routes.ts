@@ -1,13 +1,14 @@
 import { originOf, tooManyFailures } from '@plinth/accounts'
 import {
   CREDENTIALS_BODY_BYTES,
+  FORM,
   replyWith,
   requiredText,
   type Server,
   shareWithEveryone,
   Type,
 } from '@plinth/kit/http'
-import { FORM, inFormScope } from '../oauth/form-scope.ts'
+import { inFormScope } from '../oauth/form-scope.ts'
 import { describeOAuthErrors, requestInvalid } from '../oauth/problems.ts'
 import { AuthorizationReply } from './authorization-schemas.ts'
 import { cookieHeader, cookieIn } from './cookies.ts'

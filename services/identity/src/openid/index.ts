@@ -1,7 +1,6 @@
 import type { AccountGuard } from '@plinth/accounts'
 import { type Job, startJob } from '@plinth/kit/database'
 import type { Guard, Server } from '@plinth/kit/http'
-import type { Logger } from '@plinth/kit/logging'
 import { DAY_SECONDS, HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import {
   deleteExpiredRequests,
@@ -64,7 +63,7 @@ function startOpenIdSweep(
     db,
     name: 'identity-openid-sweep',
     everySeconds: SWEEP_SECONDS,
-    log: log as Logger,
+    log,
     metrics,
     run: async (signal) => {
       const now = clock()

@@ -1,6 +1,6 @@
 import { originOf, tooManyFailures } from '@plinth/accounts'
-import { CREDENTIALS_BODY_BYTES, type Server, Type } from '@plinth/kit/http'
-import { FORM, inFormScope } from '../oauth/form-scope.ts'
+import { CREDENTIALS_BODY_BYTES, FORM, type Server, Type } from '@plinth/kit/http'
+import { inFormScope } from '../oauth/form-scope.ts'
 import { describeOAuthErrors } from '../oauth/problems.ts'
 import { authenticateClient } from './client-authentication.ts'
 import type { OpenId } from './openid.ts'

@@ -1,7 +1,10 @@
 import { originOf } from '@plinth/accounts'
 import {
+  acceptForms,
   bareReply,
   CREDENTIALS_BODY_BYTES,
+  FORM,
+  inScope,
   orNull,
   queryOf,
   type Request,
@@ -9,7 +12,6 @@ import {
   type Server,
   Type,
 } from '@plinth/kit/http'
-import { FORM } from '../oauth/form-scope.ts'
 import { cookieIn, endedCookie } from './cookies.ts'
 import type { OpenId } from './openid.ts'
 import { signOutUnknown } from './problems.ts'
@@ -69,11 +71,8 @@ export function signOutRoutes(server: Server, openid: OpenId): void {
       }),
   })
 
-  server.register(async (scope) => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => {
-      done(null, new URLSearchParams(body as string))
-    })
+  inScope(server, (scope) => {
+    acceptForms(scope)
     scope.post(PATH, {
       bodyLimit: CREDENTIALS_BODY_BYTES / 2,
       schema: {

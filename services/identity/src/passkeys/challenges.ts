@@ -1,6 +1,5 @@
 import { type Job, startJob } from '@plinth/kit/database'
 import type { Server } from '@plinth/kit/http'
-import type { Logger } from '@plinth/kit/logging'
 import { secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
 import {
@@ -47,7 +46,7 @@ export function startChallengeSweep({ db, clock }: Store, { log, metrics }: Serv
     db: db,
     name: 'identity-challenge-sweep',
     everySeconds: SWEEP_SECONDS,
-    log: log as Logger,
+    log,
     metrics,
     run: (signal) => deleteExpiredChallenges(db, clock(), signal),
   })

@@ -12,6 +12,7 @@ import {
   basePathOf,
   type Guard,
   IdPath,
+  inScope,
   lookUpText,
   pageQuery,
   pageRequest,
@@ -68,14 +69,13 @@ export function uploadRoute(
   { write, countBytes }: { write: Guard; countBytes(bytes: number): void },
 ): void {
   const { maxFileBytes, acceptedTypes: types } = storage.limits
-  server.pageFacts.uploads = { maxFileBytes, types }
-  // Administrators change it while the service runs.
-  Object.defineProperty(server.pageFacts, 'versions', {
-    enumerable: true,
-    get: () => storage.limits.versions,
-  })
-  server.register(async (scope) => {
-    acceptUploads(scope as Server)
+  server.tellPages(() => ({
+    uploads: { maxFileBytes, types },
+    // Administrators change it while the service runs.
+    versions: storage.limits.versions,
+  }))
+  inScope(server, (scope) => {
+    acceptUploads(scope)
     scope.post('/file', {
       config: { receivesUpload: true },
       onRequest: write,

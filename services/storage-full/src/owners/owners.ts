@@ -41,7 +41,7 @@ export function authenticateWith(
 export function trustIssuer(server: Server, publicUrl: string, { issuer, key }: Issuer): void {
   protectedResourceRoutes(server, { publicUrl, issuer })
   // Its console offers to sign in there.
-  server.pageFacts.issuer = issuer
+  server.tellPages(() => ({ issuer }))
   if (key === undefined)
     server.announcements.push(
       'a disabled administrator of the issuer stays one for up to 15 minutes, links of disabled users still open, and files of erased users are kept: set STORAGE_FULL_TRUSTED_ISSUER_KEY',

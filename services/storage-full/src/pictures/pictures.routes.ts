@@ -93,7 +93,8 @@ type Options = {
 export function pictureRoutes(server: Server, storage: Storage, options: Options): void {
   const { caller, offer } = options
   const readsQuery = queryFor(offer.sizes)
-  server.pageFacts.pictures = { sizes: offer.sizes, presets: [...offer.presets.keys()] }
+  const pictures = { sizes: offer.sizes, presets: [...offer.presets.keys()] }
+  server.tellPages(() => ({ pictures }))
   server.get('/file/picture/:id', {
     onRequest: caller,
     schema: {

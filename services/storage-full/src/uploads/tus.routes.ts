@@ -10,6 +10,7 @@ import {
   bareReply,
   basePathOf,
   type Guard,
+  inScope,
   type Reply,
   type Request,
   type Result,
@@ -88,8 +89,7 @@ const CONTENT_PROBLEMS = [
 /** tus 1.0.0. Registered in a scope of its own, in which the handlers read the bodies themselves. */
 export function tusRoutes(server: Server, uploads: Uploads, write: Guard): void {
   const guards = [write, async ({ headers }: Request) => requireTusVersion(headers)]
-  server.register(async (given) => {
-    const scope = given as Server
+  inScope(server, (scope) => {
     acceptUploads(scope)
     // Before the guards, so that their refusals have it, too.
     scope.addHook('onRequest', async (_request, reply) => {

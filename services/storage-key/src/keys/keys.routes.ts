@@ -1,5 +1,6 @@
 import {
   type Guard,
+  inScope,
   orNull,
   pageQuery,
   pageReply,
@@ -27,8 +28,7 @@ const EventReply = Type.Object(
 
 /** For the holder of the configured key. Registered in a scope of its own, in which bodies are JSON. */
 export function keyRoutes(server: Server, store: KeyStore, admin: Guard): void {
-  server.register(async (plugin) => {
-    const scope = plugin as Server
+  inScope(server, (scope) => {
     scope.removeAllContentTypeParsers()
     parseJsonBodies(scope)
     serviceKeyRoutes(scope, store.keys, admin)

@@ -114,4 +114,26 @@ describe('the measured server', () => {
     assert.match(await text(), /http_route="\/orders",http_response_status_code="499"\} 1$/m)
     assert.match(await text(), /^plinth_rate_limited_total\{rule="TOO_MANY"\} 1$/m)
   })
+
+  test('a metric that cannot be read is logged once, unless the service is stopping', async (t) => {
+    const lines: string[] = []
+    const log = createLogger('test', 'info', { write: (line: string) => lines.push(line) })
+    const server = createServer({ log, clock: systemClock })
+    t.after(() => server.close())
+    server.metrics.gauge({ name: 'queue_length', help: 'Q.' }, () =>
+      Promise.reject(new Error('no such column')),
+    )
+
+    server.draining = true
+    await server.metrics.read()
+    assert.equal(lines.length, 0)
+    server.draining = false
+    for (let scrape = 0; scrape < 2; scrape += 1) await server.metrics.read()
+
+    const logged = lines.map((line) => JSON.parse(line))
+    assert.deepEqual(
+      logged.map(({ msg, metric, err }) => [msg, metric, err.message]),
+      [['a metric could not be read', 'queue_length', 'no such column']],
+    )
+  })
 })

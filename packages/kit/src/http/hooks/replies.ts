@@ -2,6 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto'
 import type { RouteOptions } from 'fastify'
 import { methodNotAllowed, notFound } from '../../problems.ts'
 import type { Caller, Reply, Request, Server } from '../framework.ts'
+import { inScope } from '../scope.ts'
 import { routeTemplate, statusOf } from './measure.ts'
 
 const ALLOWED = [
@@ -141,7 +142,7 @@ export function answerUnknownRoutes(server: Server): void {
     throw methodNotAllowed({ headers: { allow: allowed.join(', ') } })
   }
   // In a scope of its own, so that the hook does not run for other requests.
-  server.register(async (scope) => {
+  inScope(server, (scope) => {
     scope.addHook('preParsing', async (request) => refuse(request))
     scope.setNotFoundHandler(refuse)
   })

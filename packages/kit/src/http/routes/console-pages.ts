@@ -39,8 +39,8 @@ export function consoleRoutes(
     )
   if (path !== '')
     server.get(`${path}/facts.json`, { schema: PAGE }, async (request) => ({
-      ...server.pageFacts,
-      suite: server.suiteOf?.(request) ?? null,
+      suite: null,
+      ...server.pageFacts(request),
     }))
   const pages = readPages(folder)
   for (const [name, page] of pages) {

@@ -11,6 +11,7 @@ import {
 import {
   type Guard,
   IdPath,
+  inScope,
   noContent,
   pathId,
   type Request,
@@ -66,8 +67,8 @@ export function versionRoutes(server: Server, storage: Storage, guards: Guards):
 
 /** Registered in a scope of its own, as an upload is. */
 function replaceRoute(server: Server, storage: Storage, { write, countBytes }: Guards): void {
-  server.register(async (scope) => {
-    acceptUploads(scope as Server)
+  inScope(server, (scope) => {
+    acceptUploads(scope)
     scope.put('/file/:id', {
       config: { receivesUpload: true },
       onRequest: write,

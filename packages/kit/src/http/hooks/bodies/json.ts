@@ -3,8 +3,7 @@ import { malformedBody, malformedRequest } from '../../../problems.ts'
 import { inTurn } from '../../../runtime/turns.ts'
 import type { Request, Server } from '../../framework.ts'
 import { beforeBodies, hasBody } from './before-bodies.ts'
-
-const FORM = 'application/x-www-form-urlencoded'
+import { FORM } from './forms.ts'
 
 /**
  * An empty body counts as no body, even when the client says it is JSON: endpoints without a body accept
