@@ -239,7 +239,7 @@ const FAULTS: Record<string, Fault> = {
     check: 'payments',
     status: 'fail',
     seen: /PROVIDER_WEBHOOK_SECRET is not/,
-    fix: /PROVIDER_WEBHOOK_SECRET=whsec_/,
+    fix: /PROVIDER_WEBHOOK_SECRET=<the secret> in \.env/,
   },
   'webhooks that no longer arrive': {
     env: PROVIDER,

@@ -167,7 +167,6 @@ export const description = {
   cutOff: (config: PaymentsConfig): PaymentsConfig => ({
     ...config,
     secretKey: undefined,
-    apiBase: undefined,
     sandboxUrl: undefined,
     webhookSecrets: [],
     issuer: undefined,

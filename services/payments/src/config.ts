@@ -22,10 +22,10 @@ const SECOND = 1000
 export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
     const service = serviceSettings(settings, 'PAYMENTS_', { port: 8084 })
-    const { movesRealMoney, ...provider } = providerSettings(settings)
+    const provider = providerSettings(settings)
     const access = accessSettings(settings, service)
     const pages = returnPages(settings, service.publicUrl)
-    if (movesRealMoney) requireSafeLiveSettings(settings, { ...access, ...pages })
+    if (provider.liveMode) requireSafeLiveSettings(settings, { ...access, ...pages })
     return {
       ...service,
       ...provider,

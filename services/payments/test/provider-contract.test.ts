@@ -18,6 +18,7 @@ providerSuite('Stripe, played by the sandbox,', async (t) => {
   await sandbox.sendWebhooksTo(receiver.url, WEBHOOK_SECRET)
   const provider = openStripe({
     secretKey: 'sk_test_sandbox',
+    liveMode: false,
     apiBase: sandbox.baseUrl,
     webhookSecrets: [WEBHOOK_SECRET],
     sandboxUrl: sandbox.baseUrl,

@@ -10,7 +10,7 @@ const WITHOUT_WEBHOOKS =
 
 export async function providerFindings(
   { production }: Examined,
-  { secretKey, webhookSecrets }: PaymentsConfig,
+  { secretKey, liveMode, webhookSecrets }: PaymentsConfig,
 ): Promise<Finding[]> {
   if (!secretKey) return [skip('payments', 'no provider is configured: it answers 503')]
   if (webhookSecrets.length === 0)
@@ -21,10 +21,10 @@ export async function providerFindings(
         seen: 'PROVIDER_SECRET_KEY is set, but PROVIDER_WEBHOOK_SECRET is not',
         expected: 'both',
         why: WITHOUT_WEBHOOKS,
-        fix: 'PROVIDER_WEBHOOK_SECRET=whsec_… in .env, from the webhooks page of the provider',
+        fix: 'PROVIDER_WEBHOOK_SECRET=<the secret> in .env, from the webhooks page of the provider',
       },
     ]
-  if (production && secretKey.startsWith('sk_test_'))
+  if (production && liveMode === false)
     return [
       {
         check: 'payments',
@@ -32,7 +32,7 @@ export async function providerFindings(
         seen: "one of the provider's test keys, in production",
         expected: 'a live key',
         why: 'no money moves',
-        fix: 'PROVIDER_SECRET_KEY=sk_live_… in .env',
+        fix: 'PROVIDER_SECRET_KEY=<a live key> in .env',
       },
     ]
   return [ok('payments', 'a provider and its webhook secret are set')]

@@ -91,7 +91,8 @@ export type ProviderSettings = {
   webhookSecrets: string[]
   /** Where a browser finds the sandbox; undefined when the service uses a real provider. */
   sandboxUrl: string | undefined
-  movesRealMoney: boolean
+  /** Whether the credential moves real money; undefined when it does not reveal it. */
+  liveMode: boolean | undefined
 }
 
 /** Everything that differs from one payment provider to another. */

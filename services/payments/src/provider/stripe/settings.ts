@@ -3,7 +3,7 @@ import type { ProviderSettings } from '../provider.ts'
 
 const SECOND = 1000
 
-export type StripeSettings = Omit<ReturnType<typeof stripeSettings>, 'movesRealMoney'>
+export type StripeSettings = ReturnType<typeof stripeSettings>
 
 export function stripeSettings(settings: Settings) {
   const named = settings.optional('PROVIDER_API_BASE')
@@ -12,14 +12,14 @@ export function stripeSettings(settings: Settings) {
   const secrets = ['PROVIDER_WEBHOOK_SECRET', 'PROVIDER_WEBHOOK_SECRET_PREVIOUS'].map((name) =>
     settings.secret(name, { fewest: 16 }),
   )
-  const movesRealMoney = /_live_/.test(secretKey ?? '')
-  if (apiBase && movesRealMoney) requireEncryption(settings, apiBase)
+  const liveMode = liveModeOf(secretKey)
+  if (apiBase && liveMode) requireEncryption(settings, apiBase)
   const common: ProviderSettings = {
     secretKey,
     // Without a current secret the webhook is off, even if a previous one is set.
     webhookSecrets: secrets[0] ? secrets.flatMap((secret) => secret ?? []) : [],
-    sandboxUrl: apiBase && !movesRealMoney ? sandboxUrl(settings, apiBase) : undefined,
-    movesRealMoney,
+    sandboxUrl: apiBase && !liveMode ? sandboxUrl(settings, apiBase) : undefined,
+    liveMode,
   }
   return {
     ...common,
@@ -31,6 +31,11 @@ export function stripeSettings(settings: Settings) {
     }),
     providerRetries: 2,
   }
+}
+
+function liveModeOf(secretKey = ''): boolean | undefined {
+  if (/_live_/.test(secretKey)) return true
+  return /^[sr]k_test_/.test(secretKey) ? false : undefined
 }
 
 /**
