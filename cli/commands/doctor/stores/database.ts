@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
-import { type Reading, readDatabase, VERSION } from '@plinth/kit/database'
-import { clockFindings, type Finding, ok, RESTORE_MARK, skip } from '@plinth/kit/runtime'
+import { type Applied, type Reading, readDatabase, VERSION } from '@plinth/kit/database'
+import { clockFindings, type Finding, ok, skip } from '@plinth/kit/runtime'
 import { loadWorkerCount } from '../../../../launcher/config.ts'
 import type { Prepared } from '../../../../launcher/prepare/prepare.ts'
 import { prefixOf } from '../../../../launcher/services.ts'
@@ -50,13 +50,13 @@ async function databaseFindings(
     ]
   }
   try {
-    if (reading.tables.includes(RESTORE_MARK))
+    if (reading.isUnfinished)
       return [unfinished(`${name}: a restore or a move into its database has not ended`)]
     const found = [
       ...(await (file === undefined
         ? serverFindings(installation, prepared, reading)
         : fileFindings(name, reading, file))),
-      ...(await versionFindings(prepared, reading)),
+      ...versionFindings(prepared, reading),
       ...(await dataFindings(installation, prepared, reading)),
     ]
     const isSound = found.every(({ status }) => status === 'ok')
@@ -165,21 +165,14 @@ function hostOf({ service }: Prepared): string | undefined {
   return url.startsWith('postgres') ? new URL(url).host : undefined
 }
 
-type Applied = { name?: string; version?: string }[]
-
-async function appliedTo({ tables, rows }: Open): Promise<Applied> {
-  return tables.includes('schema_migrations') ? rows('select * from schema_migrations') : []
-}
-
-function isCurrent({ service }: Prepared, applied: Applied): boolean {
+function isCurrent({ service }: Prepared, applied: Applied[]): boolean {
   const known = service.data.database?.migrations ?? []
   return known.every((one) => applied.some(({ name }) => name === one.name))
 }
 
 /** Data that a later version has migrated, or that this one will migrate when it starts. */
-async function versionFindings(prepared: Prepared, reading: Open): Promise<Finding[]> {
+function versionFindings(prepared: Prepared, { applied }: Open): Finding[] {
   const { name } = prepared.entry
-  const applied = await appliedTo(reading)
   const newer = applied.flatMap(({ version }) => (isNewer(version) ? [version] : []))
   if (newer.length === 0)
     return isCurrent(prepared, applied)
@@ -209,9 +202,8 @@ function isNewer(version: string | null | undefined): boolean {
 async function dataFindings(
   installation: Installation,
   prepared: Prepared,
-  reading: Open,
+  { applied, rows }: Open,
 ): Promise<Finding[]> {
-  const applied = await appliedTo(reading)
   if (applied.length === 0) return []
   const { name } = prepared.entry
   const examined = examinedOf(installation, prepared)
@@ -221,7 +213,7 @@ async function dataFindings(
       ? orFault(check, work, `${name}: `)
       : work().catch(({ message }: Error) => [skip(check, `${name}, until it starts: ${message}`)])
   const findings = [
-    run('keys', () => sealFindings(prepared, reading.rows)),
+    run('keys', () => sealFindings(prepared, rows)),
     ...Object.entries(dataChecks).map(([check, work]) => run(check, () => work(examined))),
   ]
   return (await Promise.all(findings)).flat()

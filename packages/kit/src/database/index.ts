@@ -14,7 +14,7 @@ export {
   type LeaseTables,
 } from './leases/leases.repository.ts'
 export { isFirstWithin, type Job, startJob, withLease } from './leases/leases.ts'
-export { type Migration, VERSION } from './migrate.ts'
+export { type Applied, type Migration, VERSION } from './migrate.ts'
 export { type Database, type Db, missingMigrations, openDatabase } from './open.ts'
 export { prepared } from './prepared.ts'
 export { type Reading, readDatabase } from './read.ts'

@@ -27,7 +27,7 @@ export const VERSION: string = manifest.version
 /** `version` is missing on rows that 1.0 wrote. */
 type MigrationTables = { schema_migrations: { name: string; version?: string | null } }
 
-type Applied = MigrationTables['schema_migrations']
+export type Applied = MigrationTables['schema_migrations']
 
 /** Nodes of the version before lock it, too, when they start on a database that is new. */
 const LOCK = 7_264_108
@@ -122,17 +122,23 @@ async function createIndexes(db: Kysely<MigrationTables>, indexes: Indexes): Pro
     await sql`create index ${sql.id(name)} on ${sql.raw(definition)}`.execute(db)
 }
 
-/** None in a new database. Selects all columns, because a database of 1.0 has no `version`. */
-async function listApplied(db: Kysely<MigrationTables>): Promise<Applied[]> {
+/** None if the database has no tables of ours. Selects all columns, because one of 1.0 has no `version`. */
+export async function listApplied<T>(db: Kysely<T>): Promise<Applied[]> {
   if (!(await hasTable(db, 'schema_migrations'))) return []
-  return db.selectFrom('schema_migrations').selectAll().execute()
+  const { rows } = await sql<Applied>`select * from schema_migrations`.execute(db)
+  return rows
 }
 
-async function hasTable(db: Kysely<MigrationTables>, name: string): Promise<boolean> {
+/** Whether a restore or a move into this database has not ended. */
+export function isUnfinished<T>(db: Kysely<T>): Promise<boolean> {
+  return hasTable(db, RESTORE_MARK)
+}
+
+async function hasTable<T>(db: Kysely<T>, name: string): Promise<boolean> {
   const found =
     engineOf(db) === 'postgres'
       ? sql`select 1 where to_regclass(${name}) is not null`
-      : sql`select 1 from sqlite_master where name = ${name}`
+      : sql`select 1 from sqlite_master where type = 'table' and name = ${name}`
   const { rows } = await found.execute(db)
   return rows.length > 0
 }
@@ -166,8 +172,8 @@ function refuseNewer(
   )
 }
 
-async function refuseUnfinished(db: Kysely<MigrationTables>): Promise<void> {
-  if (await hasTable(db, RESTORE_MARK))
+async function refuseUnfinished<T>(db: Kysely<T>): Promise<void> {
+  if (await isUnfinished(db))
     throw new StartError(
       'A restore or a move into this database has not ended: it is not whole. Wait for it, or run it again.',
     )
@@ -175,10 +181,9 @@ async function refuseUnfinished(db: Kysely<MigrationTables>): Promise<void> {
 
 /** The migrations that `migrate` would apply; changes nothing. Refuses a newer database. */
 export async function listMissing(
-  connection: Kysely<unknown>,
+  db: Kysely<unknown>,
   update: Pick<Update, 'migrations' | 'version'>,
 ): Promise<string[]> {
-  const db = connection.$extendTables<MigrationTables>()
   const applied = await listApplied(db)
   refuseNewer(applied, update)
   return missingFrom(applied, update.migrations).map(({ name }) => name)

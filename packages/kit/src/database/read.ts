@@ -1,10 +1,13 @@
 import { CompiledQuery, Kysely, PostgresDialect, SqliteDialect, sql } from 'kysely'
 import type { Db } from './engine.ts'
+import { type Applied, isUnfinished, listApplied } from './migrate.ts'
 
 export type Reading<T> = {
   db: Db<T>
-  /** The names of its tables. */
-  tables: string[]
+  /** The migrations it has. */
+  applied: Applied[]
+  /** Whether a restore or a move into it has not ended. */
+  isUnfinished: boolean
   rows(query: string): Promise<Record<string, string>[]>
   close(): Promise<void>
 }
@@ -20,16 +23,18 @@ export async function readDatabase<T>(url: string): Promise<Reading<T>> {
   }
   const close = () => db.destroy()
   try {
-    const tables = await rows(url.startsWith('sqlite:') ? FILE_TABLES : SERVER_TABLES)
-    return { db, tables: tables.map(({ name = '' }) => name), rows, close }
+    return {
+      db,
+      applied: await listApplied(db),
+      isUnfinished: await isUnfinished(db),
+      rows,
+      close,
+    }
   } catch (error) {
     await close()
     throw url.startsWith('sqlite:') ? error : named(url, error as NodeJS.ErrnoException)
   }
 }
-
-const FILE_TABLES = "select name from sqlite_master where type = 'table'"
-const SERVER_TABLES = 'select tablename as name from pg_tables where schemaname = current_schema()'
 
 async function readFile<T>(url: string): Promise<Kysely<T>> {
   const { default: Sqlite } = await import('better-sqlite3')
