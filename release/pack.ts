@@ -14,9 +14,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { build, type Plugin } from 'esbuild'
+import { build } from 'esbuild'
 import { packClient } from '../packages/client/pack.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -67,37 +67,15 @@ export async function bundle(outdir: string): Promise<void> {
     banner: {
       js: `import { createRequire as requireOf } from 'node:module';const require = requireOf(import.meta.url);`,
     },
-    plugins: [nameThreads],
     logLevel: 'warning',
   })
 }
 
-const THREAD = /new URL\('\.\/([\w-]+)\.ts', import\.meta\.url\)/g
-
-/** The files that run in their own threads or processes, by name: they are loaded by URL. */
+/** What `entryBeside` finds: no bundler follows a file that only a thread or a process runs. */
 function threads(): Record<string, string> {
-  const sources = globSync('{packages,services}/*/src/**/*.ts', { cwd: ROOT })
-  const found = [...sources, ...globSync('launcher/**/*.ts', { cwd: ROOT })].flatMap((file) =>
-    [...readFileSync(join(ROOT, file), 'utf8').matchAll(THREAD)].map(([, name = '']) => [
-      name,
-      join(dirname(file), `${name}.ts`),
-    ]),
-  )
-  return Object.fromEntries(found)
-}
-
-/** Threads are named by URL, which no bundler follows: in the package they are bundles themselves. */
-const nameThreads: Plugin = {
-  name: 'name threads',
-  setup: ({ onLoad }) => {
-    onLoad({ filter: /\/(src|launcher)\/.*\.ts$/ }, ({ path }) => {
-      const source = readFileSync(path, 'utf8')
-      return {
-        contents: source.replace(THREAD, "new URL('./$1.js', import.meta.url)"),
-        loader: 'ts',
-      }
-    })
-  },
+  const folders = '{packages/*/src,services/*/src,launcher}'
+  const files = globSync(`${folders}/**/*-{thread,process}.ts`, { cwd: ROOT })
+  return Object.fromEntries(files.map((file) => [basename(file, '.ts'), file]))
 }
 
 async function declare(outDir: string): Promise<void> {

@@ -13,6 +13,7 @@ import {
   type Clock,
   DAY_SECONDS,
   type Env,
+  entryBeside,
   HOUR_SECONDS,
   isAhead,
   secondsAfter,
@@ -120,7 +121,7 @@ async function makeInProcess(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const names = services.map(({ name }) => name)
-  const child = fork(new URL('./backup-process.ts', import.meta.url), names, {
+  const child = fork(entryBeside(import.meta, 'backup-process'), names, {
     env: env as NodeJS.ProcessEnv,
     execArgv: [],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

@@ -26,7 +26,7 @@ import {
   merged,
   watchProcess,
 } from '@plinth/kit/metrics'
-import { hostUrl, systemClock } from '@plinth/kit/runtime'
+import { entryBeside, hostUrl, systemClock } from '@plinth/kit/runtime'
 import { hashOpaqueToken } from '@plinth/kit/tokens'
 import { backupHealthRoute } from '../backups/health.ts'
 import type { ManagementConfig } from '../config.ts'
@@ -152,7 +152,7 @@ type Backend = {
 /** Resolves when the thread is listening. */
 async function startThread(front: Front, { health, openServer, log }: Backend): Promise<Worker> {
   const cache = getCompileCacheDir()
-  const thread = new Worker(new URL('./management-thread.ts', import.meta.url), {
+  const thread = new Worker(entryBeside(import.meta, 'management-thread'), {
     workerData: front,
     // It needs very little memory: the default sizes would cost another 4 MB.
     resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 },

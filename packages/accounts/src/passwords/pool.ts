@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { defineProblem } from '@plinth/kit/problems'
-import { createNetworkQueue } from '@plinth/kit/runtime'
+import { createNetworkQueue, entryBeside } from '@plinth/kit/runtime'
 import type { HashTask } from './phc.ts'
 
 export const passwordQueueFull = defineProblem(
@@ -157,7 +157,7 @@ type Answer = { result: HashOutcome; error?: string }
 type Waiting = { resolve(outcome: HashOutcome): void; reject(error: Error): void }
 
 function startHashWorker(): HashWorker {
-  const thread = new Worker(new URL('./hash-thread.ts', import.meta.url))
+  const thread = new Worker(entryBeside(import.meta, 'hash-thread'))
   const waiting: Waiting[] = []
   let lost = false
 

@@ -23,6 +23,7 @@ export {
   withoutSavingKeys,
 } from './data-folder.ts'
 export { enterDataFolder, markNewInstallation, unmountedFault } from './enter-data-folder.ts'
+export { entryBeside } from './entry-beside.ts'
 export { armFailPoint, failPoint } from './fail-point.ts'
 export { createFairQueue } from './fair-queue.ts'
 export { clockFindings, type Examined, type Finding, ok, skip } from './findings.ts'

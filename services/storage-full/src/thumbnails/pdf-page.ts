@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { stat } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
+import { entryBeside } from '@plinth/kit/runtime'
 import type { Pixels } from './image.ts'
 
 const MAX_PDF_BYTES = 64 * 1024 * 1024
@@ -17,7 +18,7 @@ export async function firstPageOf(
 ): Promise<Pixels | 'late' | 'undecided' | undefined> {
   const { size } = await stat(path)
   if (size > MAX_PDF_BYTES) return undefined
-  const worker = new Worker(new URL('./pdf-worker.ts', import.meta.url), {
+  const worker = new Worker(entryBeside(import.meta, 'pdf-thread'), {
     workerData: { path },
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     stderr: true,
