@@ -8,7 +8,7 @@ import {
   type Settings,
   serviceSettings,
 } from '@plinth/kit/runtime'
-import { prefixOf, type ServiceEntry, services } from './services.ts'
+import { identity, payments, prefixOf, type ServiceEntry, sandbox, services } from './services.ts'
 
 export type SuiteConfig = ReturnType<typeof loadConfig>
 
@@ -19,10 +19,10 @@ export function loadConfig(env: Env = process.env) {
     sandbox: settings.convenience('SUITE_SANDBOX', {
       host: settings.text('SANDBOX_HOST', 'localhost'),
     }),
-    identityUrl: addressOf(settings, 'IDENTITY_', 8081),
+    identityUrl: addressOf(settings, identity),
     // Payments and the sandbox need each other's address before either of them starts.
-    paymentsUrl: addressOf(settings, 'PAYMENTS_', 8084),
-    sandboxUrl: addressOf(settings, 'SANDBOX_', 8085),
+    paymentsUrl: addressOf(settings, payments),
+    sandboxUrl: addressOf(settings, sandbox),
   }))
 }
 
@@ -33,9 +33,10 @@ function suiteSettings(settings: Settings) {
   }
 }
 
-function addressOf(settings: Settings, prefix: string, port: number): string {
-  const host = settings.text(`${prefix}HOST`, 'localhost')
-  return hostUrl(host, settings.integer(`${prefix}PORT`, port, { max: 65535 }))
+/** Where a service is on this machine. */
+export function addressOf(settings: Settings, entry: ServiceEntry): string {
+  const host = settings.text(`${prefixOf(entry)}HOST`, 'localhost')
+  return hostUrl(host, settings.integer(entry.portSetting, entry.port, { max: 65535 }))
 }
 
 /**

@@ -11,11 +11,11 @@ import {
   type ServiceSettings,
 } from '@plinth/kit/runtime'
 import type { ServiceKeys } from '@plinth/service-keys'
-import identity from '../services/identity/package.json' with { type: 'json' }
-import payments from '../services/payments/package.json' with { type: 'json' }
-import sandbox from '../services/provider-sandbox/package.json' with { type: 'json' }
-import storageFull from '../services/storage-full/package.json' with { type: 'json' }
-import storageKey from '../services/storage-key/package.json' with { type: 'json' }
+import identityPackage from '../services/identity/package.json' with { type: 'json' }
+import paymentsPackage from '../services/payments/package.json' with { type: 'json' }
+import sandboxPackage from '../services/provider-sandbox/package.json' with { type: 'json' }
+import storageFullPackage from '../services/storage-full/package.json' with { type: 'json' }
+import storageKeyPackage from '../services/storage-key/package.json' with { type: 'json' }
 
 type Login = { username: string; password: string; roles: string[] }
 
@@ -127,6 +127,10 @@ export type ServiceEntry = {
   title: string
   description: string
   version: string
+  /** The title of its API document; absent if it has none. */
+  apiTitle?: string
+  /** The settings with which it serves all its routes; absent if it always does. */
+  allRoutes?(dataFolder: string): Env
   portSetting: string
   /** The default port. */
   port: number
@@ -170,81 +174,96 @@ type Code<C, T> = {
   dataChecks?: Record<string, (db: Db<T>, examined: Examined, config: C) => Promise<Finding[]>>
 }
 
+export const identity = service({
+  name: 'identity',
+  title: 'Identity',
+  description: 'Accounts, sessions and passkeys.',
+  version: identityPackage.apiVersion,
+  apiTitle: identityPackage.apiTitle,
+  portSetting: 'IDENTITY_PORT',
+  port: 8081,
+  path: '/identity',
+  consoleSignsIn: true,
+  operated: ['users', 'keys', 'clients'],
+  topics: ['user', 'session', 'passkey', 'mfa'],
+  signsForOthers: true,
+  isCalled: true,
+  load: async () => (await import('@plinth/identity')).description,
+})
+
+export const storageFull = service({
+  name: 'storage-full',
+  title: 'Storage, full edition',
+  description: 'Files with an owner, on disk or in a bucket, with thumbnails and temporary links.',
+  version: storageFullPackage.apiVersion,
+  apiTitle: storageFullPackage.apiTitle,
+  portSetting: 'STORAGE_FULL_PORT',
+  port: 8082,
+  path: '/storage',
+  consoleSignsIn: true,
+  operated: ['users', 'keys'],
+  topics: ['file', 'link'],
+  load: async () => (await import('@plinth/storage-full')).description,
+})
+
+export const storageKey = service({
+  name: 'storage-key',
+  title: 'Storage, key-protected edition',
+  description: 'One flat folder of files behind one API key.',
+  version: storageKeyPackage.apiVersion,
+  apiTitle: storageKeyPackage.apiTitle,
+  portSetting: 'STORAGE_KEY_PORT',
+  port: 8083,
+  path: '/storage-key',
+  allRoutes: (dataFolder) => ({
+    STORAGE_KEY_ACTUATOR: 'full',
+    STORAGE_KEY_DATABASE_URL: `sqlite:${join(dataFolder, 'storage-key.db')}`,
+  }),
+  operated: ['keys'],
+  load: async () => (await import('@plinth/storage-key')).description,
+})
+
+export const payments = service({
+  name: 'payments',
+  title: 'Payments',
+  description: 'Customers, hosted checkout, webhooks and refunds.',
+  version: paymentsPackage.apiVersion,
+  apiTitle: paymentsPackage.apiTitle,
+  portSetting: 'PAYMENTS_PORT',
+  port: 8084,
+  path: '/payments',
+  allRoutes: () => ({
+    PAYMENTS_OPERATIONS: 'on',
+    PAYMENTS_REQUIRE_ISSUER: 'https://identity.example',
+  }),
+  consoleSignsIn: true,
+  operated: ['keys'],
+  topics: ['payment', 'refund'],
+  otherPrefix: 'PROVIDER_',
+  afterRestore:
+    'Payments asks the provider what has happened since, and answers 503 until it knows.',
+  load: async () => (await import('@plinth/payments')).description,
+})
+
+export const sandbox = service({
+  name: 'provider-sandbox',
+  title: 'Sandbox provider',
+  description: 'Stands in for the payment provider: works offline, fails on demand.',
+  version: sandboxPackage.apiVersion,
+  portSetting: 'SANDBOX_PORT',
+  port: 8085,
+  path: '/sandbox',
+  // Where customers pay. Controls and the provider's API are for this machine.
+  publicPaths: ['/pay', '/sandbox/page.css', '/actuator/health'],
+  consolePath: '/sandbox/',
+  operated: [],
+  isCalled: true,
+  standsIn: true,
+  load: async () => (await import('@plinth/provider-sandbox')).description,
+})
+
 /** In display order. */
-export const services: ServiceEntry[] = [
-  service({
-    name: 'identity',
-    title: 'Identity',
-    description: 'Accounts, sessions and passkeys.',
-    version: identity.apiVersion,
-    portSetting: 'IDENTITY_PORT',
-    port: 8081,
-    path: '/identity',
-    consoleSignsIn: true,
-    operated: ['users', 'keys', 'clients'],
-    topics: ['user', 'session', 'passkey', 'mfa'],
-    signsForOthers: true,
-    isCalled: true,
-    load: async () => (await import('@plinth/identity')).description,
-  }),
-  service({
-    name: 'storage-full',
-    title: 'Storage, full edition',
-    description:
-      'Files with an owner, on disk or in a bucket, with thumbnails and temporary links.',
-    version: storageFull.apiVersion,
-    portSetting: 'STORAGE_FULL_PORT',
-    port: 8082,
-    path: '/storage',
-    consoleSignsIn: true,
-    operated: ['users', 'keys'],
-    topics: ['file', 'link'],
-    load: async () => (await import('@plinth/storage-full')).description,
-  }),
-  service({
-    name: 'storage-key',
-    title: 'Storage, key-protected edition',
-    description: 'One flat folder of files behind one API key.',
-    version: storageKey.apiVersion,
-    portSetting: 'STORAGE_KEY_PORT',
-    port: 8083,
-    path: '/storage-key',
-    operated: ['keys'],
-    load: async () => (await import('@plinth/storage-key')).description,
-  }),
-  service({
-    name: 'payments',
-    title: 'Payments',
-    description: 'Customers, hosted checkout, webhooks and refunds.',
-    version: payments.apiVersion,
-    portSetting: 'PAYMENTS_PORT',
-    port: 8084,
-    path: '/payments',
-    consoleSignsIn: true,
-    operated: ['keys'],
-    topics: ['payment', 'refund'],
-    otherPrefix: 'PROVIDER_',
-    afterRestore:
-      'Payments asks the provider what has happened since, and answers 503 until it knows.',
-    load: async () => (await import('@plinth/payments')).description,
-  }),
-  service({
-    name: 'provider-sandbox',
-    title: 'Sandbox provider',
-    description: 'Stands in for the payment provider: works offline, fails on demand.',
-    version: sandbox.apiVersion,
-    portSetting: 'SANDBOX_PORT',
-    port: 8085,
-    path: '/sandbox',
-    // Where customers pay. Controls and the provider's API are for this machine.
-    publicPaths: ['/pay', '/sandbox/page.css', '/actuator/health'],
-    consolePath: '/sandbox/',
-    operated: [],
-    isCalled: true,
-    standsIn: true,
-    load: async () => (await import('@plinth/provider-sandbox')).description,
-  }),
-]
+export const services: ServiceEntry[] = [identity, storageFull, storageKey, payments, sandbox]
 
 /** `IDENTITY_` for the settings of identity. */
 export function prefixOf({ portSetting }: Pick<ServiceEntry, 'portSetting'>): string {

@@ -4,7 +4,14 @@ import { setTimeout } from 'node:timers/promises'
 import { closeGracefully, prepareToListen, type Server, targetOf } from '@plinth/kit/http'
 import { accessDenied } from '@plinth/kit/problems'
 import type { ServiceSettings } from '@plinth/kit/runtime'
-import { services } from '../launcher/services.ts'
+import {
+  identity,
+  payments,
+  type ServiceEntry,
+  sandbox,
+  storageFull,
+  storageKey,
+} from '../launcher/services.ts'
 
 /** A request as the host's guard sees it. */
 export type GuardedRequest = {
@@ -55,19 +62,19 @@ export type SettingsError = Error & {
 }
 
 export function createIdentity(options?: ServiceOptions): Promise<Service> {
-  return create('identity', options)
+  return create(identity, options)
 }
 
 export function createStorageFull(options?: ServiceOptions): Promise<Service> {
-  return create('storage-full', options)
+  return create(storageFull, options)
 }
 
 export function createStorageKey(options?: ServiceOptions): Promise<Service> {
-  return create('storage-key', options)
+  return create(storageKey, options)
 }
 
 export function createPayments(options?: ServiceOptions): Promise<Service> {
-  return create('payments', options)
+  return create(payments, options)
 }
 
 /** Has no API document, and so no actions to authorize. */
@@ -76,15 +83,13 @@ export async function createProviderSandbox(
 ): Promise<Service> {
   const { authorize }: ServiceOptions = options ?? {}
   if (authorize) throw new TypeError('The sandbox does not take "authorize".')
-  return create('provider-sandbox', options)
+  return create(sandbox, options)
 }
 
 async function create(
-  name: string,
+  entry: ServiceEntry,
   { settings = {}, authorize }: ServiceOptions = {},
 ): Promise<Service> {
-  const entry = services.find((service) => service.name === name)
-  if (!entry) throw new Error(`There is no service "${name}".`)
   requireNode()
   requireStrings(settings)
   const { config, create: open } = await entry.prepare(settings)

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { type Env, generatedKey, isLoopback, publicUrl, readSettings } from '@plinth/kit/runtime'
 import { newKeyText } from '@plinth/service-keys'
 import { isSet, type SuiteConfig } from '../config.ts'
-import { prefixOf, type ServiceEntry } from '../services.ts'
+import { identity, prefixOf, type ServiceEntry } from '../services.ts'
 
 /** Unless configured otherwise, passkeys work both at identity's address and at the suite's. */
 export function withPasskeyOrigins(env: Env, { publicUrl, identityUrl }: SuiteConfig): Env {
@@ -25,7 +25,9 @@ export function withIdentityTokens(env: Env, { production, identityUrl }: SuiteC
   const access = readSettings(env, (settings) => settings.optional('PAYMENTS_ACCESS'))
   const requires = access === 'issuer' && !isGiven(required)
   if (!trusts && !requires) return env
-  const issuer = readSettings(env, (settings) => publicUrl(settings, 'IDENTITY_', 8081))
+  const issuer = readSettings(env, (settings) =>
+    publicUrl(settings, prefixOf(identity), identity.port),
+  )
   return {
     ...env,
     ...(trusts && { [name]: issuer, [`${name}_ADDRESS`]: identityUrl }),
@@ -60,7 +62,9 @@ export function withConsoles(
 export function withIssuerKey(env: Env, { production, dataFolder }: SuiteConfig): Env {
   const known = 'IDENTITY_INTROSPECTION_KEY'
   if (production || isSet(env, known)) return env
-  const issuer = readSettings(env, (settings) => publicUrl(settings, 'IDENTITY_', 8081))
+  const issuer = readSettings(env, (settings) =>
+    publicUrl(settings, prefixOf(identity), identity.port),
+  )
   const asking = ['STORAGE_FULL_TRUSTED_ISSUER', 'PAYMENTS_REQUIRE_ISSUER']
     .filter((name) => env[name] === issuer)
     .map((name) => `${name}_KEY`)

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Operator } from '@plinth/accounts'
+import { identity } from '../../../launcher/services.ts'
 import {
   type Command,
   CommandError,
@@ -11,7 +12,7 @@ import {
 } from '../../command.ts'
 import { atDesk, namesOf } from './desk.ts'
 
-const BY_DEFAULT = 'identity'
+const BY_DEFAULT = identity.name
 const SERVICE = {
   service: {
     type: 'string',

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { hostUrl, readSettings } from '@plinth/kit/runtime'
+import { readSettings } from '@plinth/kit/runtime'
+import { addressOf } from '../../../launcher/config.ts'
+import { payments } from '../../../launcher/services.ts'
 import { CommandError, cannotRead, EXIT, type Given, serviceOf } from '../../command.ts'
 import { type KeptState, openState } from './kept-state.ts'
 
@@ -27,22 +29,16 @@ export function stateOf({ env }: Given): Promise<KeptState> {
 }
 
 function sourceOf({ text, env }: Given): Pick<Listener, 'service' | 'url'> {
-  const url = text('url')
-  if (url !== undefined && !isAddress(url))
+  const given = text('url')
+  if (given !== undefined && !isAddress(given))
     throw new CommandError(
       EXIT.usage,
-      `--url ${url}: expected an address such as https://app.example/payments.`,
+      `--url ${given}: expected an address such as https://app.example/payments.`,
     )
-  if (url !== undefined) return { service: undefined, url: url.replace(/\/+$/, '') }
-  const service = text('service') ?? 'payments'
-  const { portSetting, port } = serviceOf(service)
-  return readSettings(env, (settings) => ({
-    service,
-    url: hostUrl(
-      settings.text(portSetting.replace(/PORT$/, 'HOST'), 'localhost'),
-      settings.integer(portSetting, port, { max: 65535 }),
-    ),
-  }))
+  if (given !== undefined) return { service: undefined, url: given.replace(/\/+$/, '') }
+  const service = text('service') ?? payments.name
+  const url = readSettings(env, (settings) => addressOf(settings, serviceOf(service)))
+  return { service, url }
 }
 
 function targetOf({ text }: Given): string {

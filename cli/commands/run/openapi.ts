@@ -1,11 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { services } from '../../../launcher/services.ts'
+import { prefixOf, services } from '../../../launcher/services.ts'
 import { type Command, CommandError, EXIT, type Outcome, serviceOf } from '../../command.ts'
 
-/** What stands in for an outside service has the API of that service. */
-export const DOCUMENTED = services.filter(({ standsIn }) => !standsIn).map(({ name }) => name)
+export const DOCUMENTED = services.filter(({ apiTitle }) => apiTitle).map(({ name }) => name)
 
 export const openapi: Command = {
   name: 'openapi',
@@ -23,15 +22,12 @@ export const openapi: Command = {
 export async function openApiDocument(name: string): Promise<unknown> {
   const folder = await mkdtemp(join(tmpdir(), 'plinth-openapi-'))
   try {
-    const { create } = await serviceOf(name).prepare({
+    const entry = serviceOf(name)
+    const { create } = await entry.prepare({
       SUITE_DATA: folder,
       LOG_LEVEL: 'silent',
-      PAYMENTS_OPERATIONS: 'on',
-      PAYMENTS_REQUIRE_ISSUER: 'https://identity.example',
-      STORAGE_KEY_ACTUATOR: 'full',
-      STORAGE_KEY_DATABASE_URL: `sqlite:${folder}/storage-key.db`,
-      IDENTITY_DEMO_ACCOUNTS: 'off',
-      STORAGE_FULL_DEMO_ACCOUNTS: 'off',
+      [`${prefixOf(entry)}DEMO_ACCOUNTS`]: 'off',
+      ...entry.allRoutes?.(folder),
     })
     const server = await create()
     try {

@@ -1,13 +1,8 @@
+import { services } from '../../../launcher/services.ts'
 import { type Command, CommandError, counted, EXIT, type Outcome } from '../../command.ts'
 import { DOCUMENTED, openApiDocument } from './openapi.ts'
 
 const ANSWER_MS = 10_000
-const TITLES: Record<string, string> = {
-  'Plinth identity': 'identity',
-  'Plinth storage, full edition': 'storage-full',
-  'Plinth storage, key edition': 'storage-key',
-  'Plinth payments': 'payments',
-}
 
 type Described = { security?: unknown[]; requestBody?: unknown; responses: Record<string, unknown> }
 type Document = {
@@ -33,7 +28,7 @@ export const verify: Command = {
   run: async ({ operands: [given = ''], text, progress }): Promise<Outcome> => {
     const url = addressOf(given)
     const shown = await documentAt(url)
-    const named = TITLES[shown?.info.title ?? '']
+    const named = services.find(({ apiTitle }) => apiTitle && apiTitle === shown?.info.title)?.name
     const service = text('service') ?? named ?? ''
     if (!DOCUMENTED.includes(service)) throw unknownService(url)
     // The document of a different service does not list which of our operations are available.

@@ -117,7 +117,7 @@ const EVENTS = {
 }
 
 const API: ApiDescription = {
-  title: 'Plinth identity',
+  title: manifest.apiTitle,
   version: VERSION,
   description: 'Accounts, sessions and passkeys.',
   tags: {

@@ -55,7 +55,7 @@ const NAME = 'payments'
 const VERSION = manifest.apiVersion
 
 const API: ApiDescription = {
-  title: 'Plinth payments',
+  title: manifest.apiTitle,
   version: VERSION,
   description: `Hosted checkouts, payments and refunds through a payment provider. By default this service
 does not identify callers: the application in front of it does.`,

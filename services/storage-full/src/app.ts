@@ -119,7 +119,7 @@ const NAME = 'storage-full'
 const VERSION = manifest.apiVersion
 
 const API: ApiDescription = {
-  title: 'Plinth storage, full edition',
+  title: manifest.apiTitle,
   version: VERSION,
   description: 'Files with owners, temporary links, and where files are stored.',
   tags: {

@@ -37,7 +37,7 @@ const NAME = 'storage-key'
 const VERSION = manifest.apiVersion
 
 const apiWith = (keys: KeyGuard | undefined): ApiDescription => ({
-  title: 'Plinth storage, key edition',
+  title: manifest.apiTitle,
   version: VERSION,
   description: 'A flat folder of files behind one key.',
   tags: {
