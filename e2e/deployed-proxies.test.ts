@@ -13,11 +13,11 @@ import type { Browser } from 'playwright-core'
 import { freePorts } from '../test/servers/free-ports.ts'
 import { proxyMissing } from '../test/servers/proxy.ts'
 import { nginxConfiguration, startWebServer } from '../test/servers/web-server.ts'
+import { suiteCleanup } from '../test/suite-cleanup.ts'
 import { browserSkip, openBrowser } from './browser.ts'
 import { addVirtualAuthenticator } from './consoles/virtual-authenticator.ts'
 import { consoleOf, goTo, openConsole, signIn } from './consoles/watched-page.ts'
 import { startSuite } from './stack.ts'
-import { suiteCleanup } from './suite-cleanup.ts'
 
 const DEPLOY = join(import.meta.dirname, '../deploy')
 const PASSWORD = 'password123123'

@@ -3,11 +3,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { before, describe, type TestContext, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { suiteCleanup } from '../test/suite-cleanup.ts'
 import { browserSkip, openBrowser } from './browser.ts'
 import { violationsOf } from './consoles/accessibility.ts'
 import { alternateWidths } from './consoles/both-widths.ts'
 import { startSuite } from './stack.ts'
-import { suiteCleanup } from './suite-cleanup.ts'
 
 const skip = await browserSkip()
 

@@ -4,12 +4,12 @@ import { identityClient, paymentsClient, storageClient } from '@plinth/client'
 import type { Browser, Page } from 'playwright-core'
 import { freePorts } from '../test/servers/free-ports.ts'
 import { proxyMissing, startProxy } from '../test/servers/proxy.ts'
+import { suiteCleanup } from '../test/suite-cleanup.ts'
 import { browserSkip, openBrowser } from './browser.ts'
 import { accessibilityFaults } from './consoles/accessibility.ts'
 import { addVirtualAuthenticator } from './consoles/virtual-authenticator.ts'
 import { consoleOf, goTo, openConsole, signIn } from './consoles/watched-page.ts'
 import { startSuite } from './stack.ts'
-import { suiteCleanup } from './suite-cleanup.ts'
 
 const skip = await browserSkip()
 const PASSWORD = 'password123123'

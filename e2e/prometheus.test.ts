@@ -9,9 +9,9 @@ import { before, describe, test } from 'node:test'
 import { identityClient, storageClient, storageKeyClient } from '@plinth/client'
 import { debianProgram } from '../test/servers/debian.ts'
 import { freePorts } from '../test/servers/free-ports.ts'
+import { suiteCleanup } from '../test/suite-cleanup.ts'
 import { until } from '../test/until.ts'
 import { startSuite, takePayment } from './stack.ts'
-import { suiteCleanup } from './suite-cleanup.ts'
 
 const OBSERVE = join(import.meta.dirname, '../deploy/observe')
 const PDF = new Blob(['%PDF-1.4\n%%EOF\n'], { type: 'application/pdf' })

@@ -10,11 +10,11 @@ import {
 import type { Browser } from 'playwright-core'
 import { freePorts } from '../test/servers/free-ports.ts'
 import { proxyMissing, startProxy } from '../test/servers/proxy.ts'
+import { suiteCleanup } from '../test/suite-cleanup.ts'
 import { until } from '../test/until.ts'
 import { browserSkip, openBrowser } from './browser.ts'
 import { openConsole, signIn } from './consoles/watched-page.ts'
 import { startSuite } from './stack.ts'
-import { suiteCleanup } from './suite-cleanup.ts'
 
 const PDF = new Blob(['%PDF-1.4\n%%EOF\n'], { type: 'application/pdf' })
 const PASSWORD = 'password123123'

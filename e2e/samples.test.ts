@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { identityClient, ProblemError, storageClient } from '@plinth/client'
+import { suiteCleanup } from '../test/suite-cleanup.ts'
 import { type Operation, operationsAt, type Ran, sampleFolder, samplesOf } from './samples.ts'
 import { startSuite } from './stack.ts'
-import { suiteCleanup } from './suite-cleanup.ts'
 
 const PASSWORD = 'password123123'
 

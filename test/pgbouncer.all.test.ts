@@ -3,13 +3,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { type Db, inTransaction, openDatabase, prepared } from '@plinth/kit/database'
 import { sql } from 'kysely'
 import { postgres } from '../packages/kit/testing/databases/engines.ts'
 import { startPostgres } from '../packages/kit/testing/databases/postgres.ts'
 import { preloads } from '../packages/kit/testing/processes/spawn.ts'
 import { pgBouncerMissing, startPgBouncer } from './servers/pgbouncer.ts'
+import { suiteCleanup } from './suite-cleanup.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -44,17 +45,13 @@ describe('through PgBouncer in transaction mode', {
 }, () => {
   let env: Record<string, string>
   let url: string
-  const cleanups: (() => Promise<void>)[] = []
+  const scope = suiteCleanup()
   before(async () => {
     const server = await startPostgres()
-    cleanups.push(() => server.stop())
-    const scope = { after: (cleanup: () => Promise<void>) => void cleanups.unshift(cleanup) }
+    scope.after(() => server.stop())
     const { host } = await startPgBouncer(scope, server.url)
     url = Object.assign(new URL(server.url), { host }).href
     env = { TEST_POSTGRES_URL: server.url, TEST_POSTGRES_POOLER: host }
-  })
-  after(async () => {
-    for (const cleanup of cleanups) await cleanup()
   })
 
   for (const [what, withNames] of [

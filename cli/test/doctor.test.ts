@@ -5,7 +5,7 @@ import { createServer, IncomingMessage, request, type ServerResponse } from 'nod
 import { type AddressInfo, createServer as createListener } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { before, describe, type TestContext, test } from 'node:test'
 import { storageClient } from '@plinth/client'
 import { clockFindings } from '@plinth/kit/runtime'
 import { postgres } from '@plinth/kit/testing'
@@ -14,6 +14,7 @@ import Sqlite from 'better-sqlite3'
 import { launch, lineOf } from '../../launcher/test/launch.ts'
 import { newDataFolder } from '../../launcher/test/test-env.ts'
 import { freePortSettings, freePorts } from '../../test/servers/free-ports.ts'
+import { suiteCleanup } from '../../test/suite-cleanup.ts'
 import { type Ended, plinth, plinthHere, temporaryFolder } from './run-plinth.ts'
 
 type Finding = {
@@ -423,8 +424,7 @@ describe('plinth doctor, next to a running suite behind a proxy', () => {
   let folder: string
   let env: Env
   let proxy: Awaited<ReturnType<typeof startProxy>>
-  const cleanups: (() => unknown)[] = []
-  const scope = { after: (work: () => unknown) => void cleanups.unshift(work) }
+  const scope = suiteCleanup()
   before(async () => {
     folder = temporaryFolder(scope)
     const [port = 0] = await freePorts(1)
@@ -438,9 +438,6 @@ describe('plinth doctor, next to a running suite behind a proxy', () => {
     }
     const child = launch(scope, { env, folder })
     await lineOf(child, /"started"/)
-  })
-  after(async () => {
-    for (const cleanup of cleanups) await cleanup()
   })
   const examine = async (...words: string[]) =>
     read(await plinthHere(['doctor', '--json', ...words], { cwd: folder, env }))

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, describe, type TestContext, test } from 'node:test'
 import type { Browser } from 'playwright-core'
+import { suiteCleanup } from '../../test/suite-cleanup.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
-import { suiteCleanup } from '../suite-cleanup.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import { consoleOf, openConsole } from './watched-page.ts'
 

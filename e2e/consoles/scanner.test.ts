@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { Browser, Request } from 'playwright-core'
 import { engines } from '../../test/servers/databases.ts'
+import { suiteCleanup } from '../../test/suite-cleanup.ts'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { startSuite } from '../stack.ts'
-import { suiteCleanup } from '../suite-cleanup.ts'
 
 const skip = await browserSkip()
 const PASSWORD = 'correct horse battery'

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { suiteCleanup } from '../../test/suite-cleanup.ts'
 import { until } from '../../test/until.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { accessibilityFaults, listen } from '../consoles/accessibility.ts'
@@ -23,7 +24,6 @@ import {
   startApplication,
 } from '../sign-in/application.ts'
 import { startSuite } from '../stack.ts'
-import { suiteCleanup } from '../suite-cleanup.ts'
 
 const skip = await browserSkip()
 const NEW_PASSWORD = 'an entirely new password'

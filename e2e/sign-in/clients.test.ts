@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { Browser } from 'playwright-core'
+import { suiteCleanup } from '../../test/suite-cleanup.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { accessibilityFaults } from '../consoles/accessibility.ts'
 import { consoleOf, goTo, openConsole, signIn as signInDemo } from '../consoles/watched-page.ts'
 import { startSuite } from '../stack.ts'
-import { suiteCleanup } from '../suite-cleanup.ts'
 import { openVisitor, register, signIn, startApplication } from './application.ts'
 
 const skip = await browserSkip()

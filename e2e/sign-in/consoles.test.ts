@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { suiteCleanup } from '../../test/suite-cleanup.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { accessibilityFaults } from '../consoles/accessibility.ts'
 import { textFile } from '../consoles/sample-files.ts'
 import { collectTokens, findTokens } from '../consoles/token-probe.ts'
 import { consoleOf } from '../consoles/watched-page.ts'
 import { startSuite } from '../stack.ts'
-import { suiteCleanup } from '../suite-cleanup.ts'
 import { openVisitor, register, signIn } from './application.ts'
 
 const skip = await browserSkip()

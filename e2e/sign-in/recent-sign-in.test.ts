@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { suiteCleanup } from '../../test/suite-cleanup.ts'
 import { browserSkip, openBrowser } from '../browser.ts'
 import { accessibilityFaults } from '../consoles/accessibility.ts'
 import { consoleOf, goTo, openConsole, signIn as signInDemo } from '../consoles/watched-page.ts'
 import { changeDatabase } from '../second-connection.ts'
 import { startSuite } from '../stack.ts'
-import { suiteCleanup } from '../suite-cleanup.ts'
 import { openVisitor, signIn } from './application.ts'
 
 const skip = await browserSkip()

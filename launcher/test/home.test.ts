@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { identityClient } from '@plinth/client'
 import { apiFor } from '@plinth/kit/testing'
+import { suiteCleanup } from '../../test/suite-cleanup.ts'
 import { startStack } from '../stack/stack.ts'
 import { checkedServices } from './checked-services.ts'
 import { testEnv } from './test-env.ts'
@@ -20,8 +21,7 @@ describe('the home of administrators on the landing page', () => {
   let admin: string
   let user: string
 
-  const cleanups: (() => unknown)[] = []
-  const scope = { after: (work: () => unknown) => void cleanups.unshift(work) }
+  const scope = suiteCleanup()
 
   before(async () => {
     const { env } = await testEnv(scope)
@@ -31,10 +31,6 @@ describe('the home of administrators on the landing page', () => {
     identityUrl = stack.services.find(({ entry }) => entry.name === 'identity')?.url ?? ''
     admin = (await identityClient(identityUrl).logIn('admin', PASSWORD)).accessToken
     user = (await identityClient(identityUrl).logIn('user', PASSWORD)).accessToken
-  })
-
-  after(async () => {
-    for (const work of cleanups) await work()
   })
 
   for (const path of ['/api/home', '/api/requests'])

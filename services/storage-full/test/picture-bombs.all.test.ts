@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { type SpawnedService, sampleFiles, spawnService } from '@plinth/kit/testing'
+import { suiteCleanup } from '../../../test/suite-cleanup.ts'
 import { shareOfCores } from '../src/thumbnails/lanes.ts'
 import { type Bomb, impossible, possible } from './bombs.ts'
 import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
@@ -16,20 +17,16 @@ const MAX_MEGABYTES = 150 + 300 * (picturesAtOnce + 1)
 
 /** Drawing does not depend on the database, so one engine is enough here. */
 describe('GET /file/picture/{id} of hostile files', () => {
-  const cleanups: (() => Promise<void> | void)[] = []
+  const scope = suiteCleanup()
   let service: SpawnedService
   let token: string
   let megabytesBefore: number
   before(async () => {
-    const scope = { after: (work: () => Promise<void> | void) => void cleanups.unshift(work) }
     const env = storageEnv(await temporaryFolder(scope))
     service = await spawnService(scope, MAIN, { ...env, LOG_LEVEL: 'info' })
     token = await logIn(service.api, 'user')
     await statusesOf({ name: 'x.png', type: 'image/png', bytes: sampleFiles.png })
     megabytesBefore = memoryOf(service, 'VmRSS')
-  })
-  after(async () => {
-    for (const cleanup of cleanups) await cleanup()
   })
   const statusesOf = async (bomb: Bomb) => {
     const { status, body } = await upload(service.api, token, bomb)

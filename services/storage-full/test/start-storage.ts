@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before } from 'node:test'
+import { before } from 'node:test'
 import { cheapHashing } from '@plinth/accounts/testing'
 import {
   type Api,
@@ -14,6 +14,7 @@ import {
   type TestEngine,
   testClock,
 } from '@plinth/kit/testing'
+import { suiteCleanup } from '../../../test/suite-cleanup.ts'
 import { createStorageFull } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
 import { storageMigrations } from '../src/database/migrations/index.ts'
@@ -78,15 +79,11 @@ export async function startStorage(
  * the body of the `describe`. Each test registers users of its own.
  */
 export function sharedStorage(engine: TestEngine, overrides: Record<string, string> = {}) {
-  const cleanups: (() => Promise<void> | void)[] = []
-  const scope: Scope = { after: (work) => void cleanups.unshift(work) }
+  const scope = suiteCleanup()
   let service: TestStorage
   before(async () => {
     const STORAGE_FULL_DATABASE_URL = await engine.freshUrl(scope, storageMigrations)
     service = await startStorage(scope, { STORAGE_FULL_DATABASE_URL, ...overrides })
-  })
-  after(async () => {
-    for (const cleanup of cleanups) await cleanup()
   })
   return {
     service: () => service,

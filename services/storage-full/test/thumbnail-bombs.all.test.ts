@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { type SpawnedService, sampleFiles, spawnService } from '@plinth/kit/testing'
+import { suiteCleanup } from '../../../test/suite-cleanup.ts'
 import { shareOfCores } from '../src/thumbnails/lanes.ts'
 import { type Bomb, impossible, possible } from './bombs.ts'
 import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
@@ -20,12 +21,11 @@ const harmless = {
 
 /** Decoding does not depend on the database, so one engine is enough here. */
 describe('GET /file/thumbnail/{id} of hostile files', () => {
-  const cleanups: (() => Promise<void> | void)[] = []
+  const scope = suiteCleanup()
   let service: SpawnedService
   let token: string
   let megabytesBefore: number
   before(async () => {
-    const scope = { after: (work: () => Promise<void> | void) => void cleanups.unshift(work) }
     service = await spawnService(scope, MAIN, {
       ...storageEnv(await temporaryFolder(scope)),
       LOG_LEVEL: 'info',
@@ -33,9 +33,6 @@ describe('GET /file/thumbnail/{id} of hostile files', () => {
     token = await logIn(service.api, 'user')
     for (const extension of ['png', 'pdf'] as const) await thumbnailOf(harmless[extension])
     megabytesBefore = memoryOf(service, 'VmRSS')
-  })
-  after(async () => {
-    for (const cleanup of cleanups) await cleanup()
   })
   const thumbnailOf = async (bomb: Bomb) => {
     const { status, body } = await upload(service.api, token, bomb)
