@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { startReceiver } from '@plinth/events/testing'
 import type { Api } from '@plinth/kit/testing'
 import { until } from '../../../test/until.ts'
@@ -12,13 +11,11 @@ const NEW_EMAIL = 'alice@new.example'
 
 type PublishedEvent = { type: string; subject: string; data: { userId: number; cause: string } }
 
-/** Waits until there are `count` events; after ten seconds returns what there is. */
-async function eventsOf(api: Api, token: string, count: number): Promise<PublishedEvent[]> {
-  for (let tries = 0; ; tries++) {
-    const { body } = await api.get('/api/events', { token })
-    if (tries === 500 || body.items.length >= count) return body.items
-    await setTimeout(20)
-  }
+/** Waits until there are `count` events. */
+function eventsOf(api: Api, token: string, count: number): Promise<PublishedEvent[]> {
+  const read = async (): Promise<PublishedEvent[]> =>
+    (await api.get('/api/events', { token })).body.items
+  return until(read, (items) => items.length >= count, 20)
 }
 
 for (const engine of engines)
@@ -73,8 +70,7 @@ for (const engine of engines)
         { name: 'shop', scopes: ['events:read'] },
         { token },
       )
-      for (let tries = 0; tries < 500 && receiver.delivered.length === 0; tries++)
-        await setTimeout(20)
+      await until(() => receiver.delivered.length > 0, Boolean, 20)
 
       const { type, data } = JSON.parse(receiver.delivered[0]?.body ?? '')
       assert.deepEqual([type, data], ['service_key.created', { keyId: made.body.id }])

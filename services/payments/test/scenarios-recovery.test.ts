@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { testClock } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
 import { checkoutBody, providerEnv, startLoop, startSandbox } from './start-loop.ts'
 import { engines, startPayments } from './start-payments.ts'
 
@@ -228,7 +228,7 @@ for (const engine of engines)
         const { nextCheckAt } = await timeline(body.paymentId)
         const seconds = (Date.parse(nextCheckAt) - clock().getTime()) / 1000
         clock.advance(seconds)
-        while (!(await jobs.reconcile.runNow())) await setTimeout(5)
+        await until(() => jobs.reconcile.runNow(), Boolean, 5)
         return seconds / 60
       }
       const first: number[] = []

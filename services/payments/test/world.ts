@@ -1,6 +1,6 @@
-import { setTimeout } from 'node:timers/promises'
 import { armFailPoint } from '@plinth/kit/runtime'
 import { type ApiReply, testClock } from '@plinth/kit/testing'
+import { until } from '../../../test/until.ts'
 import { checkoutBody, providerEnv, startSandbox } from './start-loop.ts'
 import { startPayments } from './start-payments.ts'
 
@@ -48,7 +48,7 @@ export async function startWorld(t: Scope, databaseUrl: string) {
       },
       () => {},
     )
-    while (!answer && (await sandbox.faults()).length > 0) await setTimeout(5)
+    await until(async () => answer || (await sandbox.faults()).length === 0, Boolean, 5)
     await restart()
     // Leases of the dead service would expire by themselves within seconds.
     await service.payments.db.deleteFrom('leases').execute()

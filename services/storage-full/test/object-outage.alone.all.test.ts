@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import {
   DeleteBucketCommand,
   DeleteObjectCommand,
@@ -12,6 +11,7 @@ import {
 import { type ApiReply, sampleFiles } from '@plinth/kit/testing'
 import sharp from 'sharp'
 import { type S3Server, type S3Settings, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { until } from '../../../test/until.ts'
 import { activateObject, engines, sharedStorage, startStorage, upload } from './start-storage.ts'
 
 const NAMED_MS = 4_000
@@ -152,7 +152,7 @@ test('readers who disconnect release their connection to the object store', {
     leaving.abort()
   }
 
-  while (socketsTo(s3.settings.endpoint) > 1) await setImmediate()
+  await until(() => socketsTo(s3.settings.endpoint) <= 1, Boolean, 1)
   const again = await api.get(`/file/download/${body.id}`, { token: user })
   assert.ok(again.bytes.equals(photograph))
 })

@@ -5,6 +5,7 @@ import { readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { until } from '../../../test/until.ts'
 import { filesIn, KEY, PNG, startStorageKey, temporaryFolder, upload } from './start-storage-key.ts'
 
 const openDescriptors = () => readdirSync('/proc/self/fd').length
@@ -116,12 +117,12 @@ describe('a client that disconnects', () => {
         socket.write(head)
         socket.write(content.subarray(0, Math.ceil(content.length * share)))
         await arrived
-        while (share > 0 && filesIn(root).incoming.length === 0) await new Promise(setImmediate)
+        await until(() => share === 0 || filesIn(root).incoming.length > 0, Boolean, 1)
         socket.destroy()
-        while (filesIn(root).incoming.length > 0) await new Promise(setImmediate)
+        await until(() => filesIn(root).incoming.length === 0, Boolean, 1)
       }
 
-      while (openDescriptors() > before) await new Promise(setImmediate)
+      await until(() => openDescriptors() <= before, Boolean, 1)
       assert.deepEqual(filesIn(root), { stored, incoming: [] })
     })
 
@@ -138,6 +139,6 @@ describe('a client that disconnects', () => {
       socket.destroy()
     }
 
-    while (openDescriptors() > before) await new Promise(setImmediate)
+    await until(() => openDescriptors() <= before, Boolean, 1)
   })
 })

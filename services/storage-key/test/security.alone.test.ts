@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
+import { until } from '../../../test/until.ts'
 import { exchange, rawRequest } from './raw-request.ts'
 import { filesIn, KEY, PNG, startStorageKey } from './start-storage-key.ts'
 
@@ -68,7 +69,7 @@ describe('the upload protocol', () => {
 
       assert.equal((await post(port, [...headers], content)).status, status)
       // The HTTP parser replies immediately, while the upload is still being discarded.
-      while (filesIn(root).incoming.length > 0) await new Promise(setImmediate)
+      await until(() => filesIn(root).incoming.length === 0, Boolean, 1)
       assert.deepEqual(filesIn(root), { stored: [], incoming: [] })
     })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { pooled, postgres } from '@plinth/kit/testing'
 import pg from 'pg'
+import { until } from '../../../../test/until.ts'
 import { isInUse } from './open.ts'
 
 // A pooler keeps connections open and shares them between clients: see docs/postgres.md.
@@ -20,8 +21,7 @@ test('waits for a service that is stopping', { skip }, async (t) => {
   const operator = await connect(t, url, 'psql')
 
   const asking = isInUse(url)
-  const deadline = performance.now() + 30_000
-  while (!(await hasChecked(operator))) assert.ok(performance.now() < deadline)
+  await until(() => hasChecked(operator), Boolean, 1)
   await service.end()
 
   assert.equal(await asking, false)
