@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
@@ -7,6 +6,7 @@ import { type SpawnedService, sampleFiles, spawnService } from '@plinth/kit/test
 import { suiteCleanup } from '../../../test/suite-cleanup.ts'
 import { shareOfCores } from '../src/thumbnails/lanes.ts'
 import { type Bomb, impossible, possible } from './bombs.ts'
+import { memoryOf } from './memory.ts'
 import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
@@ -62,9 +62,3 @@ describe('GET /file/picture/{id} of hostile files', () => {
     assert.ok(grown < MAX_MEGABYTES, `${grown} MB more than before`)
   })
 })
-
-/** The megabytes that the process uses now, or its peak. */
-function memoryOf({ process: { pid } }: SpawnedService, which: 'VmRSS' | 'VmHWM'): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(new RegExp(`${which}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024
-}
