@@ -1,5 +1,12 @@
 import { countFrom, type Origin, throttled } from '@plinth/accounts'
-import { DAY_SECONDS, HOUR_SECONDS, isLoopback, secondsAfter } from '@plinth/kit/runtime'
+import {
+  DAY_SECONDS,
+  HOUR_SECONDS,
+  isAhead,
+  isLoopback,
+  MAX_CLOCK_SKEW_SECONDS,
+  secondsAfter,
+} from '@plinth/kit/runtime'
 import { findDocument, saveDocument } from '../database/client-documents.repository.ts'
 import type { Client } from '../database/clients.repository.ts'
 import { MetadataFault, readMetadata } from './client-metadata.ts'
@@ -61,8 +68,9 @@ export async function loadDocumentClient(
 
 async function findFresh({ db, clock }: OpenId, clientId: string): Promise<Client | undefined> {
   const known = await findDocument(db, clientId)
-  const isFresh = known && secondsAfter(known.fetchedAt, KEPT_SECONDS) > clock()
-  return isFresh ? known.client : undefined
+  if (!known) return undefined
+  const staleAt = secondsAfter(known.fetchedAt, KEPT_SECONDS)
+  return isAhead(staleAt, KEPT_SECONDS + MAX_CLOCK_SKEW_SECONDS, clock()) ? known.client : undefined
 }
 
 async function admit({ accounts }: OpenId, origin: Origin): Promise<void> {
