@@ -37,7 +37,7 @@ import { canContinue, isOtherUser, nextStep, type Situation, type Step } from '.
 /** A request that awaits its user, in the browser that it was made in. */
 type Open = Situation & { authorization: Authorization }
 
-export type NewAuthorization = {
+type NewAuthorization = {
   client: Client
   request: AuthorizationRequest
   browserHash: string
@@ -113,7 +113,7 @@ export async function showAuthorization(openid: OpenId, id: string, browser: Bro
 }
 
 /** Where the browser is answered, if the answer is not an address of the client: a form, or from another tab. */
-export function answerPage({ publicUrl }: Pick<OpenId, 'publicUrl'>, id: string): string {
+function answerPage({ publicUrl }: Pick<OpenId, 'publicUrl'>, id: string): string {
   return `${publicUrl}/oauth2/authorize/answer?authorization=${id}`
 }
 

@@ -21,7 +21,7 @@ const MAX_AT_ONCE = 50
 export class DocumentUnavailable extends Error {}
 
 /** Client ID Metadata Documents: whether an id is the address of a document, and one that the settings allow. */
-export function isDocumentAddress(
+function isDocumentAddress(
   { documents, addresses }: Pick<OpenId, 'documents' | 'addresses'>,
   clientId: string,
 ): boolean {

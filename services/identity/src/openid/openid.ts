@@ -32,12 +32,12 @@ export type OpenId = {
   signIn: SignInOffer
 }
 
-export type SignInOffer = {
+type SignInOffer = {
   methods: string[]
   providers: { id: string; name: string }[]
 }
 
-export type OpenIdSettings = Pick<
+type OpenIdSettings = Pick<
   OpenId,
   | 'publicUrl'
   | 'resources'
