@@ -40,7 +40,7 @@ async function callerRows(ours: Identity, sqlite: Identity, bare: { url: string 
   return [own, both]
 }
 
-function meRate({ server, token }: Identity): () => Promise<number> {
+export function meRate({ server, token }: Identity): () => Promise<number> {
   const headers = { authorization: `Bearer ${token}` }
   return requestRate(server, { path: '/api/users/me', headers })
 }
