@@ -84,17 +84,13 @@ export async function sampleFolder(t: { after(cleanup: () => Promise<void>): voi
   }
 }
 
-const LONGEST_MS = 20_000
+const MAX_MS = 20_000
 
 /** Questions get no answer, as from a terminal that was closed. */
 function run(program: string, operands: string[], cwd: string): Promise<Ran> {
   return new Promise((resolve) => {
-    const child = execFile(
-      program,
-      operands,
-      { cwd, timeout: LONGEST_MS },
-      (error, output, errors) =>
-        resolve({ code: error ? Number(error.code ?? 1) : 0, output, errors }),
+    const child = execFile(program, operands, { cwd, timeout: MAX_MS }, (error, output, errors) =>
+      resolve({ code: error ? Number(error.code ?? 1) : 0, output, errors }),
     )
     child.stdin?.end('\n'.repeat(10))
   })

@@ -93,7 +93,7 @@ export function loadManagement(env: Env = process.env) {
     if (settings.optional('SUITE_MANAGEMENT_PORT') === undefined) return undefined
     const host = settings.text('SUITE_MANAGEMENT_HOST', '127.0.0.1')
     const port = settings.integer('SUITE_MANAGEMENT_PORT', 9464, { max: 65535 })
-    const token = settings.secret('METRICS_TOKEN', { fewest: SHORTEST_TOKEN })
+    const token = settings.secret('METRICS_TOKEN', { fewest: MIN_TOKEN })
     if (!isLoopback(host) && token === undefined)
       settings.fault(
         'METRICS_TOKEN',
@@ -106,7 +106,7 @@ export function loadManagement(env: Env = process.env) {
   })
 }
 
-const SHORTEST_TOKEN = 20
+const MIN_TOKEN = 20
 
 /** The number of processes of one service. Read separately, so that it does not depend on other settings. */
 export function loadWorkerCount(env: Env = process.env): number {
@@ -133,7 +133,7 @@ function backupSettings(settings: Settings) {
       'https://hc-ping.example/1f0c…',
     )
   const passphrase = settings.optional('BACKUP_PASSPHRASE')
-  if (passphrase !== undefined && passphrase.length < SHORTEST_PASSPHRASE)
+  if (passphrase !== undefined && passphrase.length < MIN_PASSPHRASE)
     settings.fault(
       'BACKUP_PASSPHRASE',
       'Expected 20 characters or more.',
@@ -198,5 +198,5 @@ function isPingUrl(text: string): boolean {
   return /^https?:$/.test(url?.protocol ?? '') && `${url?.username}${url?.password}` === ''
 }
 
-const SHORTEST_PASSPHRASE = 20
+const MIN_PASSPHRASE = 20
 const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d$/

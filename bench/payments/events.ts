@@ -17,7 +17,7 @@ import { deliverAll } from './deliver.ts'
 import { interleaved, openPayments, withPayments } from './payments.ts'
 
 const TURNS = 30
-const MOST = 1.1
+const MAX_RATIO = 1.1
 const BYTES = 10 * 1024
 /** The payments whose webhooks one side delivers in a turn. */
 const PAYMENTS = Math.ceil(10 * SECONDS)
@@ -26,7 +26,7 @@ const AFTERWARDS_MS = 1_100
 /** Created, paid, and ten refunds. */
 const EVENTS_OF_PAYMENT = 12
 const DELIVERED = EVENTS_OF_PAYMENT * Math.ceil(40 * SECONDS)
-const LEAST_PER_SECOND = 500
+const MIN_PER_SECOND = 500
 
 const WITHOUT = {
   NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'without-events.ts'))}`,
@@ -45,7 +45,7 @@ async function uploadRows(folder: string): Promise<Row[]> {
         const times = await costRow('time of a durable 10 KB upload', {
           on: () => timeOfUploads(on),
           off: () => timeOfUploads(off),
-          most: MOST,
+          most: MAX_RATIO,
         })
         const processorTimes = await costRow('processor time of a durable 10 KB upload', {
           on: () => spentOnUploads(on),
@@ -80,7 +80,7 @@ async function webhookRow(): Promise<Row> {
       costRow('processor time of a webhook with effects', {
         on: await webhooksOf(on),
         off: await webhooksOf(off),
-        most: MOST,
+        most: MAX_RATIO,
       }),
     ),
   )
@@ -132,7 +132,7 @@ async function deliveryRow(): Promise<Row> {
       return {
         what: `${DELIVERED} events delivered to one receiver`,
         ours: perSecond(rate),
-        ...atLeast(LEAST_PER_SECOND, rate),
+        ...atLeast(MIN_PER_SECOND, rate),
       }
     } finally {
       receiver.close()

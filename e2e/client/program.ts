@@ -5,7 +5,7 @@ import { storageClient } from '@plinth/client/storage'
 import { storageKeyClient } from '@plinth/client/storage-key'
 import { verifyWebhook } from '@plinth/client/webhooks'
 
-export type Urls = { identity: string; storage: string; storageKey: string; payments: string }
+type Urls = { identity: string; storage: string; storageKey: string; payments: string }
 
 /** What a program may have or not, such as a service key from the environment. */
 type Given = { key?: string; email?: string; size?: number; signal?: AbortSignal }

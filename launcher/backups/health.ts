@@ -18,7 +18,7 @@ type BackupHealth = {
   }
 }
 
-const OLDEST_MS = 26 * HOUR_MS
+const MAX_AGE_MS = 26 * HOUR_MS
 
 /**
  * Down when the last backup failed, or when a daily backup is configured and the last success is too old. Of several
@@ -33,7 +33,7 @@ export async function backupHealth(
   const details = { at, lastSuccess: succeeded, lastFailure: failed, madeElsewhere: elsewhere?.due }
   const last = lastBackup(known)
   if (last === undefined && !failed) return { status: 'UNKNOWN', details }
-  const isOld = at !== undefined && clock().getTime() - Date.parse(last ?? '') > OLDEST_MS
+  const isOld = at !== undefined && clock().getTime() - Date.parse(last ?? '') > MAX_AGE_MS
   return { status: isFailing(known) || isOld ? 'DOWN' : 'UP', details }
 }
 

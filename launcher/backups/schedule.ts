@@ -30,7 +30,7 @@ type Scheduled = {
   clock?: Clock
 }
 
-export type Schedule = {
+type Schedule = {
   /** Makes the backup that is due, if any, unless another node has made it or is making it. */
   runDue(): Promise<boolean>
   stop(): Promise<void>

@@ -34,7 +34,7 @@ import { healthRoutes } from './health/health.routes.ts'
 import { type History, keepHistory, type ReadMetrics } from './health/history.ts'
 
 /** What the listener reports. */
-export type Watched = {
+type Watched = {
   metrics: ReadMetrics
   health(): Promise<Health>
   /** Recorded from `metrics` if absent. */

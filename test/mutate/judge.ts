@@ -6,7 +6,7 @@ import type { Stage } from './stages.ts'
 import { copyTree } from './tree-copy.ts'
 
 /** A file with its tests. Faults that the first stage does not notice go to the next. */
-export type Judged = { file: string; source: string; stages: Stage[] }
+type Judged = { file: string; source: string; stages: Stage[] }
 
 /** `part` is where the fault was noticed. */
 type Judgement = { verdict: Verdict; part?: Stage['part'] }

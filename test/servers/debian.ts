@@ -9,7 +9,7 @@ const TOOLS = ['/usr/bin/apt-get', '/usr/bin/dpkg', '/usr/bin/flock']
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin']
 const UNPACK_MS = 300_000
 
-export type Unpacked = {
+type Unpacked = {
   /** Contains the files of the package as `/` would: `usr/bin/…`. */
   root: string
   libraries: string

@@ -1,7 +1,7 @@
 import { debianProgram } from './debian.ts'
 import { nginxConfiguration, startWebServer, type WebServerName } from './web-server.ts'
 
-export type ProxyOptions = {
+type ProxyOptions = {
   program: WebServerName
   port: number
   /** The server behind each path, such as `http://localhost:8081` behind `/identity`. */

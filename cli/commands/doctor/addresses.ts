@@ -14,7 +14,7 @@ import { type Check, type Installation, withChallenge } from './installation.ts'
 
 const ANSWER_MS = 10_000
 const FORGED = '203.0.113.77'
-const LEAST_DAYS = 14
+const MIN_DAYS = 14
 
 type Address = { name: string; url: string; setting: string; trustsProxies: boolean }
 
@@ -156,7 +156,7 @@ async function certificateFindings({ url }: Address): Promise<Finding[]> {
     const { valid_from, valid_to } = socket.getPeerCertificate()
     const days = (Date.parse(valid_to) - systemClock().getTime()) / DAY_MS
     // Some certificates are valid for days or hours only; they are renewed in the last third of that time.
-    const least = Math.min(LEAST_DAYS, (Date.parse(valid_to) - Date.parse(valid_from)) / DAY_MS / 6)
+    const least = Math.min(MIN_DAYS, (Date.parse(valid_to) - Date.parse(valid_from)) / DAY_MS / 6)
     if (days >= least) return [ok('certificate', `${days.toFixed(1)} days left`)]
     return [
       {

@@ -14,7 +14,7 @@ import { loadBackups } from '../../../launcher/config.ts'
 import { counted } from '../../command.ts'
 import type { Check } from './installation.ts'
 
-const OLDEST_MS = 26 * HOUR_MS
+const MAX_AGE_MS = 26 * HOUR_MS
 const WHY = 'if the disk fails, everything since the last backup is lost'
 
 /** Whether there is a recent backup, whether it was verified, and whether it would survive the data disk. */
@@ -55,7 +55,7 @@ function ageFindings(
   at: string | undefined,
 ): Finding[] {
   const age = systemClock().getTime() - Date.parse(newest ?? '')
-  if (age <= OLDEST_MS) return []
+  if (age <= MAX_AGE_MS) return []
   const old = `the last backup is ${counted(Math.round(age / DAY_MS), 'day')} old`
   return [
     {

@@ -26,9 +26,9 @@ import {
 } from './installation.ts'
 
 const GIGABYTE = 2 ** 30
-const LEAST_FREE = 0.1
-const LEAST_FILES = 4096
-const LEAST_INODES = 10_000
+const MIN_FREE = 0.1
+const MIN_FILES = 4096
+const MIN_INODES = 10_000
 /** Type numbers from statfs. SQLite in WAL mode needs locks and shared memory, which these do not support. */
 const SHARED_DISKS: Record<number, string> = {
   26985: 'NFS',
@@ -169,7 +169,7 @@ function diskFindings(folder: string, production: boolean): Finding[] {
   const { type, bsize, bavail, blocks, ffree, files } = statfsSync(folder)
   const findings: Finding[] = []
   const free = bavail * bsize
-  if (free < GIGABYTE && free < LEAST_FREE * blocks * bsize)
+  if (free < GIGABYTE && free < MIN_FREE * blocks * bsize)
     findings.push({
       check: 'data-dir',
       status: free < GIGABYTE / 10 ? 'fail' : 'warn',
@@ -178,12 +178,12 @@ function diskFindings(folder: string, production: boolean): Finding[] {
       why: 'on a full disk, uploads and sign-ins are refused',
       fix: 'free some space, or move SUITE_DATA to a larger disk',
     })
-  if (files > 0 && ffree < LEAST_INODES)
+  if (files > 0 && ffree < MIN_INODES)
     findings.push({
       check: 'data-dir',
       status: 'warn',
       seen: `${ffree} free inodes on the disk`,
-      expected: `at least ${LEAST_INODES}`,
+      expected: `at least ${MIN_INODES}`,
       why: 'every upload is a file',
       fix: 'remove small files, or move SUITE_DATA',
     })
@@ -260,12 +260,12 @@ const limits: Check = async ({ production }) => {
   const memory = process.constrainedMemory() || totalmem()
   const findings: Finding[] = []
   // A developer's shell allows 1024, and a developer opens few connections.
-  if (production && soft !== undefined && Number(soft) < LEAST_FILES)
+  if (production && soft !== undefined && Number(soft) < MIN_FILES)
     findings.push({
       check: 'limits',
       status: 'warn',
       seen: `${soft} open files are allowed`,
-      expected: `${LEAST_FILES} or more`,
+      expected: `${MIN_FILES} or more`,
       why: 'every connection needs one',
       fix: `LimitNOFILE=65536 in the unit, or ulimit -n 65536`,
     })

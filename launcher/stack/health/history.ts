@@ -14,7 +14,7 @@ const EVERY_SECONDS = 10
 /** One hour. */
 const MAX_POINTS = 360
 /** Rates over a shorter time are too noisy. */
-const SHORTEST_SECONDS = 5
+const MIN_SECONDS = 5
 
 /** Requests and failures per second, and durations in seconds; null if there were no requests. */
 export type ServicePoint = {
@@ -61,7 +61,7 @@ export function keepHistory(read: ReadMetrics, clock: Clock): History {
     record,
     points: async () => {
       const reading = await now()
-      const isLongEnough = reading.at - last.at >= SHORTEST_SECONDS * 1000
+      const isLongEnough = reading.at - last.at >= MIN_SECONDS * 1000
       return ring.length === 0 || isLongEnough ? [...ring, pointOf(last, reading)] : ring
     },
     stop: () => clearInterval(timer),

@@ -12,7 +12,7 @@ import type { ServiceData } from './sources/service-data.ts'
 
 type Database = NonNullable<ServiceData['database']>
 
-export type MovedTable = { table: string } & TableSum
+type MovedTable = { table: string } & TableSum
 
 /**
  * Copies the database of a stopped service to a target of either engine. The source is not written to;

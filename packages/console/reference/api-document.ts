@@ -43,7 +43,7 @@ export type Answer = {
   content?: Content
 }
 
-export type SecurityScheme = {
+type SecurityScheme = {
   type: string
   scheme?: string
   name?: string

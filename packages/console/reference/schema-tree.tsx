@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { nameOf, resolved, type Schema } from './api-document.ts'
 
-const DEEPEST = 6
+const MAX_DEPTH = 6
 
 /** The members of a schema, each with its type, its rules and its own members. */
 export function SchemaTree({ schema, depth = 0 }: { schema: Schema; depth?: number }) {
@@ -20,7 +20,7 @@ export function SchemaTree({ schema, depth = 0 }: { schema: Schema; depth?: numb
           <code>{name}</code> <TypeOf schema={member} />
           {!inner.required?.includes(name) && <span class="soft small"> optional</span>}
           <Rules schema={member} />
-          {depth < DEEPEST && hasMembers(member) && (
+          {depth < MAX_DEPTH && hasMembers(member) && (
             <SchemaTree schema={member} depth={depth + 1} />
           )}
         </li>

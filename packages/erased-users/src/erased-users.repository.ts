@@ -9,7 +9,7 @@ export type IssuerTables = LeaseTables & {
 
 type IssuerDb = Db<IssuerTables>
 
-export type IssuerUser = { issuer: string; userId: string }
+type IssuerUser = { issuer: string; userId: string }
 
 export async function insertUsername(
   db: IssuerDb,

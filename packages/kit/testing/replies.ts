@@ -68,7 +68,7 @@ const isJson = (reply: Reply) => /[/+]json$/.test(typeOf(reply))
 const DOCUMENTS = join(import.meta.dirname, '../../../docs/openapi')
 
 /** Throws when a reply does not match the document. */
-export type CheckReply = (method: string, path: string, reply: ApiReply) => void
+type CheckReply = (method: string, path: string, reply: ApiReply) => void
 
 /** Checks a service that runs as its own process by its committed document, which has every route. */
 export function documentedReplies(mainFile: string): CheckReply | undefined {

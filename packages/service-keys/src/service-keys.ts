@@ -56,7 +56,7 @@ export type KeyEvent = {
   origin: KeyOrigin
 }
 
-export type KeyOrigin = { address: string; requestId: string | null }
+type KeyOrigin = { address: string; requestId: string | null }
 
 /** Who changes keys, and from where: in a request, `key` or `caller` is set. */
 export type KeyActor = { actor: string; origin: KeyOrigin; key?: MakerKey; caller?: Caller }

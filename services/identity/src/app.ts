@@ -353,7 +353,7 @@ function mountPasskeys(
 }
 
 /** What a backup of this service must contain. */
-export function identityData(config: IdentityConfig) {
+function identityData(config: IdentityConfig) {
   const schema = { migrations: identityMigrations, sealed: SEALED_COLUMNS }
   return accountData(NAME, 'IDENTITY_', config, schema)
 }

@@ -65,6 +65,42 @@ export const TICKET_SECONDS = MINUTE_SECONDS
 /** Sign-ins with providers begun from one network: each leaves a row. */
 export const MAX_FEDERATION_STARTS_AN_HOUR = 1000
 
+/** How long a passkey ceremony may take. */
+export const CEREMONY_SECONDS = 5 * MINUTE_SECONDS
+
+/** How long each kind of request to the OpenID provider is valid, and what it gives. */
+export const AUTHORIZATION_SECONDS = 10 * MINUTE_SECONDS
+export const PUSHED_SECONDS = MINUTE_SECONDS
+export const DEVICE_SECONDS = 10 * MINUTE_SECONDS
+export const AUTHORIZATION_CODE_SECONDS = MINUTE_SECONDS
+export const ID_TOKEN_SECONDS = 15 * MINUTE_SECONDS
+
+/** How long a browser stays signed in without use. */
+export const REMEMBERED_SECONDS = 14 * DAY_SECONDS
+export const NOT_REMEMBERED_SECONDS = 12 * HOUR_SECONDS
+/** A page that keeps its tokens in memory begins a session at each reload, and many tabs may be open. */
+export const MAX_SESSIONS_PER_BROWSER = 20
+
+/** How long a second use of a code is still noticed. */
+export const USED_CODES_SECONDS = DAY_SECONDS
+/** How long a device can still learn that its code has expired. */
+export const ENDED_DEVICES_SECONDS = HOUR_SECONDS
+/** How long the document of a client is used, and kept: longer than that and than a request of its client lasts. */
+export const DOCUMENT_SECONDS = DAY_SECONDS
+export const KEPT_DOCUMENT_SECONDS = DOCUMENT_SECONDS + HOUR_SECONDS
+/** How long a client that registered itself waits for its first user. */
+export const UNUSED_REGISTRATION_SECONDS = 30 * DAY_SECONDS
+
+/** From one network. The documents are requests to addresses that a stranger chose. */
+export const MAX_CLIENT_REGISTRATIONS_AN_HOUR = 20
+export const MAX_DOCUMENTS_AN_HOUR = 60
+export const MAX_WRONG_DEVICE_CODES_AN_HOUR = 10
+
+/** What a client may say of itself, whichever way it becomes known. */
+export const MAX_CLIENT_NAME = 100
+export const MAX_CLIENT_ADDRESSES = 50
+export const MAX_CLIENT_ADDRESS_LENGTH = 2048
+
 /** Requests of clients that await a user, from one network. Each leaves a row for up to ten minutes. */
 export const MAX_PENDING = { seconds: 10 * MINUTE_SECONDS, most: 1000 }
 /** In all, of each kind: beyond that, the oldest make room. */

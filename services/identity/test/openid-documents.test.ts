@@ -134,6 +134,20 @@ for (const engine of engines)
       assert.equal(state.times, 2)
     })
 
+    test('a document from before the clock was set back is fetched again', async (t) => {
+      const { api, clock } = await start(t)
+      const { client, state } = await serveDocument(t)
+      await obtainTokens(api, client, { parameters })
+
+      clock.advance(-50)
+      await openBrowser(api).authorize(requestOf(client, parameters).parameters)
+      const afterSkew = state.times
+      clock.advance(-3600)
+      await openBrowser(api).authorize(requestOf(client, parameters).parameters)
+
+      assert.deepEqual([afterSkew, state.times], [1, 2])
+    })
+
     test('a refresh after a day waits for a document that is out of reach, and fails without one', async (t) => {
       const { api, clock } = await start(t)
       const { client, state } = await serveDocument(t)

@@ -7,7 +7,7 @@ import type { IdentityTables } from '../src/database/tables.ts'
 import { formRequest, openBrowser, type Registered, registerClient, requestOf } from './browser.ts'
 import { engines, startIdentity } from './start-identity.ts'
 
-const MOST = 1000
+const MAX_PENDING = 1000
 const SLOW = { tags: ['all'] }
 const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code'
 const from = (address: string) => ({ 'x-forwarded-for': address })
@@ -38,9 +38,9 @@ for (const engine of engines)
     /** As many as are allowed were sent before: counted as the service counts them. */
     async function exhaust(t: TestContext, ask: (address: string) => Promise<unknown>) {
       const address = '198.51.100.7'
-      for (let done = 0; done < MOST; done += 50)
+      for (let done = 0; done < MAX_PENDING; done += 50)
         await Promise.all(Array.from({ length: 50 }, () => ask(address)))
-      t.diagnostic(`${MOST} requests`)
+      t.diagnostic(`${MAX_PENDING} requests`)
       return address
     }
 
@@ -62,7 +62,7 @@ for (const engine of engines)
         assert.equal(answer.searchParams.get('error'), 'temporarily_unavailable')
         assert.equal(answer.searchParams.get('state'), 'some state')
         assert.match(other.headers.get('location') ?? '', /authorization=/)
-        assert.equal(await rowsOf('authorizations'), MOST + 1)
+        assert.equal(await rowsOf('authorizations'), MAX_PENDING + 1)
         clock.advance(601)
         const later = await ask(flooding)
         assert.match(later.headers.get('location') ?? '', /authorization=/)
@@ -93,8 +93,8 @@ for (const engine of engines)
         others.map(({ status }) => status),
         [201, 200],
       )
-      assert.equal(await rowsOf('pushed_requests'), MOST + 1)
-      assert.equal(await rowsOf('device_requests'), MOST + 1)
+      assert.equal(await rowsOf('pushed_requests'), MAX_PENDING + 1)
+      assert.equal(await rowsOf('device_requests'), MAX_PENDING + 1)
     })
 
     test('of devices is bounded for public clients alone', async (t) => {
@@ -108,7 +108,7 @@ for (const engine of engines)
         })
       await ask(client)
       // As if all that are allowed had been sent.
-      await db.updateTable('failed_attempts').set({ failures: MOST }).execute()
+      await db.updateTable('failed_attempts').set({ failures: MAX_PENDING }).execute()
 
       const [refused, admitted] = [await ask(client), await ask(secret)]
 

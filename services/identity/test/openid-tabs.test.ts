@@ -12,7 +12,7 @@ import {
 import { engines, startWithAlice } from './start-identity.ts'
 
 const CONSOLE = { clientId: 'plinth-console', clientSecret: null }
-const MOST = 20
+const MAX_SESSIONS = 20
 
 const scope = 'openid profile email roles'
 
@@ -41,7 +41,7 @@ for (const engine of engines)
       let latest = await load(api, publicUrl, browser)
       const first = latest
 
-      for (let reloads = 0; reloads < 2 * MOST; reloads++) {
+      for (let reloads = 0; reloads < 2 * MAX_SESSIONS; reloads++) {
         clock.advance(60)
         latest = await load(api, publicUrl, browser)
         if (reloads % 15 !== 14) continue
@@ -54,7 +54,7 @@ for (const engine of engines)
       const own = await refreshWith(api, CONSOLE, token)
       const me = await api.get('/api/users/me', { token: own.body.access_token })
       assert.deepEqual([own.status, me.status], [200, 200])
-      assert.equal(await countSessions(api, latest.access_token), MOST)
+      assert.equal(await countSessions(api, latest.access_token), MAX_SESSIONS)
       const gone = await refreshWith(api, CONSOLE, first.refresh_token)
       assert.equal(gone.body.error, 'invalid_grant')
       assert.equal((await api.get('/api/users/me', { token: first.access_token })).status, 401)
@@ -65,7 +65,7 @@ for (const engine of engines)
       const redirect_uri = `${config.publicUrl}/api-test/index.html`
       const { browser } = await obtainCode(api, CONSOLE, { parameters: { redirect_uri, scope } })
       const codes: { exchange: Record<string, string> }[] = []
-      while (codes.length < MOST + 5)
+      while (codes.length < MAX_SESSIONS + 5)
         codes.push(await obtainCode(api, CONSOLE, { browser, parameters: { redirect_uri, scope } }))
 
       const replies = await Promise.all(
@@ -79,7 +79,7 @@ for (const engine of engines)
         }),
       )
       assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
-      assert.equal(statuses.filter((status) => status === 200).length, MOST)
+      assert.equal(statuses.filter((status) => status === 200).length, MAX_SESSIONS)
     })
 
     test('other clients, other browsers and sessions with offline_access do not count', {
@@ -92,8 +92,9 @@ for (const engine of engines)
       const bound = await obtainTokens(api, client, { browser, parameters })
       const elsewhere = await load(api, config.publicUrl)
 
-      for (let reloads = 0; reloads <= MOST; reloads++) await load(api, config.publicUrl, browser)
-      for (let visits = 0; visits < MOST; visits++)
+      for (let reloads = 0; reloads <= MAX_SESSIONS; reloads++)
+        await load(api, config.publicUrl, browser)
+      for (let visits = 0; visits < MAX_SESSIONS; visits++)
         await obtainTokens(api, client, { browser, parameters })
 
       const statuses = [

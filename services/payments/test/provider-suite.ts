@@ -17,7 +17,7 @@ type TestScope = { after(work: () => Promise<void> | void): void }
 type Sent = { bytes: Buffer; headers: Record<string, string[]> }
 
 /** A provider, and what its customers do. */
-export type ProviderWorld = {
+type ProviderWorld = {
   provider: PaymentProvider
   clock: TestClock
   pay(sessionId: string): Promise<unknown>

@@ -106,7 +106,7 @@ function publicUrlOf(server: Server, { publicUrl }: SandboxConfig): string {
 }
 
 /** What a backup of this service must contain. */
-export function sandboxData({ databaseUrl: url }: SandboxConfig) {
+function sandboxData({ databaseUrl: url }: SandboxConfig) {
   const database = { url, setting: 'SANDBOX_DATABASE_URL', migrations: allMigrations, sealed: {} }
   return { name: ABOUT.name, database, keys: {} }
 }

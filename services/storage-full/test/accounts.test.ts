@@ -112,33 +112,37 @@ for (const engine of engines)
       assert.deepEqual([await end({ reason: 'a lost device' }), await list()], [204, 401])
     })
 
-    test('an upload that lasts longer than a minute is 401 and leaves nothing when its user was disabled meanwhile', async (t) => {
-      const { api, admin, user, baseUrl, clock, root } = await start(t)
-      const { body: me } = await api.get('/api/users/me', { token: user })
-      const sending = request(`${baseUrl}/file`, {
-        method: 'POST',
-        headers: {
-          ...{ authorization: `Bearer ${user}`, expect: '100-continue' },
-          'content-type': 'multipart/form-data; boundary=x',
-        },
+    for (const [what, seconds] of [
+      ['an upload that lasts longer than a minute', 61],
+      ['an upload during which the clock is set back', -50],
+    ] as const)
+      test(`${what} is 401 and leaves nothing when its user was disabled meanwhile`, async (t) => {
+        const { api, admin, user, baseUrl, clock, root } = await start(t)
+        const { body: me } = await api.get('/api/users/me', { token: user })
+        const sending = request(`${baseUrl}/file`, {
+          method: 'POST',
+          headers: {
+            ...{ authorization: `Bearer ${user}`, expect: '100-continue' },
+            'content-type': 'multipart/form-data; boundary=x',
+          },
+        })
+        t.after(() => sending.destroy())
+        await once(sending, 'continue')
+        sending.write('--x\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n')
+
+        clock.advance(seconds)
+        const change = { enabled: false }
+        assert.equal((await api.patch(`/api/users/${me.id}`, change, { token: admin })).status, 200)
+        sending.end('content-type: text/plain\r\n\r\nlate\r\n--x--\r\n')
+        const [reply]: IncomingMessage[] = await once(sending, 'response')
+
+        assert.equal(reply?.statusCode, 401)
+        const entries = await readdir(root, { recursive: true, withFileTypes: true })
+        assert.deepEqual(
+          entries.filter((entry) => entry.isFile()).map(({ name }) => name),
+          [],
+        )
       })
-      t.after(() => sending.destroy())
-      await once(sending, 'continue')
-      sending.write('--x\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n')
-
-      clock.advance(61)
-      const change = { enabled: false }
-      assert.equal((await api.patch(`/api/users/${me.id}`, change, { token: admin })).status, 200)
-      sending.end('content-type: text/plain\r\n\r\nlate\r\n--x--\r\n')
-      const [reply]: IncomingMessage[] = await once(sending, 'response')
-
-      assert.equal(reply?.statusCode, 401)
-      const entries = await readdir(root, { recursive: true, withFileTypes: true })
-      assert.deepEqual(
-        entries.filter((entry) => entry.isFile()).map(({ name }) => name),
-        [],
-      )
-    })
 
     test('GET /api/users is a page of users, for ROLE_ADMIN', async (t) => {
       const { api, admin, user } = await start(t)

@@ -8,7 +8,7 @@ import { sql } from 'kysely'
 import { until } from '../../../test/until.ts'
 import { storageMigrations } from '../src/database/migrations/index.ts'
 import type { StorageDb, StorageTables } from '../src/database/tables.ts'
-import { insertFolders, MOST_FOLDERS } from './many-folders.ts'
+import { insertFolders, MAX_FOLDERS } from './many-folders.ts'
 import { engines, register, startStorage, upload } from './start-storage.ts'
 import { watchTurns } from './watch-turns.ts'
 
@@ -75,7 +75,7 @@ for (const engine of engines)
 
     test('no owner has so many folders that moving them holds up the others', async (t) => {
       const { api, user: token, admin, db, root } = await start(t)
-      await insertFolders(db, '2', MOST_FOLDERS - 1)
+      await insertFolders(db, '2', MAX_FOLDERS - 1)
       const create = (path: string, by = token) =>
         api.post('/file/folders', { path }, { token: by })
 

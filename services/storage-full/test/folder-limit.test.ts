@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { openDatabase } from '@plinth/kit/database'
 import { storageMigrations } from '../src/database/migrations/index.ts'
 import type { StorageTables } from '../src/database/tables.ts'
-import { insertFolders, MOST_FOLDERS } from './many-folders.ts'
+import { insertFolders, MAX_FOLDERS } from './many-folders.ts'
 import { engines, startStorage } from './start-storage.ts'
 import { fileIdOf, locationOf, metadata, offsetOf, textOf, tusFor } from './tus-client.ts'
 
@@ -18,7 +18,7 @@ for (const engine of engines)
         storageMigrations,
       )
       t.after(close)
-      await insertFolders(db, '2', MOST_FOLDERS - 1)
+      await insertFolders(db, '2', MAX_FOLDERS - 1)
       const tus = tusFor(api, user)
       const begin = (folder: string) =>
         tus.create({ headers: { 'upload-metadata': metadata({ filename: 'a.txt', folder }) } })

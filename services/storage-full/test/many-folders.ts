@@ -1,7 +1,7 @@
 import type { StorageDb } from '../src/database/tables.ts'
 
 /** As many as one owner may have. */
-export const MOST_FOLDERS = 10_000
+export const MAX_FOLDERS = 10_000
 
 /** `/0`, `/1` and so on, without the requests. */
 export async function insertFolders(

@@ -18,7 +18,7 @@ assert archive.testzip() is None
 print(json.dumps([[i.filename, i.file_size, i.flag_bits] for i in archive.infolist()]))
 `
 
-export type ReadEntry = { name: string; size: number; flags: number }
+type ReadEntry = { name: string; size: number; flags: number }
 
 /** The programs that must read every archive without a complaint. Each throws what it complains about. */
 export async function readArchive(path: string): Promise<ReadEntry[]> {

@@ -109,7 +109,7 @@ export async function createStorageKey(
 }
 
 /** The data of this service that a backup must contain. */
-export function storageKeyData({ root, databaseUrl: url }: StorageKeyConfig) {
+function storageKeyData({ root, databaseUrl: url }: StorageKeyConfig) {
   const setting = 'STORAGE_KEY_DATABASE_URL'
   const database =
     url === undefined ? undefined : { url, setting, migrations: keyMigrations, sealed: {} }

@@ -16,7 +16,7 @@ export const DEVELOPMENT_KEY = 'storage-local-dev-key'
 
 const PREFIX = 'STORAGE_KEY_'
 
-const FEWEST_KEY_CHARACTERS = 20
+const MIN_KEY_CHARACTERS = 20
 
 const TEN_MEGABYTES = 10 * 1024 * 1024
 
@@ -50,7 +50,7 @@ function apiKey(settings: Settings, service: ServiceSettings): string {
   if (given === '') refuse('Expected a key that is not blank, or no setting at all.')
   else if (/[^\x20-\x7e]/.test(given ?? ''))
     refuse('Expected printable ASCII: anything else cannot be sent in a header.')
-  else settings.secret(name, { fewest: FEWEST_KEY_CHARACTERS })
+  else settings.secret(name, { fewest: MIN_KEY_CHARACTERS })
   const key = given ?? DEVELOPMENT_KEY
   if (key !== DEVELOPMENT_KEY) return key
   const instead = `Or set ${name} to a key of your own.`

@@ -58,7 +58,7 @@ export async function listAuditEvents(
   return rows.map(fromRow)
 }
 
-export type AuditFilter = {
+type AuditFilter = {
   /** The actor or the subject is one of these. */
   users?: string[]
   event?: string

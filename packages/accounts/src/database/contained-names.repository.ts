@@ -7,7 +7,7 @@ import { type User, userOf } from './users.repository.ts'
 /** The index has every three characters in a row of a name: shorter text is not in it. */
 export const MIN_CONTAINED = 3
 
-export type Containing = {
+type Containing = {
   /** In normal form, of at least `MIN_CONTAINED` characters each; users match any of them. */
   texts: string[]
   filter: UserFilter

@@ -9,9 +9,9 @@ export type HashCost = { memoryKib: number; passes: number; lanes: number }
 export const DEFAULT_COST: HashCost = { memoryKib: 19_456, passes: 2, lanes: 1 }
 
 // An imported hash must not be able to demand a gigabyte of memory or minutes of work.
-const HIGHEST_COST: HashCost = { memoryKib: 262_144, passes: 10, lanes: 4 }
+const MAX_COST: HashCost = { memoryKib: 262_144, passes: 10, lanes: 4 }
 
-const LOWEST_COST: HashCost = { memoryKib: 8, passes: 1, lanes: 1 }
+const MIN_COST: HashCost = { memoryKib: 8, passes: 1, lanes: 1 }
 
 const PHC =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/
@@ -20,7 +20,7 @@ const PHC =
 export function costOf(hash: string): HashCost | undefined {
   const [, memory, passes, lanes] = PHC.exec(hash) ?? []
   const cost = { memoryKib: Number(memory), passes: Number(passes), lanes: Number(lanes) }
-  return isAtLeast(cost, LOWEST_COST) && isAtLeast(HIGHEST_COST, cost) ? cost : undefined
+  return isAtLeast(cost, MIN_COST) && isAtLeast(MAX_COST, cost) ? cost : undefined
 }
 
 export function isAtLeast(cost: HashCost, floor: HashCost): boolean {

@@ -19,7 +19,7 @@ export type PasskeyStore = {
   removeIdentities?(accounts: Accounts, user: User, by: By): Promise<void>
 }
 
-export type PasskeySummary = { id: string; label: string; createdAt: string; lastUsedAt: string }
+type PasskeySummary = { id: string; label: string; createdAt: string; lastUsedAt: string }
 
 /**
  * For an operator, or a user who has proved that the address is theirs. Needs no current password, ends

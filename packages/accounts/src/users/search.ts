@@ -14,7 +14,7 @@ import {
 import { pageOfUsers, summaryOf } from './users.ts'
 
 /** As in the query string, where every value is text. */
-export type UserSearch = {
+type UserSearch = {
   q?: string
   contains?: string
   role?: string

@@ -15,7 +15,7 @@ export type Manifest = {
   services: Record<string, ServiceManifest>
 }
 
-export type ServiceManifest = {
+type ServiceManifest = {
   /** By the name of the setting. */
   keyFingerprints: Record<string, string>
   database?: Contents

@@ -59,7 +59,7 @@ export async function listApplied({ run }: Connection): Promise<Applied[]> {
 
 export type TableSum = { rows: number; hash: string }
 
-const LARGEST = 2n ** 128n
+const MODULUS = 2n ** 128n
 
 /** A checksum of a table that does not depend on row order: engines sort text differently. */
 export function createSum() {
@@ -69,7 +69,7 @@ export function createSum() {
     add(batch: Row[]): void {
       for (const row of batch) {
         const digest = createHash('sha256').update(JSON.stringify(row)).digest('hex')
-        total = (total + BigInt(`0x${digest.slice(0, 32)}`)) % LARGEST
+        total = (total + BigInt(`0x${digest.slice(0, 32)}`)) % MODULUS
         rows += 1
       }
     },

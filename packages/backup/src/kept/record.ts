@@ -2,7 +2,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { giveToOwner } from '../sources/owner.ts'
 
 /** The outcome of the last backups. It is kept in a file so that health and metrics survive a restart. */
-export type BackupRecord = {
+type BackupRecord = {
   succeeded?: {
     at: string
     file: string

@@ -9,14 +9,14 @@ import type { ServiceData } from '../sources/service-data.ts'
 import { Contents, type ContentsOptions } from './contents.ts'
 import { Room, type RoomOptions } from './room.ts'
 
-export type RestoreOptions = RoomOptions &
+type RestoreOptions = RoomOptions &
   ContentsOptions & {
     /** For an encrypted archive. */
     passphrase?: string | undefined
   }
 
 /** Returns the services that run here, out of those in the archive. */
-export type ServicesOf = (names: string[], manifest: Manifest) => Promise<ServiceData[]>
+type ServicesOf = (names: string[], manifest: Manifest) => Promise<ServiceData[]>
 
 export type Restored = {
   manifest: Manifest

@@ -81,7 +81,7 @@ function isAboutFields(reply: Reply | undefined): boolean {
 }
 
 /** Where a new mail is requested; `#home` means by signing in. */
-export type Again = '#forgot' | '#resend' | '#home'
+type Again = '#forgot' | '#resend' | '#home'
 
 export function Failure(props: {
   reply: Reply | undefined

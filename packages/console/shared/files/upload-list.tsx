@@ -20,7 +20,7 @@ const TONES: Record<Upload['state'], Tone> = {
 }
 
 /** So many are shown; the others when asked for. */
-const MOST = 30
+const MAX_SHOWN = 30
 
 export function UploadList({ queue }: { queue: UploadQueue }) {
   const all = useSignal(false)
@@ -28,7 +28,7 @@ export function UploadList({ queue }: { queue: UploadQueue }) {
   if (uploads.length === 0) return null
   // Of many, those that are on their way and those that failed come before the others.
   const order = (upload: Upload) => (['waiting', 'stored'].includes(upload.state) ? 1 : 0)
-  const isLong = uploads.length > MOST
+  const isLong = uploads.length > MAX_SHOWN
   const listed = isLong ? uploads.toSorted((one, other) => order(one) - order(other)) : uploads
   const stored = uploads.filter(({ state }) => state === 'stored').length
   return (
@@ -42,7 +42,7 @@ export function UploadList({ queue }: { queue: UploadQueue }) {
       }
     >
       <ul class="stack uploads" aria-live="polite">
-        {listed.slice(0, all.value ? undefined : MOST).map((upload) => (
+        {listed.slice(0, all.value ? undefined : MAX_SHOWN).map((upload) => (
           <li key={upload.id}>
             <UploadRow upload={upload} queue={queue} />
           </li>

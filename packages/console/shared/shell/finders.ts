@@ -4,7 +4,7 @@ import type { Finder, Found } from './definition.ts'
 import { goTo } from './route.ts'
 
 /** So many of a kind are offered; the list itself has all of them. */
-const MOST = 5
+const MAX_FOUND = 5
 
 type Described = { title: string; path: string; kind: string }
 
@@ -24,7 +24,7 @@ export function inList<Body>(
     const address = typeof path === 'string' ? path : path(encodeURIComponent(text))
     const reply = await api.get<Body>(address, { signal, silent: true })
     if (!reply.ok) return []
-    const rows = describe(reply.body).filter(containing(text)).slice(0, MOST)
+    const rows = describe(reply.body).filter(containing(text)).slice(0, MAX_FOUND)
     return rows.map(({ title, path, kind }) => ({ title, kind, run: () => open(path) }))
   }
 }
@@ -57,6 +57,6 @@ export function inReference({ api }: Source, address = baseUrl): Finder {
   }
   return async (text) => {
     reading ??= read()
-    return (await reading).filter(containing(text)).slice(0, MOST)
+    return (await reading).filter(containing(text)).slice(0, MAX_FOUND)
   }
 }

@@ -24,7 +24,7 @@ export function goTo(path: string): void {
 }
 
 /** Changes the address without leaving the page; an empty value is left out. */
-export function setParameters(changes: Record<string, string>): void {
+function setParameters(changes: Record<string, string>): void {
   const next = new URLSearchParams(parameters.value)
   for (const [name, value] of Object.entries(changes))
     if (value) next.set(name, value)

@@ -2,7 +2,7 @@ import type { Values } from '../../shared/components/form.tsx'
 import { filtersOf, parameter } from '../../shared/shell/route.ts'
 import { ownerId, session } from '../session.ts'
 
-export const FILTERS = ['q', 'type', 'tag', 'minSize', 'maxSize', 'after', 'before', 'within']
+const FILTERS = ['q', 'type', 'tag', 'minSize', 'maxSize', 'after', 'before', 'within']
 const KB = 1024
 
 /** The folder that the address names. Without one an administrator sees the files of everyone. */

@@ -14,7 +14,7 @@ import type { Db, EndpointRow, EndpointState } from './tables.ts'
 
 export type { EndpointState } from './tables.ts'
 
-export type OldSecret = { secret: Sealed; until: string }
+type OldSecret = { secret: Sealed; until: string }
 
 /** Its secrets are sealed. */
 export type Endpoint = Omit<FromRow<EndpointRow>, 'types' | 'oldSecrets' | 'warned'> & {

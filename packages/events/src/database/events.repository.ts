@@ -3,7 +3,7 @@ import { firstEventIdAt } from './outbox.repository.ts'
 import { lastPlace } from './places.repository.ts'
 import type { AttemptRow, Db, DeliveryState, EndpointState, Trigger } from './tables.ts'
 
-export type StoredEvent = {
+type StoredEvent = {
   serial: number
   id: string
   type: string

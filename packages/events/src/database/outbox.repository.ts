@@ -5,7 +5,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { MAX_DATA_BYTES } from '../limits.ts'
 import type { Db, OutboxRow } from './tables.ts'
 
-export type NewEvent = {
+type NewEvent = {
   type: string
   /** What the event is about; `sequence` numbers the events of a subject. */
   subject: string

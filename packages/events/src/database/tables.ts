@@ -75,7 +75,7 @@ export type DeliveryState = 'pending' | 'done' | 'failed'
 
 export type Trigger = 'event' | 'replay' | 'recover'
 
-export type DeliveryRow = {
+type DeliveryRow = {
   id: Generated<number>
   event_serial: number
   endpoint_id: string

@@ -10,7 +10,7 @@ const POLL_EVERY_MS = 1_000
 /** Requests that end within this time share a round. */
 const WAKE_DELAY_MS = 20
 /** The shortest time between rounds on a busy service. */
-const SHORTEST_GAP_MS = 100
+const MIN_GAP_MS = 100
 
 export type Dispatcher = {
   /** An event was probably published: start a round soon instead of at the next poll. */
@@ -56,7 +56,7 @@ export function startDispatcher(events: Events, options: Options): Dispatcher {
             .catch(failed)
             .then(() => POLL_EVERY_MS),
         soonMs: WAKE_DELAY_MS,
-        gapMs: SHORTEST_GAP_MS,
+        gapMs: MIN_GAP_MS,
       })
     : undefined
   // If nobody is waiting, leave the outbox to the poll: larger batches cost less, and reading the list

@@ -4,7 +4,7 @@ import { MAX_RETRY_AFTER_SECONDS } from '../limits.ts'
 import { type Sent, STOPPED } from './send.ts'
 
 /** Seconds before each attempt after the first: 75 hours and 35 minutes in total. */
-export const PAUSES = [
+const PAUSES = [
   5,
   5 * MINUTE_SECONDS,
   30 * MINUTE_SECONDS,

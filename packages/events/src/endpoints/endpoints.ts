@@ -28,7 +28,7 @@ import { newSecret, openSecret, sealSecret } from './secrets.ts'
 
 export type NewEndpoint = { url: string; description?: string; types?: string[] }
 
-export type EndpointChange = Partial<NewEndpoint> & { state?: 'active' | 'paused' }
+type EndpointChange = Partial<NewEndpoint> & { state?: 'active' | 'paused' }
 
 /** Creates an endpoint and sends it a `ping`. Returns its secret, which later only administrators can read. */
 export async function createEndpoint(

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { isRecent } from '@plinth/kit/runtime'
 import { type EventFilter, findLast, findPlace, listEvents } from '../database/events.repository.ts'
 import type { Events } from '../events.ts'
 import { MAX_STREAMS } from '../limits.ts'
@@ -7,7 +8,7 @@ import { catchUp } from './history.ts'
 
 const BATCH = 100
 const POLL_EVERY_MS = 1_000
-const COMMENT_EVERY_MS = 15_000
+const COMMENT_EVERY_SECONDS = 15
 
 export type Streams = {
   /** Server-sent events from the reader's position, until it disconnects or loses access. */
@@ -83,14 +84,15 @@ async function* eventsFrom(
   let silentSince = events.clock()
   let checkedAt = silentSince
   while (!end.aborted) {
-    if (isTime(checkedAt, events.clock())) {
+    if (!isRecent(checkedAt, COMMENT_EVERY_SECONDS, events.clock())) {
       if (!(await mayRead())) return
       checkedAt = events.clock()
     }
     const waiting = news()
     await catchUp(events)
     // Read before the events, which then include every match up to here.
-    const listEnd = isTime(silentSince, events.clock()) ? await findLast(events.db) : undefined
+    const isSilent = !isRecent(silentSince, COMMENT_EVERY_SECONDS, events.clock())
+    const listEnd = isSilent ? await findLast(events.db) : undefined
     const found = await listEvents(events.db, {
       ...filter,
       after: place,
@@ -111,11 +113,6 @@ async function* eventsFrom(
     }
     await Promise.race([waiting, pause(end)])
   }
-}
-
-/** The absolute difference also covers a clock that was set back. */
-function isTime(last: Date, now: Date): boolean {
-  return Math.abs(now.getTime() - last.getTime()) >= COMMENT_EVERY_MS
 }
 
 type Start = { place: number; id?: string | undefined }

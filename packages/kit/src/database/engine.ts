@@ -114,7 +114,7 @@ const UNAVAILABLE =
 // Driver errors without a code. The last one means that the connection was lost between two statements.
 const LOST = /^(Connection terminated|Query read timeout|Client has encountered a connection error)/
 
-export type DatabaseFault = 'full' | 'read-only' | 'unavailable'
+type DatabaseFault = 'full' | 'read-only' | 'unavailable'
 
 /** Whether the database is at fault and not our code: it is out of disk space, or cannot be written or used. */
 export function databaseFault(error: unknown): DatabaseFault | undefined {

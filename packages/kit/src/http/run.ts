@@ -39,7 +39,7 @@ const HELP =
   'Runs one service until it is told to stop. Settings come from the environment and from .env; ' +
   '.env.example lists them.'
 
-export function asksForHelp(words: string[]): boolean {
+function asksForHelp(words: string[]): boolean {
   return words.includes('--help') || words.includes('-h')
 }
 

@@ -109,8 +109,8 @@ const types = {
 
 /**
  * The part of TypeBox that our schemas use, with TypeBox's own types. Each function is a line of plain
- * JSON Schema; the library has no smaller entry than 290 modules, which cost 0.4 s of processor time to load,
- * or 0.24 s once compiled.
+ * JSON Schema. The library has no smaller entry than 290 modules, which take 0.12 to 0.17 s of processor time to
+ * load even when compiled: a tenth of what `npm start` takes.
  */
 export const Type = types as unknown as Pick<typeof TypeBox, keyof typeof types>
 

@@ -13,7 +13,7 @@ export type Family = Described &
 
 export type Counter<L extends string> = (labels: Record<L, string | undefined>, by?: number) => void
 
-export type Histogram<L extends string> = {
+type Histogram<L extends string> = {
   (labels: Record<L, string | undefined>, value: number): void
   /** Looks the series up once, for labels that are used again and again. */
   of(labels: Record<L, string | undefined>): (value: number) => void

@@ -23,3 +23,8 @@ export function secondsAfter(date: Date, seconds: number): Date {
 export function isAhead(end: Date, seconds: number, now: Date): boolean {
   return now < end && end <= secondsAfter(now, seconds)
 }
+
+/** Whether less than `seconds` have passed since `start`. Not if the clock was set back to a time before it. */
+export function isRecent(start: Date, seconds: number, now: Date): boolean {
+  return isAhead(secondsAfter(start, seconds), seconds, now)
+}

@@ -8,6 +8,7 @@ export {
   HOUR_MS,
   HOUR_SECONDS,
   isAhead,
+  isRecent,
   MAX_CLOCK_SKEW_SECONDS,
   MINUTE_SECONDS,
   secondsAfter,

@@ -35,7 +35,7 @@ export type VerificationKeys = {
   find(kid: string | undefined, algorithm: string): Promise<VerificationKey | undefined>
 }
 
-export type VerificationKey = KeyObject | webcrypto.CryptoKey
+type VerificationKey = KeyObject | webcrypto.CryptoKey
 
 type PrivateSigningKey = { kid: string; privateKey: KeyObject }
 
@@ -51,7 +51,7 @@ type TokenRules = {
 /** Checks a header that cannot be trusted yet. */
 export type AcceptsHeader = (header: TokenHeader, token: string) => boolean
 
-export type TokenHeader = Partial<CompactJWSHeaderParameters>
+type TokenHeader = Partial<CompactJWSHeaderParameters>
 
 type Signed = TokenSubject & Proof & { grant?: TokenGrant | undefined }
 

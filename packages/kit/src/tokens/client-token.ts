@@ -4,7 +4,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 /** A program that calls with a service key. */
-export type TokenClient = { clientId: string; keyId: number; scopes: string[] }
+type TokenClient = { clientId: string; keyId: number; scopes: string[] }
 
 export type ClientTokenClaims = TokenClient & { iat: number; exp: number; jti: string }
 

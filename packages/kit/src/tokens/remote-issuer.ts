@@ -94,11 +94,11 @@ function remoteKeys({ issuer, address = issuer, clock }: RemoteIssuer): Verifica
   }
 }
 
-const SHORTEST_RSA_BITS = 2048
+const MIN_RSA_BITS = 2048
 
 function isLongEnough({ algorithm }: webcrypto.CryptoKey): boolean {
-  const { modulusLength = SHORTEST_RSA_BITS } = algorithm as { modulusLength?: number }
-  return modulusLength >= SHORTEST_RSA_BITS
+  const { modulusLength = MIN_RSA_BITS } = algorithm as { modulusLength?: number }
+  return modulusLength >= MIN_RSA_BITS
 }
 
 /** jose's own remote key set is no use here: it reloads by the system clock and not by ours. */

@@ -1,9 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /** Act only on `genuine`; the other verdicts say what is wrong, for the log. */
-export type SignatureVerdict = 'genuine' | 'malformed' | 'untimely' | 'mismatched'
+type SignatureVerdict = 'genuine' | 'malformed' | 'untimely' | 'mismatched'
 
-export type SignatureCheck = {
+type SignatureCheck = {
   /** Every secret that is valid now: two of them while one is being replaced. */
   secrets: readonly string[]
   now: Date

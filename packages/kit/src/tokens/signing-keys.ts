@@ -178,7 +178,7 @@ export type SigningKey = {
   publicKey: KeyObject
 }
 
-export type PublicJwk = webcrypto.JsonWebKey & { kid?: string }
+type PublicJwk = webcrypto.JsonWebKey & { kid?: string }
 
 const PURPOSE = 'signing key'
 

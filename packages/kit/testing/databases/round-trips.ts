@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 type Scope = { after(work: () => Promise<void> | void): void }
 
-export type CountedDatabase = {
+type CountedDatabase = {
   url: string
   /** How often `work` waited for an answer of the database before it could send more. */
   roundTripsOf(work: () => Promise<unknown>): Promise<number>

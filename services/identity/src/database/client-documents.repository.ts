@@ -2,7 +2,7 @@ import { type Db, prepared } from '@plinth/kit/database'
 import type { Client } from './clients.repository.ts'
 import type { IdentityTables } from './tables.ts'
 
-export type ClientDocument = { client: Client; fetchedAt: Date }
+type ClientDocument = { client: Client; fetchedAt: Date }
 
 const byId = prepared((db: Db<IdentityTables>, { clientId }: { clientId: string }) =>
   db.selectFrom('client_documents').selectAll().where('client_id', '=', clientId),

@@ -318,7 +318,7 @@ const rotate = prepared((db: Db<IdentityTables>, rotation: Rotation) =>
     .$narrowType<KnownUser>(),
 )
 
-export type RotatedSession = {
+type RotatedSession = {
   id: number
   parentId: number | null
   user: SessionUser

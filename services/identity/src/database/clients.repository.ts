@@ -12,7 +12,7 @@ import type { IdentityTables } from './tables.ts'
 export const AUTH_METHODS = ['client_secret', 'private_key_jwt', 'none'] as const
 export const ID_TOKEN_ALGORITHMS = ['RS256', 'ES256'] as const
 
-export type ClientKeys = { keys: Record<string, unknown>[] }
+type ClientKeys = { keys: Record<string, unknown>[] }
 
 /** An application that users sign in to. */
 export type Client = {

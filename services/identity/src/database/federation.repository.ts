@@ -3,7 +3,7 @@ import type { IdentityTables } from './tables.ts'
 
 type RequestRow = IdentityTables['federation_requests']
 
-export type FederationRequest = FromRow<RequestRow>
+type FederationRequest = FromRow<RequestRow>
 
 type NewRequest = Pick<
   FederationRequest,

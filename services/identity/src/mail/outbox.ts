@@ -63,7 +63,7 @@ export function canSend({ settings }: Outbox): boolean {
 
 export type Reader = Pick<User, 'username' | 'email' | 'verified'>
 
-export type NewMail = {
+type NewMail = {
   kind: MailKind
   to: string
   userId?: number

@@ -5,7 +5,7 @@ import { isLocalAddress } from '@plinth/kit/runtime'
 // libraries send to the wrong recipient, or to several.
 const LOCAL = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}$/
 const DOMAIN = /^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/
-const LONGEST = 254
+const MAX_LENGTH = 254
 
 /** The address in the form passed to the mail server, or `undefined` if we do not send mail to it. */
 export function recipientOf(address: string): string | undefined {
@@ -14,7 +14,7 @@ export function recipientOf(address: string): string | undefined {
   const written = address.slice(at + 1).toLowerCase()
   const { ascii: domain = '' } = domainForms(written) ?? {}
   const recipient = `${local}@${domain}`
-  const fits = LOCAL.test(local) && DOMAIN.test(domain) && recipient.length <= LONGEST
+  const fits = LOCAL.test(local) && DOMAIN.test(domain) && recipient.length <= MAX_LENGTH
   // RFC 2606: it never exists. Accounts whose address was given back to its owner have such an address.
   const exists = !domain.endsWith('.invalid')
   return fits && exists ? recipient : undefined

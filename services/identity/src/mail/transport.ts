@@ -1,7 +1,7 @@
 import type { Transporter } from 'nodemailer'
 import type { MailSettings, SmtpSettings } from './settings.ts'
 
-export type OutgoingMail = { id: string; to: string; subject: string; text: string; html: string }
+type OutgoingMail = { id: string; to: string; subject: string; text: string; html: string }
 
 /** What was refused or failed: this mail, our address as its sender, or the connection and sign-in. */
 type Concern = 'mail' | 'sender' | 'connection'

@@ -35,7 +35,7 @@ export type AuthorizationRequest = {
   device?: { hash: string; address: string; userAgent: string | null } | undefined
 }
 
-export type ResponseMode = 'query' | 'form_post'
+type ResponseMode = 'query' | 'form_post'
 
 /** Where answers go: it is known that the client registered the address. */
 export type AnswerTo = {

@@ -16,6 +16,7 @@ import type { Client } from '../database/clients.repository.ts'
 import { decideDevice } from '../database/devices.repository.ts'
 import { findGrant } from '../database/grants.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import { AUTHORIZATION_SECONDS } from '../limits.ts'
 import { type Answer, answerAddress } from './answers.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import {
@@ -28,7 +29,7 @@ import {
 import { issueCode } from './codes.ts'
 import { allow } from './grants.ts'
 import { acceptsRedirect, findKnownClient } from './known-clients.ts'
-import { AUTHORIZATION_SECONDS, type OpenId } from './openid.ts'
+import type { OpenId } from './openid.ts'
 import { authorizationUnknown, signInRequired } from './problems.ts'
 import { shownHost } from './redirect-addresses.ts'
 import { canContinue, isOtherUser, nextStep, type Situation, type Step } from './steps.ts'
@@ -36,7 +37,7 @@ import { canContinue, isOtherUser, nextStep, type Situation, type Step } from '.
 /** A request that awaits its user, in the browser that it was made in. */
 type Open = Situation & { authorization: Authorization }
 
-export type NewAuthorization = {
+type NewAuthorization = {
   client: Client
   request: AuthorizationRequest
   browserHash: string
@@ -112,7 +113,7 @@ export async function showAuthorization(openid: OpenId, id: string, browser: Bro
 }
 
 /** Where the browser is answered, if the answer is not an address of the client: a form, or from another tab. */
-export function answerPage({ publicUrl }: Pick<OpenId, 'publicUrl'>, id: string): string {
+function answerPage({ publicUrl }: Pick<OpenId, 'publicUrl'>, id: string): string {
   return `${publicUrl}/oauth2/authorize/answer?authorization=${id}`
 }
 

@@ -22,7 +22,8 @@ import {
   moveClientSessions,
 } from '../database/client-sessions.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
-import { NOT_REMEMBERED_SECONDS, type OpenId, REMEMBERED_SECONDS } from './openid.ts'
+import { NOT_REMEMBERED_SECONDS, REMEMBERED_SECONDS } from '../limits.ts'
+import type { OpenId } from './openid.ts'
 import { signInRejected } from './problems.ts'
 
 /** The browser that sent a request, known by its cookie. */

@@ -1,23 +1,27 @@
 import { countFrom, type Origin, throttled } from '@plinth/accounts'
-import { DAY_SECONDS, HOUR_SECONDS, isLoopback, secondsAfter } from '@plinth/kit/runtime'
+import {
+  HOUR_SECONDS,
+  isAhead,
+  isLoopback,
+  MAX_CLOCK_SKEW_SECONDS,
+  secondsAfter,
+} from '@plinth/kit/runtime'
 import { findDocument, saveDocument } from '../database/client-documents.repository.ts'
 import type { Client } from '../database/clients.repository.ts'
+import { DOCUMENT_SECONDS, MAX_DOCUMENTS_AN_HOUR } from '../limits.ts'
 import { MetadataFault, readMetadata } from './client-metadata.ts'
 import { type Fetched, fetchJson } from './fetched-json.ts'
 import type { OpenId } from './openid.ts'
 
 const MAX_BYTES = 8_192
 const MAX_ADDRESS = 1_000
-const KEPT_SECONDS = DAY_SECONDS
-/** Each is a request to an address that a stranger chose. */
-const MAX_FETCHES_AN_HOUR = 60
 const MAX_AT_ONCE = 50
 
 /** The address does not answer, or with something that is no document. */
 export class DocumentUnavailable extends Error {}
 
 /** Client ID Metadata Documents: whether an id is the address of a document, and one that the settings allow. */
-export function isDocumentAddress(
+function isDocumentAddress(
   { documents, addresses }: Pick<OpenId, 'documents' | 'addresses'>,
   clientId: string,
 ): boolean {
@@ -61,12 +65,15 @@ export async function loadDocumentClient(
 
 async function findFresh({ db, clock }: OpenId, clientId: string): Promise<Client | undefined> {
   const known = await findDocument(db, clientId)
-  const isFresh = known && secondsAfter(known.fetchedAt, KEPT_SECONDS) > clock()
-  return isFresh ? known.client : undefined
+  if (!known) return undefined
+  const staleAt = secondsAfter(known.fetchedAt, DOCUMENT_SECONDS)
+  return isAhead(staleAt, DOCUMENT_SECONDS + MAX_CLOCK_SKEW_SECONDS, clock())
+    ? known.client
+    : undefined
 }
 
 async function admit({ accounts }: OpenId, origin: Origin): Promise<void> {
-  const allowance = { kind: 'client document', limit: MAX_FETCHES_AN_HOUR, seconds: HOUR_SECONDS }
+  const allowance = { kind: 'client document', limit: MAX_DOCUMENTS_AN_HOUR, seconds: HOUR_SECONDS }
   const beyond = await countFrom(accounts, allowance, { event: 'ACCESS_DENIED' }, origin)
   if (beyond) throw throttled(accounts, beyond)
 }

@@ -1,4 +1,4 @@
-import { type AddressRules, isAhead, secondsAfter } from '@plinth/kit/runtime'
+import { type AddressRules, isRecent, secondsAfter } from '@plinth/kit/runtime'
 import type { Client } from '../database/clients.repository.ts'
 import { fetchJson } from './fetched-json.ts'
 import type { OpenId } from './openid.ts'
@@ -18,7 +18,9 @@ const kept = new WeakMap<OpenId['accounts'], Map<string, Kept>>()
 export async function keysOf(openid: OpenId, { jwks, jwksUri }: Client): Promise<object> {
   if (jwksUri === null) return jwks ?? { keys: [] }
   const known = cacheOf(openid).get(jwksUri)
-  return known && isYoung(openid, known, KEPT_SECONDS) ? known.keys : fetchAndKeep(openid, jwksUri)
+  return known && isRecent(known.fetchedAt, KEPT_SECONDS, openid.clock())
+    ? known.keys
+    : fetchAndKeep(openid, jwksUri)
 }
 
 /** The client may have new keys: those at its address now, unless they were fetched a moment ago. */
@@ -27,12 +29,9 @@ export async function newerKeysOf(
   { jwksUri }: Client,
 ): Promise<object | undefined> {
   const known = jwksUri === null ? undefined : cacheOf(openid).get(jwksUri)
-  if (jwksUri === null || (known && isYoung(openid, known, COOLDOWN_SECONDS))) return undefined
+  if (jwksUri === null || (known && isRecent(known.fetchedAt, COOLDOWN_SECONDS, openid.clock())))
+    return undefined
   return fetchAndKeep(openid, jwksUri)
-}
-
-function isYoung({ clock }: OpenId, { fetchedAt }: Kept, seconds: number): boolean {
-  return isAhead(secondsAfter(fetchedAt, seconds), seconds, clock())
 }
 
 function fetchAndKeep(openid: OpenId, jwksUri: string): Promise<object> {

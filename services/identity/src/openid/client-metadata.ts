@@ -1,4 +1,5 @@
 import { type Client, ID_TOKEN_ALGORITHMS } from '../database/clients.repository.ts'
+import { MAX_CLIENT_ADDRESSES, MAX_CLIENT_NAME } from '../limits.ts'
 import { COMMAND_NAME } from './command-line.ts'
 import { CONSOLE_NAME } from './consoles.ts'
 import { AUTHORIZATION_CODE, DEVICE_CODE, REFRESH_TOKEN, USER_SCOPES } from './openid.ts'
@@ -21,8 +22,6 @@ export type Metadata = Record<string, unknown>
 
 const GRANT_TYPES = [AUTHORIZATION_CODE, REFRESH_TOKEN, DEVICE_CODE]
 const DEFAULT_SCOPES = ['openid', 'profile', 'email', 'offline_access']
-const MAX_NAME = 100
-const MAX_ADDRESSES = 50
 
 export type SelfDescribed = Pick<
   Client,
@@ -79,9 +78,9 @@ function addressesIn(metadata: Metadata, member: string): string[] {
 }
 
 function textsIn(value: unknown, member: string): string[] {
-  const isList = Array.isArray(value) && value.length <= MAX_ADDRESSES
+  const isList = Array.isArray(value) && value.length <= MAX_CLIENT_ADDRESSES
   if (!isList || !value.every((one) => typeof one === 'string'))
-    throw new MetadataFault(`${member} must be a list of at most ${MAX_ADDRESSES} texts.`)
+    throw new MetadataFault(`${member} must be a list of at most ${MAX_CLIENT_ADDRESSES} texts.`)
   return value
 }
 
@@ -89,9 +88,9 @@ function nameIn({ client_name: given }: Metadata): string | undefined {
   if (given === undefined) return undefined
   const name = typeof given === 'string' ? given.trim() : ''
   // Control characters and those that turn the direction of text could make it read as something else.
-  if (name === '' || name.length > MAX_NAME || /\p{C}/u.test(name))
+  if (name === '' || name.length > MAX_CLIENT_NAME || /\p{C}/u.test(name))
     throw new MetadataFault(
-      `client_name must have 1 to ${MAX_NAME} characters, all of them visible.`,
+      `client_name must have 1 to ${MAX_CLIENT_NAME} characters, all of them visible.`,
     )
   if ([CONSOLE_NAME, COMMAND_NAME].some((own) => plain(name) === plain(own)))
     throw new MetadataFault('client_name is that of another application.')

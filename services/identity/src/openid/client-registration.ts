@@ -1,12 +1,11 @@
 import { countFrom, type Origin, throttled } from '@plinth/accounts'
 import { HOUR_SECONDS } from '@plinth/kit/runtime'
+import { MAX_CLIENT_REGISTRATIONS_AN_HOUR } from '../limits.ts'
 import { MetadataFault, readMetadata, type SelfDescribed } from './client-metadata.ts'
 import { type Client, registerItself } from './clients.ts'
 import type { OpenId } from './openid.ts'
 import { clientMetadataInvalid, redirectAddressInvalid, registrationOff } from './problems.ts'
 import { shownHost } from './redirect-addresses.ts'
-
-const MAX_REGISTRATIONS_AN_HOUR = 20
 
 export function requireRegistration({ registration }: Pick<OpenId, 'registration'>): void {
   if (!registration) throw registrationOff()
@@ -21,7 +20,7 @@ export async function registerClient(
   const described = read(metadata)
   const allowance = {
     kind: 'client registration',
-    limit: MAX_REGISTRATIONS_AN_HOUR,
+    limit: MAX_CLIENT_REGISTRATIONS_AN_HOUR,
     seconds: HOUR_SECONDS,
   }
   const { accounts } = openid

@@ -1,17 +1,18 @@
 import { oneOf, orNull, requiredText, Type, timestamp } from '@plinth/kit/http'
 import { DAY_SECONDS } from '@plinth/kit/runtime'
+import { MAX_CLIENT_ADDRESS_LENGTH, MAX_CLIENT_ADDRESSES, MAX_CLIENT_NAME } from '../limits.ts'
 import { AUTH_METHODS, ID_TOKEN_ALGORITHMS } from './clients.ts'
 import { AUTHORIZATION_CODE, DEVICE_CODE, REFRESH_TOKEN, USER_SCOPES } from './openid.ts'
 
-const MAX_ADDRESSES = 50
 const MAX_RESOURCES = 50
 const MAX_KEYS = 20
-const MAX_NAME = 100
-const MAX_ADDRESS = 2048
 const MAX_OVERLAP_SECONDS = 7 * DAY_SECONDS
 
-const address = Type.String({ maxLength: MAX_ADDRESS, examples: ['https://wiki.example/callback'] })
-const addresses = Type.Array(address, { maxItems: MAX_ADDRESSES })
+const address = Type.String({
+  maxLength: MAX_CLIENT_ADDRESS_LENGTH,
+  examples: ['https://wiki.example/callback'],
+})
+const addresses = Type.Array(address, { maxItems: MAX_CLIENT_ADDRESSES })
 const Keys = Type.Object({
   keys: Type.Array(Type.Unsafe<Record<string, unknown>>({ type: 'object' }), {
     maxItems: MAX_KEYS,
@@ -19,7 +20,7 @@ const Keys = Type.Object({
 })
 
 const chosen = {
-  name: requiredText({ maxLength: MAX_NAME, examples: ['Wiki'] }),
+  name: requiredText({ maxLength: MAX_CLIENT_NAME, examples: ['Wiki'] }),
   redirectUris: addresses,
   postLogoutRedirectUris: addresses,
   authMethod: oneOf(...AUTH_METHODS),

@@ -26,6 +26,7 @@ import {
 import type { Client } from '../database/clients.repository.ts'
 import { findGrant, markGrantUsed } from '../database/grants.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import { MAX_SESSIONS_PER_BROWSER } from '../limits.ts'
 import { requestInvalid } from '../oauth/problems.ts'
 import { isStillKnown } from './known-clients.ts'
 import { AUTHORIZATION_CODE, type OpenId, REFRESH_TOKEN } from './openid.ts'
@@ -41,8 +42,6 @@ import {
   tokenReply,
 } from './token.ts'
 
-/** A page that keeps its tokens in memory begins a session at each reload, and many tabs may be open. */
-const MAX_SESSIONS_PER_BROWSER = 20
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
 
 /** Exchanges a code for tokens. A second use is refused, and ends what the first gave. */

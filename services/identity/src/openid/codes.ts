@@ -5,8 +5,9 @@ import { insertCode } from '../database/authorizations.repository.ts'
 import type { BrowserSession } from '../database/client-sessions.repository.ts'
 import type { Client } from '../database/clients.repository.ts'
 import type { IdentityTables } from '../database/tables.ts'
+import { AUTHORIZATION_CODE_SECONDS } from '../limits.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
-import { CODE_SECONDS, type OpenId } from './openid.ts'
+import type { OpenId } from './openid.ts'
 
 /** A code that the client exchanges for tokens. */
 export async function issueCode(
@@ -26,7 +27,7 @@ export async function issueCode(
     nonce: request.nonce ?? null,
     scope: request.scopes.join(' '),
     resources: JSON.stringify(request.resources),
-    expiresAt: secondsAfter(clock(), CODE_SECONDS).toISOString(),
+    expiresAt: secondsAfter(clock(), AUTHORIZATION_CODE_SECONDS).toISOString(),
     usedAt: null,
     givenSessionId: null,
   }

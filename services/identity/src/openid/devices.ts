@@ -1,9 +1,10 @@
 import { randomInt } from 'node:crypto'
 import { countFrom, type Origin, takeBackFrom, throttled } from '@plinth/accounts'
-import { HOUR_SECONDS, MINUTE_SECONDS, secondsAfter } from '@plinth/kit/runtime'
+import { HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
 import type { Client } from '../database/clients.repository.ts'
 import { findWaitingDevice, insertDevice } from '../database/devices.repository.ts'
+import { DEVICE_SECONDS, MAX_WRONG_DEVICE_CODES_AN_HOUR } from '../limits.ts'
 import { requestInvalid } from '../oauth/problems.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import { grantableScopes } from './authorization-request.ts'
@@ -19,10 +20,8 @@ import { mayAskFor } from './resources.ts'
 /** Consonants, so that no code is a word, and none that look alike (RFC 8628, section 6.1). */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ'
 const CODE_LENGTH = 8
-const DEVICE_SECONDS = 10 * MINUTE_SECONDS
 const INTERVAL_SECONDS = 5
 const MAX_TRIES = 5
-const MAX_WRONG_AN_HOUR = 10
 
 /** RFC 8628: a code for the device to wait with, and one for its user to type. */
 export async function requestDevice(
@@ -93,7 +92,11 @@ export async function openDevice(
   origin: Origin,
 ) {
   const { accounts, db, clock } = openid
-  const allowance = { kind: 'user code', limit: MAX_WRONG_AN_HOUR, seconds: HOUR_SECONDS }
+  const allowance = {
+    kind: 'user code',
+    limit: MAX_WRONG_DEVICE_CODES_AN_HOUR,
+    seconds: HOUR_SECONDS,
+  }
   const beyond = await countFrom(accounts, allowance, { event: 'ACCESS_DENIED' }, origin)
   if (beyond) throw throttled(accounts, beyond)
   const device = await findWaitingDevice(db, normalCode(userCode), clock())

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { type Claims, readSignedClaims, signClaims } from '@plinth/kit/tokens'
 import type { SessionUser } from '../database/client-sessions.repository.ts'
 import type { Client } from '../database/clients.repository.ts'
+import { ID_TOKEN_SECONDS } from '../limits.ts'
 import { hintKeys, noteHintKey } from './hint-keys.ts'
-import { ACR_ONE_FACTOR, ACR_TWO_FACTORS, ID_TOKEN_SECONDS, type OpenId } from './openid.ts'
+import { ACR_ONE_FACTOR, ACR_TWO_FACTORS, type OpenId } from './openid.ts'
 
 type IdTokenFacts = {
   client: Client

@@ -1,7 +1,7 @@
 import type { AccountGuard } from '@plinth/accounts'
 import { type Job, startJob } from '@plinth/kit/database'
 import type { Guard, Server } from '@plinth/kit/http'
-import { DAY_SECONDS, HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import {
   deleteExpiredRequests,
   deleteOldestPending,
@@ -13,7 +13,13 @@ import {
 import { deleteOldDevices } from '../database/devices.repository.ts'
 import { deleteOldHintKeys } from '../database/hint-keys.repository.ts'
 import { deleteExpiredSignOuts } from '../database/sign-outs.repository.ts'
-import { MAX_PENDING_IN_ALL } from '../limits.ts'
+import {
+  ENDED_DEVICES_SECONDS,
+  KEPT_DOCUMENT_SECONDS,
+  MAX_PENDING_IN_ALL,
+  UNUSED_REGISTRATION_SECONDS,
+  USED_CODES_SECONDS,
+} from '../limits.ts'
 import { authorizationRoutes } from './authorizations.routes.ts'
 import { authorizeRoutes } from './authorize.routes.ts'
 import { startBackChannel } from './back-channel.ts'
@@ -46,14 +52,6 @@ export function mountOpenId(
 }
 
 const SWEEP_SECONDS = 60
-/** How long a device can still learn that its code has expired. */
-const DEVICES_SECONDS = HOUR_SECONDS
-/** Longer than a document is used without fetching it again, and a request of its client can last. */
-const DOCUMENTS_SECONDS = 25 * HOUR_SECONDS
-/** How long a client that registered itself waits for its first user. */
-const REGISTRATIONS_SECONDS = 30 * DAY_SECONDS
-/** How long a second use of a code is still noticed. */
-const USED_CODES_SECONDS = DAY_SECONDS
 
 function startOpenIdSweep(
   { accounts, db, clock, idTokenKeys }: OpenId,
@@ -71,9 +69,9 @@ function startOpenIdSweep(
       await deleteExpiredRequests(db, { now, codesBefore }, signal)
       await deleteOldestPending(db, MAX_PENDING_IN_ALL, signal)
       await deleteExpiredSignOuts(db, now, signal)
-      await deleteOldDevices(db, secondsAfter(now, -DEVICES_SECONDS), signal)
-      await deleteUnusedDocuments(db, secondsAfter(now, -DOCUMENTS_SECONDS))
-      await deleteUnusedRegistrations(db, secondsAfter(now, -REGISTRATIONS_SECONDS))
+      await deleteOldDevices(db, secondsAfter(now, -ENDED_DEVICES_SECONDS), signal)
+      await deleteUnusedDocuments(db, secondsAfter(now, -KEPT_DOCUMENT_SECONDS))
+      await deleteUnusedRegistrations(db, secondsAfter(now, -UNUSED_REGISTRATION_SECONDS))
       const { keyRotationDays, sessionMaxDays } = accounts.settings
       // A day more, because uses are noted once a day.
       const hintSeconds = (sessionMaxDays + 1) * DAY_SECONDS

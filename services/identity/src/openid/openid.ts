@@ -1,12 +1,6 @@
 import type { Accounts } from '@plinth/accounts'
 import type { Db } from '@plinth/kit/database'
-import {
-  type AddressRules,
-  type Clock,
-  DAY_SECONDS,
-  HOUR_SECONDS,
-  MINUTE_SECONDS,
-} from '@plinth/kit/runtime'
+import type { AddressRules, Clock } from '@plinth/kit/runtime'
 import { createGrantedTokenVerifier, type SigningKeys } from '@plinth/kit/tokens'
 import type { IdentityTables } from '../database/tables.ts'
 
@@ -38,12 +32,12 @@ export type OpenId = {
   signIn: SignInOffer
 }
 
-export type SignInOffer = {
+type SignInOffer = {
   methods: string[]
   providers: { id: string; name: string }[]
 }
 
-export type OpenIdSettings = Pick<
+type OpenIdSettings = Pick<
   OpenId,
   | 'publicUrl'
   | 'resources'
@@ -76,12 +70,3 @@ export const ACR_TWO_FACTORS = 'urn:plinth:2fa'
 export const AUTHORIZATION_CODE = 'authorization_code'
 export const REFRESH_TOKEN = 'refresh_token'
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code'
-
-export const AUTHORIZATION_SECONDS = 10 * MINUTE_SECONDS
-export const CODE_SECONDS = MINUTE_SECONDS
-export const PUSHED_SECONDS = MINUTE_SECONDS
-export const ID_TOKEN_SECONDS = 900
-
-/** How long a browser stays signed in without use. */
-export const REMEMBERED_SECONDS = 14 * DAY_SECONDS
-export const NOT_REMEMBERED_SECONDS = 12 * HOUR_SECONDS

@@ -1,4 +1,4 @@
-const MAX_LENGTH = 2048
+import { MAX_CLIENT_ADDRESS_LENGTH } from '../limits.ts'
 
 /** Lower case and with a dot, such as `com.example.app`: RFC 8252, section 7.1. */
 const PRIVATE_SCHEME = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:\/?[^\s]/
@@ -7,7 +7,8 @@ const LOOPBACK = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:\d{1,5})?((?:[/?].
 
 /** Why an address cannot be registered; undefined if it can. */
 export function faultOfAddress(text: string): string | undefined {
-  if (text.length > MAX_LENGTH) return `must have at most ${MAX_LENGTH} characters`
+  if (text.length > MAX_CLIENT_ADDRESS_LENGTH)
+    return `must have at most ${MAX_CLIENT_ADDRESS_LENGTH} characters`
   // Browsers read a backslash as a slash, and remove line breaks.
   if (!/^[\x21-\x7e]+$/.test(text) || text.includes('\\')) return 'must have no white space'
   if (/[#*]/.test(text)) return 'must have no fragment and no wildcard'

@@ -31,7 +31,7 @@ export async function requireGrantType(
   return client
 }
 
-export type Signers = { signAccess: SignAccessToken; signId: SignIdToken }
+type Signers = { signAccess: SignAccessToken; signId: SignIdToken }
 
 /** Loads the keys before anything is spent. */
 export async function prepareSigners(openid: OpenId, client: Client): Promise<Signers> {

@@ -7,12 +7,12 @@ import {
   insertChallenge,
   spendChallenge,
 } from '../database/challenges.repository.ts'
+import { CEREMONY_SECONDS } from '../limits.ts'
 import type { Passkeys } from './passkeys.ts'
 
 type Ceremony = 'register' | 'authenticate'
 type Store = Pick<Passkeys, 'db' | 'clock'>
 
-export const CEREMONY_SECONDS = 300
 const SWEEP_SECONDS = 60
 
 /** Issues a challenge for one ceremony and, for a registration, for one user. */

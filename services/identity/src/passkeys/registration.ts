@@ -10,7 +10,8 @@ import {
   listPasskeys,
   type Passkey,
 } from '../database/passkeys.repository.ts'
-import { CEREMONY_SECONDS, issueChallenge, redeemChallenge } from './challenges.ts'
+import { CEREMONY_SECONDS } from '../limits.ts'
+import { issueChallenge, redeemChallenge } from './challenges.ts'
 import { decodeBase64url, readClientData } from './client-data.ts'
 import type { Passkeys } from './passkeys.ts'
 import { passkeyNotAdded } from './problems.ts'

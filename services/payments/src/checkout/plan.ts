@@ -76,10 +76,10 @@ function requireUrl(attempt: SessionAttempt): PayableAttempt {
   return { ...attempt, url }
 }
 
-const SHORTEST_LIFE_SECONDS = 1800
+const MIN_LIFE_SECONDS = 1800
 
 /** A session lives at least half an hour: if a younger one is overdue, a clock is wrong. */
 function isOverdue({ expiresAt, firstSentAt }: SessionAttempt, now: Date): boolean {
-  const earliest = secondsAfter(new Date(firstSentAt), SHORTEST_LIFE_SECONDS)
+  const earliest = secondsAfter(new Date(firstSentAt), MIN_LIFE_SECONDS)
   return expiresAt !== null && expiresAt <= now.toISOString() && earliest <= now
 }

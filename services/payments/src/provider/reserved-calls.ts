@@ -17,7 +17,7 @@ export type Creation<R extends Reservation, T> = {
   searchesFirst: boolean
 }
 
-export type Reservation = { idempotencyKey: string; firstSentAt: string }
+type Reservation = { idempotencyKey: string; firstSentAt: string }
 
 /** If nothing was created, the reservation is to be withdrawn. A spent key would only replay its refusal. */
 export type Outcome<T> =

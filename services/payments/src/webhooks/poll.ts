@@ -16,7 +16,7 @@ const GRACE_SECONDS = 300
 const OVERLAP_SECONDS = 600
 const FIRST_WINDOW_SECONDS = HOUR_SECONDS
 /** The provider keeps events for thirty days. */
-const OLDEST_SECONDS = 30 * DAY_SECONDS
+const MAX_AGE_SECONDS = 30 * DAY_SECONDS
 const CUT_SHORT = "the provider's list has more events, but no id to continue from"
 
 /**
@@ -59,7 +59,7 @@ async function readPage(
 ): Promise<EventPage> {
   const { to, after } = poll.window ?? { to: clock(), after: null }
   const overlapping = secondsAfter(poll.polledUntil, -OVERLAP_SECONDS)
-  const from = latest(overlapping, secondsAfter(to, -OLDEST_SECONDS))
+  const from = latest(overlapping, secondsAfter(to, -MAX_AGE_SECONDS))
   try {
     return await calls.listEvents({ from, to, after })
   } catch (error) {

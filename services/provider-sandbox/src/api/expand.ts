@@ -5,7 +5,7 @@ import { listLineItems } from '../resources/checkout/sessions.ts'
 import { findAnyObject } from '../state/objects/objects.repository.ts'
 import type { Sandbox } from '../state/sandbox.ts'
 
-const DEEPEST = 4
+const MAX_DEPTH = 4
 
 const pathList = read.list(read.required(read.text()), 100)
 
@@ -20,8 +20,8 @@ export async function expandPaths(sandbox: Sandbox, object: object, paths: strin
   const expanded = structuredClone(object) as Expandable
   for (const path of paths) {
     const steps = path.split('.')
-    if (steps.length > DEEPEST)
-      throw parameterInvalid('expand', `You cannot expand more than ${DEEPEST} levels: ${path}`)
+    if (steps.length > MAX_DEPTH)
+      throw parameterInvalid('expand', `You cannot expand more than ${MAX_DEPTH} levels: ${path}`)
     await expandSteps(sandbox, expanded, steps, path)
   }
   return expanded

@@ -8,7 +8,7 @@ export type FormValue = string | Form
 
 const NAME = /^([^[\]]+)((?:\[[^[\]]*\])*)$/
 const MAX_PAIRS = 1000
-const DEEPEST = 8
+const MAX_DEPTH = 8
 
 export function parseForm(text: string): Form {
   const form = emptyForm()
@@ -53,7 +53,7 @@ function pathOf(name: string): string[] {
   const match = NAME.exec(name)
   if (!match) throw invalidForm(`Invalid parameter name: ${name}`)
   const steps = [...(match[2] ?? '').matchAll(/\[([^[\]]*)\]/g)].map((step) => step[1] ?? '')
-  if (steps.length > DEEPEST) throw invalidForm(`Parameter nested too deeply: ${name}`)
+  if (steps.length > MAX_DEPTH) throw invalidForm(`Parameter nested too deeply: ${name}`)
   return [match[1] ?? '', ...steps]
 }
 

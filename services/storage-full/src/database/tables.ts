@@ -235,7 +235,7 @@ export type FileState = 'stored' | 'restorable' | 'deleting'
 /** Not requested yet, kept beside the object, or not possible for this file. */
 export type ThumbnailState = 'none' | 'kept' | 'impossible'
 
-export type MoveState = 'RUNNING' | 'DONE' | 'CANCELLED'
+type MoveState = 'RUNNING' | 'DONE' | 'CANCELLED'
 
 export const PROVIDER_NAMES = ['LOCAL', 'OBJECT'] as const
 

@@ -3,7 +3,7 @@ import { databaseFault, type PageRequest } from '@plinth/kit/database'
 import type { FileType, Upload, UploadLimits } from '@plinth/kit/files'
 import { type Caller, Type, timestamp } from '@plinth/kit/http'
 import { accessTokenRejected } from '@plinth/kit/problems'
-import { failPoint, secondsAfter } from '@plinth/kit/runtime'
+import { failPoint, isRecent } from '@plinth/kit/runtime'
 import { ProviderField } from '../locations/locations.ts'
 import { requireAcceptable } from './content.ts'
 import { uploadEvent } from './events.ts'
@@ -83,7 +83,7 @@ export async function requireOwner(
   file: Pick<NewFile, 'ownerId'>,
   startedAt: Date,
 ): Promise<void> {
-  if (storage.clock() < secondsAfter(startedAt, UNCHECKED_SECONDS)) return
+  if (isRecent(startedAt, UNCHECKED_SECONDS, storage.clock())) return
   if (!(await isOwnerEnabled(storage, file))) throw accessTokenRejected()
 }
 

@@ -11,7 +11,7 @@ import {
 } from './limits.repository.ts'
 
 /** The limits that administrators may change while the service runs. Each is named after its setting. */
-export const LIMIT_NAMES = [
+const LIMIT_NAMES = [
   'userBytes',
   'userFiles',
   'trashBytes',
@@ -19,7 +19,7 @@ export const LIMIT_NAMES = [
   'versions',
 ] as const
 
-export type LimitName = (typeof LIMIT_NAMES)[number]
+type LimitName = (typeof LIMIT_NAMES)[number]
 type LimitValues = Record<LimitName, number>
 
 /** Null: what the settings say again. */

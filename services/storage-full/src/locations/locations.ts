@@ -3,7 +3,7 @@ import type { By } from '@plinth/accounts'
 import { inTransaction } from '@plinth/kit/database'
 import { Type } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
-import type { Clock } from '@plinth/kit/runtime'
+import { type Clock, isRecent } from '@plinth/kit/runtime'
 import { recordStorageEvent } from '../audit.ts'
 import { PROVIDER_NAMES, type ProviderName, type StorageDb } from '../database/tables.ts'
 import { type EndpointRules, normalEndpoint } from './endpoints.ts'
@@ -105,7 +105,7 @@ export async function requireActiveLocation(db: StorageDb): Promise<Location> {
 /** Where uploads go. */
 export type ActiveLocation = { find(): Promise<Location>; forget(): void }
 
-const REMEMBERED_MS = 500
+const REMEMBERED_SECONDS = 0.5
 
 /**
  * Caches the active location, so that it is not read for every upload. It changes only when an
@@ -119,7 +119,7 @@ export function rememberActive(db: StorageDb, clock: Clock): ActiveLocation {
   }
   const find = () => {
     const now = clock()
-    if (known && Math.abs(now.getTime() - readAt.getTime()) < REMEMBERED_MS) return known
+    if (known && isRecent(readAt, REMEMBERED_SECONDS, now)) return known
     readAt = now
     const read = requireActiveLocation(db)
     known = read

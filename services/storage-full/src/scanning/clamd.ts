@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { ClamdAddress } from '../scan-settings.ts'
 
-export type Clamd = {
+type Clamd = {
   address: ClamdAddress
   /** How long it may be silent, and how far it may fall behind the slowest rate at which it must take bytes. */
   timeoutMs: number

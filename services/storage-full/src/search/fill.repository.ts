@@ -2,7 +2,7 @@ import { forUpdate, prepared } from '@plinth/kit/database'
 import type { StorageDb } from '../database/tables.ts'
 import { insertWords } from '../files/words.repository.ts'
 
-export type Wordless = {
+type Wordless = {
   id: number
   ownerId: string
   originalFilename: string

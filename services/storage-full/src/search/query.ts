@@ -19,7 +19,7 @@ const MAX_TAGS = 20
 const MAX_TAG = 64
 const MAX_TYPE = 100
 
-export const SORTS = ['createdAt', 'updatedAt', 'name', 'size'] as const
+const SORTS = ['createdAt', 'updatedAt', 'name', 'size'] as const
 
 export type SortName = (typeof SORTS)[number]
 

@@ -37,7 +37,7 @@ const MAX_READ = 64_000
 /** Of tags and metadata in one page. */
 const MAX_PAGE_BYTES = 2 * 1024 * 1024
 
-export type SearchRequest = {
+type SearchRequest = {
   sought: Sought
   /** As the caller has given it. */
   ownerId: string | undefined

@@ -115,14 +115,14 @@ function packedIn(type: string, content: Buffer): Buffer {
 }
 
 /** No text is packed more tightly. */
-const HIGHEST_RATIO = 1032
+const MAX_RATIO = 1032
 
 async function lengthUnpacked(packed: Buffer): Promise<number> {
   try {
     return (await unpack(packed, { maxOutputLength: MAX_UNPACKED_BYTES })).length
   } catch {
     // Too long, or broken: the decoder may have come far until it noticed.
-    return packed.length * HIGHEST_RATIO
+    return packed.length * MAX_RATIO
   }
 }
 

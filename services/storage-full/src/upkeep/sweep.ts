@@ -77,7 +77,7 @@ export async function* everyFile({ db }: Storage, filter: FileFilter): AsyncGene
 }
 
 /** `left`: orphaned objects that the store refused to remove. The next sweep tries again. */
-export type Swept = { removed: number; left: number }
+type Swept = { removed: number; left: number }
 
 /** Removes expired links, old spools, leftovers of uploads, versions beyond the setting, and orphaned objects. */
 export async function sweep(storage: Storage, signal?: AbortSignal): Promise<Swept> {

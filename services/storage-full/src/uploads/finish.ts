@@ -35,7 +35,7 @@ export const REFUSALS = [
 export const PASSING = [scannerUnavailable, storageUnavailable, tooManyFolders]
 
 /** The request in which the last byte arrived, or one that finds all bytes there. */
-export type Finishing = { startedAt: Date; caller: Caller; origin: Origin }
+type Finishing = { startedAt: Date; caller: Caller; origin: Origin }
 
 /**
  * Makes a file of an upload whose bytes are all there. Every step may be repeated: after a crash the next request

@@ -41,7 +41,7 @@ export type Upload = {
   quotaOwnerId: string | null
 }
 
-export type NewUpload = Pick<
+type NewUpload = Pick<
   Upload,
   | ('id' | 'ownerId' | 'ownerName' | 'filename' | 'declaredType' | 'metadata' | 'sha256')
   | ('folder' | 'length' | 'location' | 'objectName' | 'createdAt' | 'expiresAt')

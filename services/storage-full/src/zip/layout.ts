@@ -13,7 +13,7 @@ export type ArchiveEntry = {
   modifiedAt: Date
 }
 
-export type PlacedEntry<E extends ArchiveEntry = ArchiveEntry> = {
+type PlacedEntry<E extends ArchiveEntry = ArchiveEntry> = {
   entry: E
   /** Where its header begins. */
   offset: number

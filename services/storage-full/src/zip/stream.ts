@@ -16,7 +16,7 @@ import {
 import { type KnownCrc, updateCrcs } from './zip.repository.ts'
 
 /** The file whose content an entry has. */
-export type ArchivedFile = Pick<
+type ArchivedFile = Pick<
   StoredFile,
   'id' | 'location' | 'objectName' | 'sizeBytes' | 'checksumSha256'
 >

@@ -4,7 +4,7 @@ import type { StorageDb } from '../database/tables.ts'
 import { idsWithin } from '../files/folders/folders.repository.ts'
 import type { StoredFile } from '../files/storage.ts'
 
-export type ZipToken = {
+type ZipToken = {
   tokenHash: string
   makerId: string
   name: string

@@ -5,7 +5,7 @@ import { Ask, Heading } from '../parts.tsx'
 import { texts } from '../texts/texts.ts'
 import { session } from './session.ts'
 
-export const FACTOR = {
+const FACTOR = {
   label: texts.factor,
   name: 'code',
   hint: texts.factorHint,

@@ -41,7 +41,7 @@ export function openSqlite(file: string, setting = DATABASE_SETTING): Sqlite {
 }
 
 /** For callers that do not know which service the database belongs to. */
-export const DATABASE_SETTING = '…_DATABASE_URL'
+const DATABASE_SETTING = '…_DATABASE_URL'
 
 const OWNER_ONLY = 0o600
 const ROOT = 0

@@ -2,7 +2,7 @@ import { type FileBytes, HEAD_BYTES } from '../disk.ts'
 import { fileEmpty, fileTypeMismatch, fileTypeUnsupported } from '../problems.ts'
 import { extensionOf, FILE_TYPES, type FileType, type FileTypeName } from './catalogue.ts'
 
-export type TypedFile = { filename: string; declaredType: string; bytes: FileBytes }
+type TypedFile = { filename: string; declaredType: string; bytes: FileBytes }
 
 /**
  * Returns the type on which extension, declared type and content agree. Otherwise throws a problem

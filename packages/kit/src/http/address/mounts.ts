@@ -10,7 +10,7 @@ import {
   removeBasePath,
 } from './base-path.ts'
 
-export type Mount = {
+type Mount = {
   path: string
   server: Server
   /** Only these paths of the server, and those below them; all if undefined. */

@@ -22,7 +22,7 @@ export function eitherAccess({ access: one }: Guarded, { access: other }: Guarde
 }
 
 /** What a route declares in its `schema` for the API document; nothing here changes how it runs. */
-export type Declaration = {
+type Declaration = {
   /** Also the name of the client's method. */
   operationId?: string
   summary?: string
@@ -99,7 +99,7 @@ type Shape = { additionalProperties?: unknown; items?: Shape }
 
 const DETAILS = Symbol('details of a reply')
 
-export type ReplyDetails = {
+type ReplyDetails = {
   description?: string
   headers?: string[]
   /** `application/json` by default; none for a reply without a body. */

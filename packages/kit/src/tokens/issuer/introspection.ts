@@ -12,7 +12,7 @@ type IntrospectionOptions = {
 }
 
 /** The user of an active token, with the current data of the issuer. */
-export type CurrentUser = { username: string; roles: string[] }
+type CurrentUser = { username: string; roles: string[] }
 
 export type Introspection = {
   check(token: string): Promise<CurrentUser | undefined>

@@ -112,7 +112,7 @@ function priceItem(item: GivenSession['line_items'][number], param: string): Pri
 
 const totalOf = (items: PricedItem[]) => items.reduce((sum, { total }) => sum + total, 0)
 
-const SHORTEST_SECONDS = 30 * 60
+const MIN_SECONDS = 30 * 60
 const MAX_SECONDS = DAY_SECONDS
 
 function checkSession(given: GivenSession, nowSeconds: number): void {
@@ -124,7 +124,7 @@ function checkSession(given: GivenSession, nowSeconds: number): void {
       'You may only specify one of these parameters: customer, customer_email.',
     )
   const lifetime = (given.expires_at ?? nowSeconds + MAX_SECONDS) - nowSeconds
-  if (lifetime < SHORTEST_SECONDS || lifetime > MAX_SECONDS)
+  if (lifetime < MIN_SECONDS || lifetime > MAX_SECONDS)
     throw parameterInvalid(
       'expires_at',
       'The `expires_at` timestamp must be between 30 minutes and 24 hours from now.',

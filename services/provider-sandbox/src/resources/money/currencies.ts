@@ -42,7 +42,7 @@ const MINIMUMS: Record<string, number> = {
   thb: 1000,
 }
 
-const MOST = 99_999_999
+const MAX_AMOUNT = 99_999_999
 
 export function readCurrency(given: string, param: string): string {
   const currency = given.toLowerCase()
@@ -73,9 +73,9 @@ export function checkLimits(amount: number, currency: string): void {
       `The Checkout Session's total amount must be at least ${formatAmount(least, currency)}.`,
       'amount_too_small',
     )
-  if (amount > MOST)
+  if (amount > MAX_AMOUNT)
     throw requestRefused(
-      `The Checkout Session's total amount must be no more than ${formatAmount(MOST, currency)}.`,
+      `The Checkout Session's total amount must be no more than ${formatAmount(MAX_AMOUNT, currency)}.`,
       'amount_too_large',
     )
 }

@@ -18,7 +18,7 @@ import {
 /** Each batch is one transaction, and a statement times out after ten seconds. */
 const FILES_AT_ONCE = 200
 
-export type Emptied = { files: number; bytes: number }
+type Emptied = { files: number; bytes: number }
 
 type Emptying = { ownerId: string | undefined; origin: Origin }
 

@@ -165,7 +165,7 @@ export async function longestWithin(
  * The stored files of a folder and all below it. SQLite takes a cross join in this order: folders first, then the files
  * of each. Otherwise it may read all files of the owner.
  */
-export function filesWithin(db: StorageDb, subtree: Subtree) {
+function filesWithin(db: StorageDb, subtree: Subtree) {
   return db
     .selectFrom('folders')
     .crossJoin('files')

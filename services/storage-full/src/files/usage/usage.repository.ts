@@ -177,7 +177,7 @@ export async function sumVersionsOf(db: StorageDb, fileIds: number[]): Promise<n
   return Number(row.bytes ?? 0)
 }
 
-export type OwnerUsage = Usage & { ownerId: string; owner: string | null }
+type OwnerUsage = Usage & { ownerId: string; owner: string | null }
 
 /** The owners of files, those with the most bytes first. */
 export async function listUsage(db: StorageDb, page: PageRequest): Promise<OwnerUsage[]> {

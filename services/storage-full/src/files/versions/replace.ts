@@ -150,7 +150,7 @@ function isCertainlyUnchanged(error: unknown): boolean {
 }
 
 /** The file as it is now, and the object that it had before, which may have become an earlier version. */
-export type Switched = { file: StoredFile; before: StoredFile; isKept: boolean }
+type Switched = { file: StoredFile; before: StoredFile; isKept: boolean }
 
 /**
  * Makes an object the content of a file, in the open transaction: the old content becomes an earlier version or is

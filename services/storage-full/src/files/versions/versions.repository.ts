@@ -77,7 +77,7 @@ export async function insertVersion(
   await db.insertInto('file_versions').values(row).execute()
 }
 
-export type VersionFilter = {
+type VersionFilter = {
   fileId?: number
   version?: number
   state?: VersionState

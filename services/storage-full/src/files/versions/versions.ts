@@ -87,7 +87,7 @@ async function whereKept<T>(
   return whereKept(storage, current, open)
 }
 
-export type VersionRequest = { id: number; number: number; origin: Origin }
+type VersionRequest = { id: number; number: number; origin: Origin }
 
 /** Stores a copy of an earlier version as the newest one; the earlier one stays. */
 export async function restoreVersion(

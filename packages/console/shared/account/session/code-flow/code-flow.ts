@@ -7,7 +7,7 @@ import { challengeOf, randomText } from './proof-key.ts'
 export type Endpoints = { authorize: string; token: string; logout: string; userInfo: string }
 
 /** Tokens of the code flow; the ID token only proves to the provider who signs out. */
-export type Granted = { pair: TokenPair; idToken: string; endpoints: Endpoints }
+type Granted = { pair: TokenPair; idToken: string; endpoints: Endpoints }
 
 /** What outlives the navigation. None of it opens anything without the code, which is valid once. */
 type Request = { state: string; verifier: string; place: string; endpoints: Endpoints }

@@ -56,8 +56,8 @@ function decoded(bytes: Buffer): string | undefined {
   }
 }
 
-const DEEPEST_NESTING = 32
-const TOO_DEEP = `The body is nested more than ${DEEPEST_NESTING} levels deep.`
+const MAX_DEPTH = 32
+const TOO_DEEP = `The body is nested more than ${MAX_DEPTH} levels deep.`
 
 /** Counted before parsing: deep nesting makes the parser slow, and deeper nesting overflows its stack. */
 export function isTooDeep(json: string): boolean {
@@ -67,7 +67,7 @@ export function isTooDeep(json: string): boolean {
     if (character === '"') index = endOfText(json, index)
     else if (character === '[' || character === '{') depth += 1
     else if (character === ']' || character === '}') depth -= 1
-    if (depth > DEEPEST_NESTING) return true
+    if (depth > MAX_DEPTH) return true
   }
   return false
 }
