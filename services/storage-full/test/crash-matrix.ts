@@ -6,6 +6,7 @@ import { eraseDeletedUsers } from '@plinth/erased-users'
 import { createLogger } from '@plinth/kit/logging'
 import { systemClock } from '@plinth/kit/runtime'
 import { type Api, spawnService, type TestEngine } from '@plinth/kit/testing'
+import { bundledService } from '../../../test/servers/bundles.ts'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
 import { openStorage, type Storage } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
@@ -19,6 +20,7 @@ import { replace, TEXT } from './replace-file.ts'
 import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
+type Program = { main: string; env: Record<string, string> }
 
 /** Where the process is killed, and how many orphaned objects that leaves. */
 type Step = [name: string, orphans: number]
@@ -94,11 +96,12 @@ const noS3 = await s3Missing()
 export async function crashMatrix(engine: TestEngine): Promise<void> {
   if (engine.skip) return test('the crash matrix', engine.options)
   const s3 = noS3 ? undefined : await startS3({ after })
+  const program = await bundledService('storage-full')
   const installation = (provider: ProviderName) =>
-    openInstallation({ after }, { engine, provider, s3 })
+    openInstallation({ after }, { engine, provider, s3, program })
 
   transfers(engine, 'LOCAL', await installation('LOCAL'))
-  await erasures(engine)
+  await erasures(engine, program)
   if (s3) transfers(engine, 'OBJECT', await installation('OBJECT'))
   if (s3) moves(engine, await installation('LOCAL'))
   else test('the crash matrix with OBJECT', { skip: noS3 })
@@ -283,9 +286,12 @@ function pictures(engine: TestEngine, provider: ProviderName, installation: Inst
   })
 }
 
-async function erasures(engine: TestEngine): Promise<void> {
+async function erasures(engine: TestEngine, program: Program): Promise<void> {
   const { issuer, sign, deleted } = await startIssuer({ after })
-  const installation = await openInstallation({ after }, { engine, provider: 'LOCAL', issuer })
+  const installation = await openInstallation(
+    { after },
+    { engine, provider: 'LOCAL', issuer, program },
+  )
 
   describe(`kill -9 while files of an erased user are erased, on ${engine.name}`, () => {
     for (const step of ERASURE_STEPS)
@@ -330,12 +336,14 @@ type InstallationOptions = {
   provider: ProviderName
   s3?: S3Server | undefined
   issuer?: string
+  /** The bundle, if the service is started often. */
+  program?: Program
 }
 
 /** An installation in which one file was acknowledged before anything goes wrong. */
 async function openInstallation(
   scope: Scope,
-  { engine, provider, s3, issuer }: InstallationOptions,
+  { engine, provider, s3, issuer, program = { main: MAIN, env: {} } }: InstallationOptions,
 ) {
   const folder = await temporaryFolder(scope)
   const env = {
@@ -346,15 +354,15 @@ async function openInstallation(
       STORAGE_FULL_TRUSTED_ISSUER: issuer,
       STORAGE_FULL_TRUSTED_ISSUER_KEY: 'plk_test_x',
     }),
-    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(folder, 'compiled'),
+    ...program.env,
   }
-  const service = await spawnService(scope, MAIN, env)
+  const service = await spawnService(scope, program.main, env)
   const { api } = service
   const admin = await logIn(api, 'admin')
   if (s3) await api.put('/api/storage/config/object', s3.settings, { token: admin })
   await api.put('/api/storage/provider', { provider }, { token: admin })
   const kept = await upload(api, admin)
-  // The compile cache is written only on a clean exit; it makes the many later starts faster.
+  // Compiled code is kept only on a clean exit; it makes the many later starts faster.
   await service.kill('SIGTERM')
   assert.deepEqual([kept.status, kept.body.provider], [201, provider])
 
@@ -366,7 +374,7 @@ async function openInstallation(
       settings: Record<string, string> = {},
     ) {
       const failing = { ...env, ...settings, FAIL_POINT: `${step}=kill` }
-      const victim = await spawnService(t, MAIN, failing)
+      const victim = await spawnService(t, program.main, failing)
       const logins = ['user', 'admin'].map((name) => logIn(victim.api, name))
       const [token = '', admin = ''] = await Promise.all(logins)
       const acting = act({ api: victim.api, token, admin }).catch(() => {})
