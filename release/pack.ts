@@ -46,14 +46,25 @@ export async function packPlinth(folder: string): Promise<string> {
 }
 
 /** Bundles our code and all pure JavaScript dependencies into one folder, with a separate chunk for each service. */
-export async function bundle(outdir: string): Promise<void> {
+export function bundle(outdir: string): Promise<void> {
+  return bundleEntries(outdir, {
+    main: 'release/main.ts',
+    index: 'release/library.ts',
+    ...threadsIn('{packages/*/src,services/*/src,launcher}'),
+  })
+}
+
+/** One service alone, as `main.js`: for tests that start it often. */
+export async function bundleService(outdir: string, name: string): Promise<void> {
+  const main = `services/${name}/src/main.ts`
+  await bundleEntries(outdir, { main, ...threadsIn(`{packages/*,services/${name}}/src`) })
+  copyCommonPasswords(outdir)
+}
+
+async function bundleEntries(outdir: string, entryPoints: Record<string, string>): Promise<void> {
   await build({
     absWorkingDir: ROOT,
-    entryPoints: {
-      main: 'release/main.ts',
-      index: 'release/library.ts',
-      ...threads(),
-    },
+    entryPoints,
     outdir,
     bundle: true,
     splitting: true,
@@ -72,8 +83,7 @@ export async function bundle(outdir: string): Promise<void> {
 }
 
 /** What `entryBeside` finds: no bundler follows a file that only a thread or a process runs. */
-function threads(): Record<string, string> {
-  const folders = '{packages/*/src,services/*/src,launcher}'
+function threadsIn(folders: string): Record<string, string> {
   const files = globSync(`${folders}/**/*-{thread,process}.ts`, { cwd: ROOT })
   return Object.fromEntries(files.map((file) => [basename(file, '.ts'), file]))
 }
@@ -97,13 +107,18 @@ async function declare(outDir: string): Promise<void> {
 
 function copyAssets(draft: string): void {
   copyFileSync(join(ROOT, 'release/bin.cjs'), join(draft, 'dist/bin.cjs'))
-  const common = 'packages/accounts/src/passwords/common-passwords.gz'
-  copyFileSync(join(ROOT, common), join(draft, 'dist/common-passwords.gz'))
+  copyCommonPasswords(join(draft, 'dist'))
   // `consoleFolder` finds the pages in `dist` beside its own code, here as in the repository.
   cpSync(join(ROOT, 'packages/console/dist'), join(draft, 'dist/dist'), { recursive: true })
   for (const name of ['LICENSE', '.env.example', 'deploy'])
     cpSync(join(ROOT, name), join(draft, name), { recursive: true })
   copyFileSync(join(ROOT, 'release/README.md'), join(draft, 'README.md'))
+}
+
+/** Accounts reads them beside its own code. */
+function copyCommonPasswords(outDir: string): void {
+  const name = 'common-passwords.gz'
+  copyFileSync(join(ROOT, 'packages/accounts/src/passwords', name), join(outDir, name))
 }
 
 /** Without its sources, and without the dependency that only they need. */

@@ -1,15 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import { preloads } from '@plinth/kit/testing'
-import { bundle } from '../../release/pack.ts'
+import { bundledPlinth } from '../../test/servers/bundles.ts'
 import { answerOf } from '../plinth.ts'
 
 const MAIN = join(import.meta.dirname, '../main.js')
-const CACHE = join(import.meta.dirname, '../../.cache')
 
 type Surroundings = {
   cwd?: string
@@ -57,23 +56,9 @@ export async function plinth(
 
 /** Runs the command until it kills itself with SIGKILL at a fail point. */
 export async function killedAt(point: string, words: string[], env: Record<string, string>) {
-  const main = join(await bundled(), 'main.js')
+  const { main } = await bundledPlinth()
   const ended = await plinth(words, { env: { ...env, FAIL_POINT: `${point}=kill` }, main })
   if (ended.signal !== 'SIGKILL') throw new Error(`${point}: ${ended.code} ${ended.stderr}`)
-}
-
-let bundling: Promise<string> | undefined
-
-/** The bundle of the package, for many runs: loading a thousand source files takes a second of CPU time. */
-function bundled(): Promise<string> {
-  bundling ??= (async () => {
-    mkdirSync(CACHE, { recursive: true })
-    const folder = mkdtempSync(join(CACHE, 'plinth-'))
-    process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-    await bundle(folder)
-    return folder
-  })()
-  return bundling
 }
 
 /** Runs the command in this process, when it needs none of its own: loading it takes half a second. */

@@ -72,7 +72,7 @@ type CheckReply = (method: string, path: string, reply: ApiReply) => void
 
 /** Checks a service that runs as its own process by its committed document, which has every route. */
 export function documentedReplies(mainFile: string): CheckReply | undefined {
-  const name = /\/services\/([\w-]+)\/src\/main\.ts$/.exec(mainFile)?.[1]
+  const name = /\/services\/([\w-]+)\/(?:src\/main\.ts|main\.js)$/.exec(mainFile)?.[1]
   const file = join(DOCUMENTS, `${name}.json`)
   if (!existsSync(file)) return undefined
   let prepared: { check: ReplyCheck; templateOf(path: string): string } | undefined

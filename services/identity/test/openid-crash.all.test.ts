@@ -58,67 +58,67 @@ async function end(api: Api, { refresh_token: token }: Session): Promise<boolean
 }
 
 for (const engine of engines)
-  describe(
-    `kill -9 between the end of a session and its logout token, on ${engine.name}`,
-    engine.options,
-    () => {
-      test('killed while sessions end: each that has ended is told once the service is back, and no other', async (t) => {
+  describe(`kill -9 between the end of a session and its logout token, on ${engine.name}`, {
+    ...engine.options,
+    // Each waits until the lease of the process that was killed has run out.
+    concurrency: true,
+  }, () => {
+    test('killed while sessions end: each that has ended is told once the service is back, and no other', async (t) => {
+      const { receiver, env, told } = await install(t, engine)
+      const first = await spawnService(t, MAIN, env)
+      const { client, sessions } = await signInOften(first.api, receiver.url, SESSIONS)
+      let acknowledged = 0
+      const endNext = async (session: Session) => {
+        const isEnded = await end(first.api, session)
+        if (isEnded && ++acknowledged === ENDED_BEFORE_THE_KILL) void first.kill('SIGKILL')
+        return isEnded
+      }
+
+      const ends = await Promise.all(sessions.slice(1).map(endNext))
+      await first.ended
+      const second = await spawnService(t, MAIN, env)
+      await told(
+        sessions
+          .slice(1)
+          .filter((_, index) => ends[index])
+          .map(sidOf),
+      )
+
+      assert.ok(acknowledged >= ENDED_BEFORE_THE_KILL)
+      const alive: string[] = []
+      for (const session of sessions) {
+        const { status } = await refreshWith(second.api, client, session.refresh_token)
+        if (status === 200) alive.push(sidOf(session))
+      }
+      // Also those whose end was committed, but whose reply was lost.
+      const gone = sessions.map(sidOf).filter((sid) => !alive.includes(sid))
+      const known = await told(gone)
+      assert.deepEqual(
+        known.filter((sid) => alive.includes(sid)),
+        [],
+      )
+      assert.ok(alive.length > 0)
+    })
+
+    for (const step of STEPS)
+      test(`killed at ${step}: the client is told again, with the same id`, async (t) => {
         const { receiver, env, told } = await install(t, engine)
-        const first = await spawnService(t, MAIN, env)
-        const { client, sessions } = await signInOften(first.api, receiver.url, SESSIONS)
-        let acknowledged = 0
-        const endNext = async (session: Session) => {
-          const isEnded = await end(first.api, session)
-          if (isEnded && ++acknowledged === ENDED_BEFORE_THE_KILL) void first.kill('SIGKILL')
-          return isEnded
-        }
+        const first = await spawnService(t, MAIN, { ...env, FAIL_POINT: `${step}=kill` })
+        const { sessions } = await signInOften(first.api, receiver.url, 2)
+        const [kept, ended] = sessions as [Session, Session]
 
-        const ends = await Promise.all(sessions.slice(1).map(endNext))
+        await end(first.api, ended)
         await first.ended
-        const second = await spawnService(t, MAIN, env)
-        await told(
-          sessions
-            .slice(1)
-            .filter((_, index) => ends[index])
-            .map(sidOf),
+        const before = receiver.tokens.length
+        await spawnService(t, MAIN, env)
+        await until(
+          () => receiver.tokens.length,
+          (count) => count > before,
         )
 
-        assert.ok(acknowledged >= ENDED_BEFORE_THE_KILL)
-        const alive: string[] = []
-        for (const session of sessions) {
-          const { status } = await refreshWith(second.api, client, session.refresh_token)
-          if (status === 200) alive.push(sidOf(session))
-        }
-        // Also those whose end was committed, but whose reply was lost.
-        const gone = sessions.map(sidOf).filter((sid) => !alive.includes(sid))
-        const known = await told(gone)
-        assert.deepEqual(
-          known.filter((sid) => alive.includes(sid)),
-          [],
-        )
-        assert.ok(alive.length > 0)
+        const known = await told([sidOf(ended)])
+        assert.equal(before, step === 'logout:sent' ? 1 : 0)
+        assert.equal(known.includes(sidOf(kept)), false)
+        assert.equal(new Set(receiver.tokens.map((token) => claimsIn(token).jti)).size, 1)
       })
-
-      for (const step of STEPS)
-        test(`killed at ${step}: the client is told again, with the same id`, async (t) => {
-          const { receiver, env, told } = await install(t, engine)
-          const first = await spawnService(t, MAIN, { ...env, FAIL_POINT: `${step}=kill` })
-          const { sessions } = await signInOften(first.api, receiver.url, 2)
-          const [kept, ended] = sessions as [Session, Session]
-
-          await end(first.api, ended)
-          await first.ended
-          const before = receiver.tokens.length
-          await spawnService(t, MAIN, env)
-          await until(
-            () => receiver.tokens.length,
-            (count) => count > before,
-          )
-
-          const known = await told([sidOf(ended)])
-          assert.equal(before, step === 'logout:sent' ? 1 : 0)
-          assert.equal(known.includes(sidOf(kept)), false)
-          assert.equal(new Set(receiver.tokens.map((token) => claimsIn(token).jti)).size, 1)
-        })
-    },
-  )
+  })

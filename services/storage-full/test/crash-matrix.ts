@@ -2,11 +2,14 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { inspect } from 'node:util'
 import { eraseDeletedUsers } from '@plinth/erased-users'
 import { createLogger } from '@plinth/kit/logging'
 import { systemClock } from '@plinth/kit/runtime'
 import { type Api, spawnService, type TestEngine } from '@plinth/kit/testing'
+import { bundledService } from '../../../test/servers/bundles.ts'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { until } from '../../../test/until.ts'
 import { openStorage, type Storage } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
 import { erasedOwners } from '../src/owners/erasure.ts'
@@ -19,6 +22,7 @@ import { replace, TEXT } from './replace-file.ts'
 import { logIn, storageEnv, temporaryFolder, upload } from './start-storage.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
+type Program = { main: string; env: Record<string, string> }
 
 /** Where the process is killed, and how many orphaned objects that leaves. */
 type Step = [name: string, orphans: number]
@@ -86,27 +90,46 @@ const MOVE_STEPS: Step[] = [
 type ProviderName = 'LOCAL' | 'OBJECT'
 type Scope = { after(work: () => Promise<void> | void): void }
 type Victim = { api: Api; token: string; admin: string }
-type Installation = Awaited<ReturnType<typeof openInstallation>>
+type Installation = ReturnType<typeof openInstallation>
 
 const noS3 = await s3Missing()
 
 /** Kills a service at every step of its work, and compares what is left with what was acknowledged. */
 export async function crashMatrix(engine: TestEngine): Promise<void> {
   if (engine.skip) return test('the crash matrix', engine.options)
-  const s3 = noS3 ? undefined : await startS3({ after })
+  const scope = untilTheEnd()
+  const s3 = noS3 ? undefined : once(() => startS3(scope))
+  const program = await bundledService('storage-full')
   const installation = (provider: ProviderName) =>
-    openInstallation({ after }, { engine, provider, s3 })
+    openInstallation(scope, { engine, provider, s3, program })
 
-  transfers(engine, 'LOCAL', await installation('LOCAL'))
-  await erasures(engine)
-  if (s3) transfers(engine, 'OBJECT', await installation('OBJECT'))
-  if (s3) moves(engine, await installation('LOCAL'))
-  else test('the crash matrix with OBJECT', { skip: noS3 })
+  transfers(engine, 'LOCAL', installation('LOCAL'))
+  await erasures(engine, scope, program)
+  if (noS3) return test('the crash matrix with OBJECT', { skip: noS3 })
+  transfers(engine, 'OBJECT', installation('OBJECT'))
+  moves(engine, installation('LOCAL'))
+}
+
+/** For what the first test opens that needs it, and the others use as well. */
+function untilTheEnd(): Scope {
+  const ends: (() => Promise<void> | void)[] = []
+  after(async () => {
+    for (const end of ends.toReversed()) await end()
+  })
+  return { after: (end) => void ends.push(end) }
+}
+
+function once<T>(open: () => Promise<T>): () => Promise<T> {
+  let opening: Promise<T> | undefined
+  return () => {
+    opening ??= open()
+    return opening
+  }
 }
 
 /** Kills a service between the bytes and the row of an upload; returns what recovering found. */
 export async function crashUpload(t: Scope, engine: TestEngine) {
-  const installation = await openInstallation(t, { engine, provider: 'LOCAL' })
+  const installation = openInstallation(t, { engine, provider: 'LOCAL' })
   await installation.crash(t, 'store:put', ({ api, token }) => upload(api, token))
   return installation.recover()
 }
@@ -283,9 +306,9 @@ function pictures(engine: TestEngine, provider: ProviderName, installation: Inst
   })
 }
 
-async function erasures(engine: TestEngine): Promise<void> {
-  const { issuer, sign, deleted } = await startIssuer({ after })
-  const installation = await openInstallation({ after }, { engine, provider: 'LOCAL', issuer })
+async function erasures(engine: TestEngine, scope: Scope, program: Program): Promise<void> {
+  const { issuer, sign, deleted } = await startIssuer(scope)
+  const installation = openInstallation(scope, { engine, provider: 'LOCAL', issuer, program })
 
   describe(`kill -9 while files of an erased user are erased, on ${engine.name}`, () => {
     for (const step of ERASURE_STEPS)
@@ -328,14 +351,49 @@ function moves(engine: TestEngine, installation: Installation): void {
 type InstallationOptions = {
   engine: TestEngine
   provider: ProviderName
-  s3?: S3Server | undefined
+  s3?: (() => Promise<S3Server>) | undefined
   issuer?: string
+  /** The bundle, if the service is started often. */
+  program?: Program
 }
 
-/** An installation in which one file was acknowledged before anything goes wrong. */
-async function openInstallation(
+/** An installation in which one file was acknowledged before anything goes wrong; the first test opens it. */
+function openInstallation(scope: Scope, options: InstallationOptions) {
+  const { program = { main: MAIN, env: {} } } = options
+  const installed = once(() => install(scope, options, program))
+
+  return {
+    async crash(
+      t: Scope,
+      step: string,
+      act: (victim: Victim) => Promise<unknown>,
+      settings: Record<string, string> = {},
+    ) {
+      const { env } = await installed()
+      const failing = { ...env, ...settings, FAIL_POINT: `${step}=kill` }
+      const victim = await spawnService(t, program.main, failing)
+      const logins = ['user', 'admin'].map((name) => logIn(victim.api, name))
+      const [token = '', admin = ''] = await Promise.all(logins)
+      const replies = await Promise.allSettled([act({ api: victim.api, token, admin })])
+      // A move and an erasure go on after their replies.
+      await until(
+        () => victim.process.signalCode !== null || victim.process.exitCode !== null,
+      ).catch(() => assert.fail(`not killed at ${step}: ${inspect(replies)}`))
+      assert.equal(victim.process.signalCode, 'SIGKILL')
+    },
+    async recover(settings: Record<string, string> = {}) {
+      const { env, kept } = await installed()
+      const outcome = await recover({ ...env, ...settings })
+      assert.ok(outcome.files.some(({ id }) => id === kept))
+      return outcome
+    },
+  }
+}
+
+async function install(
   scope: Scope,
   { engine, provider, s3, issuer }: InstallationOptions,
+  program: Program,
 ) {
   const folder = await temporaryFolder(scope)
   const env = {
@@ -346,40 +404,18 @@ async function openInstallation(
       STORAGE_FULL_TRUSTED_ISSUER: issuer,
       STORAGE_FULL_TRUSTED_ISSUER_KEY: 'plk_test_x',
     }),
-    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(folder, 'compiled'),
+    ...program.env,
   }
-  const service = await spawnService(scope, MAIN, env)
+  const service = await spawnService(scope, program.main, env)
   const { api } = service
   const admin = await logIn(api, 'admin')
-  if (s3) await api.put('/api/storage/config/object', s3.settings, { token: admin })
+  if (s3) await api.put('/api/storage/config/object', (await s3()).settings, { token: admin })
   await api.put('/api/storage/provider', { provider }, { token: admin })
   const kept = await upload(api, admin)
-  // The compile cache is written only on a clean exit; it makes the many later starts faster.
+  // Compiled code is kept only on a clean exit; it makes the many later starts faster.
   await service.kill('SIGTERM')
   assert.deepEqual([kept.status, kept.body.provider], [201, provider])
-
-  return {
-    async crash(
-      t: Scope,
-      step: string,
-      act: (victim: Victim) => Promise<unknown>,
-      settings: Record<string, string> = {},
-    ) {
-      const failing = { ...env, ...settings, FAIL_POINT: `${step}=kill` }
-      const victim = await spawnService(t, MAIN, failing)
-      const logins = ['user', 'admin'].map((name) => logIn(victim.api, name))
-      const [token = '', admin = ''] = await Promise.all(logins)
-      const acting = act({ api: victim.api, token, admin }).catch(() => {})
-      await victim.ended
-      await acting
-      assert.equal(victim.process.signalCode, 'SIGKILL')
-    },
-    async recover(settings: Record<string, string> = {}) {
-      const outcome = await recover({ ...env, ...settings })
-      assert.ok(outcome.files.some(({ id }) => id === kept.body.id))
-      return outcome
-    },
-  }
+  return { env, kept: kept.body.id as number }
 }
 
 /** Reopens the storage, finishes what was interrupted, sweeps, and verifies that rows and objects agree. */

@@ -25,8 +25,8 @@ export const NO_DRAIN = Object.fromEntries(
 )
 
 /**
- * Runs a `main.ts` as a process of its own, for tests that kill it. Its replies to `api` must match the
- * service's API document.
+ * Runs a `main.ts`, or its bundle, as a process of its own, for tests that kill it. Its replies to `api`
+ * must match the service's API document.
  */
 export async function spawnService(
   t: TestScope,
@@ -35,7 +35,7 @@ export async function spawnService(
   args: string[] = [],
 ): Promise<SpawnedService> {
   const { PATH, NODE_COMPILE_CACHE } = process.env
-  const child = spawn(process.execPath, [...preloads(), mainFile, ...args], {
+  const child = spawn(process.execPath, [...preloadsOf(mainFile), mainFile, ...args], {
     cwd: tmpdir(), // Not where a developer's .env may be.
     env: { PATH, NODE_COMPILE_CACHE, NODE_ENV: 'test', LOG_LEVEL: 'info', ...NO_DRAIN, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -55,6 +55,9 @@ export async function spawnService(
 export function preloads(module = process.env.TEST_PRELOAD): string[] {
   return module ? ['--import', module] : []
 }
+
+/** A bundle has all its packages. */
+const preloadsOf = (mainFile: string) => (mainFile.endsWith('.ts') ? preloads() : [])
 
 async function listeningUrl(child: ChildProcess): Promise<string> {
   const errors: string[] = []
