@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { identityClient, ProblemError, storageClient } from '@plinth/client'
-import { type Operation, operationsAt, type Ran, sampleFolder, samplesOf } from './samples.ts'
+import { type Ran, sampleFolder } from './sample-folder.ts'
+import { type Operation, operationsAt, samplesOf } from './samples.ts'
 import { startSuite } from './stack.ts'
 import { suiteCleanup } from './suite-cleanup.ts'
 
