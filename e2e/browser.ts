@@ -1,3 +1,4 @@
+import { after } from 'node:test'
 import { type Browser, chromium } from 'playwright-core'
 import { obtainChromium } from './chromium.ts'
 
@@ -25,13 +26,33 @@ export async function browserSkip(): Promise<string | false> {
   return `no Chromium (${reason}): apt-get install chromium-headless-shell`
 }
 
-/** A fresh headless Chromium with an empty profile; closed when the test ends. */
+/**
+ * A headless Chromium with no pages. The files of a process share it, because starting one takes a second of a core;
+ * what they share is the program, not the profile: each context has cookies, stores and caches of its own, and those
+ * that are still open are closed when the test ends. A browser with other arguments is started for that test alone.
+ */
 export async function openBrowser(t: Cleanup, args: string[] = []): Promise<Browser> {
+  if (args.length > 0) {
+    const own = await launch(args)
+    t.after(() => own.close())
+    return own
+  }
+  shared = shared?.then((browser) => (browser.isConnected() ? browser : launch())) ?? launch()
+  const browser = await shared
+  t.after(async () => {
+    for (const context of browser.contexts()) await context.close()
+  })
+  return browser
+}
+
+let shared: Promise<Browser> | undefined
+
+after(async () => (await shared)?.close())
+
+async function launch(args: string[] = []): Promise<Browser> {
   const executablePath = await obtainChromium()
   if (typeof executablePath !== 'string')
     throw new Error('There is no Chromium; skip on browserSkip() first.', { cause: executablePath })
   const options = { headless: true, args: [...QUIET, ...args], timeout: START_MS }
-  const browser = await chromium.launch({ executablePath, ...options })
-  t.after(() => browser.close())
-  return browser
+  return chromium.launch({ executablePath, ...options })
 }

@@ -1,6 +1,3 @@
-import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 type Media = { example?: unknown }
@@ -26,10 +23,11 @@ type ReferencePage = {
 
 const ADDRESS = 'http://samples.test'
 // The browser globals that the page's modules need when they load.
-Object.assign(globalThis, {
+const GLOBALS = {
   document: { documentElement: { dataset: { base: '..' } } },
   location: { href: `${ADDRESS}/reference/` },
-})
+}
+Object.assign(globalThis, GLOBALS)
 const CONSOLE = join(import.meta.dirname, '../packages/console')
 const page: ReferencePage = {
   ...(await import(`${CONSOLE}/reference/api-document.ts`)),
@@ -37,6 +35,7 @@ const page: ReferencePage = {
   ...(await import(`${CONSOLE}/reference/code-samples.ts`)),
   ...(await import(`${CONSOLE}/shared/api/concealment.ts`)),
 }
+for (const name of Object.keys(GLOBALS)) Reflect.deleteProperty(globalThis, name)
 
 /** The operations of a running service. */
 export async function operationsAt(url: string): Promise<Operation[]> {
@@ -62,36 +61,4 @@ export function samplesOf(operation: Operation, url: string) {
     curl: at(page.curlSample(operation, draft)),
     client: at(page.clientSample(operation, draft)),
   }
-}
-
-export type Ran = { code: number; output: string; errors: string }
-
-/** A folder in which copied samples run as a reader would run them. */
-export async function sampleFolder(t: { after(cleanup: () => Promise<void>): void }) {
-  const folder = await mkdtemp(join(tmpdir(), 'samples-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  await mkdir(join(folder, 'node_modules/@plinth'), { recursive: true })
-  await symlink(join(CONSOLE, '../client'), join(folder, 'node_modules/@plinth/client'))
-  let count = 0
-  return {
-    curl: (command: string) => run('sh', ['-c', command], folder),
-    client: async (code: string) => {
-      count += 1
-      const file = `sample-${count}.mjs`
-      await writeFile(join(folder, file), code)
-      return run(process.execPath, [file], folder)
-    },
-  }
-}
-
-const MAX_MS = 20_000
-
-/** Questions get no answer, as from a terminal that was closed. */
-function run(program: string, operands: string[], cwd: string): Promise<Ran> {
-  return new Promise((resolve) => {
-    const child = execFile(program, operands, { cwd, timeout: MAX_MS }, (error, output, errors) =>
-      resolve({ code: error ? Number(error.code ?? 1) : 0, output, errors }),
-    )
-    child.stdin?.end('\n'.repeat(10))
-  })
 }

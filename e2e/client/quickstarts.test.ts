@@ -60,8 +60,11 @@ describe('the quickstarts', async () => {
       await check({ me: `${url}/me`, webhooks: `${url}/webhooks`, send: fetch }, accessToken)
     })
 
-  test('next-route.mjs identifies its caller and verifies webhooks', async () => {
+  test('next-route.mjs identifies its caller and verifies webhooks', async (t) => {
     Object.assign(process.env, settings)
+    t.after(() => {
+      for (const name of Object.keys(settings)) delete process.env[name]
+    })
     const route = await import(join(FOLDER, 'next-route.mjs'))
     const send = (url: string, init: RequestInit) => {
       const request = new Request(url, init)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { before, describe, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { storageClient } from '@plinth/client'
@@ -21,16 +21,19 @@ const skip = await browserSkip()
 const run = promisify(execFile)
 const MB = 2 ** 20
 /** Needs three pieces. */
-const LARGE = textFile('large.txt', 'large '.repeat(3 * MB))
+const LARGE = 'large '.repeat(3 * MB)
 
 describe('files and folders in the console of the full edition', { skip }, () => {
   const shared = suiteCleanup()
   let browser: Browser
   let service: string
+  /** On the disk, where the browser reads it: bytes from here would cross its protocol as one message. */
+  let large: string
   let users = 0
 
   before(async () => {
     browser = await openBrowser(shared)
+    large = await largeFile(shared, LARGE)
     const suite = await startSuite(shared, {
       STORAGE_FULL_VERSIONS: '2',
       STORAGE_FULL_USER_BYTES: '200MB',
@@ -264,7 +267,7 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     await signInAs(page, user)
     await goTo(page, '?in=%2Fworks')
     const { stop, begun } = await holdFrom(page, 2)
-    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await page.getByLabel('Files to upload').setInputFiles(large)
     await begun
     assert.deepEqual(await findTokens(page, await tokens(2)), [])
 
@@ -279,7 +282,7 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     assert.deepEqual(offsets, [8 * MB, 16 * MB], 'the first piece is not sent again')
     const [stored] = (await user.client.files.search({ q: 'large' })).content
     assert.equal(stored?.folder, '/works')
-    assert.equal(stored?.size, LARGE.buffer.length)
+    assert.equal(stored?.size, LARGE.length)
     await page.reload()
     await signInAs(page, user)
     await goTo(page, '')
@@ -292,7 +295,7 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     await signInAs(page, user)
     await goTo(page, '')
     const { stop, begun } = await holdFrom(page, 2)
-    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await page.getByLabel('Files to upload').setInputFiles(large)
     await begun
 
     await page.getByRole('button', { name: 'Pause large.txt' }).click()
@@ -319,7 +322,7 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     await signInAs(page, user)
     await goTo(page, '')
     const { stop, begun } = await holdFrom(page, 2)
-    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await page.getByLabel('Files to upload').setInputFiles(large)
     await begun
     await page.getByRole('button', { name: 'Pause large.txt' }).click()
     await stop()
@@ -340,7 +343,7 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     await signInAs(page, user)
     await goTo(page, '')
     await page.route('**/file/uploads/*', (route) => route.abort())
-    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await page.getByLabel('Files to upload').setInputFiles(large)
     const row = page.locator('.uploads li', { hasText: 'large.txt' })
     const refused = async () => {
       await passTime(page)
@@ -388,7 +391,7 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     page.on('request', (request) => {
       if (request.method() === 'POST' && request.url().endsWith('/file/uploads')) begun += 1
     })
-    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await page.getByLabel('Files to upload').setInputFiles(large)
     const row = page.locator('.uploads li', { hasText: 'large.txt' })
     await row.getByText('refused', { exact: true }).waitFor()
     await row.getByRole('button', { name: 'Try again' }).click()
@@ -488,12 +491,12 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     await signInAs(page, user)
     await goTo(page, '')
     const { begun } = await holdFrom(page, 2)
-    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await page.getByLabel('Files to upload').setInputFiles(large)
     await begun
     const elsewhere = await openAs(t, user)
     const list = elsewhere.getByRole('list', { name: 'Unfinished uploads' })
 
-    const other = { ...LARGE, buffer: Buffer.from(LARGE.buffer.toString().toUpperCase()) }
+    const other = await largeFile(t, LARGE.toUpperCase())
     await list.getByLabel('The file large.txt').setInputFiles(other)
 
     await elsewhere
@@ -509,7 +512,7 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     await signInAs(page, user)
     await goTo(page, '')
     const { stop, begun } = await holdFrom(page, 1)
-    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await page.getByLabel('Files to upload').setInputFiles(large)
     await begun
     await page.reload()
     await stop()
@@ -531,7 +534,7 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     await signInAs(page, user)
     await goTo(page, '')
     const { stop, begun } = await holdFrom(page, 1)
-    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await page.getByLabel('Files to upload').setInputFiles(large)
     await begun
 
     const second = await page.context().newPage()
@@ -553,7 +556,7 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     await signInAs(page, user)
     await goTo(page, '')
     const { stop, begun } = await holdFrom(page, 1)
-    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await page.getByLabel('Files to upload').setInputFiles(large)
     await begun
     assert.equal(await keptIn(page), 1)
 
@@ -734,14 +737,11 @@ describe('files and folders in the console of the full edition', { skip }, () =>
 
   test('a piece of an upload is copied as a command that sends the same bytes', async (t) => {
     const user = await newUser()
-    const folder = await mkdtemp(join(tmpdir(), 'plinth-piece-'))
-    t.after(() => rm(folder, { recursive: true, force: true }))
-    await writeFile(join(folder, LARGE.name), LARGE.buffer)
     const page = await openConsole(t, browser, consoleOf(service), { viewport: WIDE })
     await signInAs(page, user)
     await goTo(page, '')
     const { stop, begun } = await holdFrom(page, 1)
-    await page.getByLabel('Files to upload').setInputFiles(LARGE)
+    await page.getByLabel('Files to upload').setInputFiles(large)
     await begun
     await page.getByRole('button', { name: 'Pause large.txt' }).click()
     await stop()
@@ -751,7 +751,7 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     await page.getByText('Run it in the folder of large.txt').waitFor()
     await page.getByRole('button', { name: 'Copy with my token' }).click()
     const command = await page.evaluate<string>('navigator.clipboard.readText()')
-    await run('sh', ['-c', command], { cwd: folder })
+    await run('sh', ['-c', command], { cwd: dirname(large) })
 
     const [upload] = await user.client.uploads.list()
     assert.equal(upload?.offset, 8 * MB)
@@ -759,7 +759,7 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     await card(page, 'large.txt').waitFor()
     const [stored] = (await user.client.files.search({ q: 'large' })).content
     const bytes = await (await user.client.files.download(stored?.id ?? 0)).text()
-    assert.ok(bytes === LARGE.buffer.toString())
+    assert.ok(bytes === LARGE)
   })
 
   test('an administrator sees the files of everyone, and the own folders apart', async (t) => {
@@ -795,6 +795,15 @@ describe('files and folders in the console of the full edition', { skip }, () =>
     assert.equal(reply.status, 201)
   }
 })
+
+/** The path of a new `large.txt`. */
+async function largeFile(t: Pick<TestContext, 'after'>, content: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'plinth-large-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const path = join(folder, 'large.txt')
+  await writeFile(path, content)
+  return path
+}
 
 /** Keeps the browser from sending the piece with this number, and those after it; `begun` resolves at that moment. */
 async function holdFrom(page: Page, number: number) {

@@ -19,15 +19,19 @@ export type Batch = { module: string; files: TestFile[]; tags: string | undefine
  */
 export function batchesOf(files: TestFile[]): Batch[] {
   const groups = Map.groupBy(files, ({ path, tags = '' }) =>
-    isAlone(path) ? path : `${path.split('/', 2).join('/')} ${tags}`,
+    isAlone(path) ? path : `${packageOf(path)} ${tags}`,
   )
   const batches = [...groups.values()].flatMap(inBatches)
   return batches.map(batchOf).sort((a, b) => b.seconds - a.seconds)
 }
 
-/** End-to-end tests start a whole suite each; one after another in a process they gain nothing. */
 function isAlone(path: string): boolean {
-  return /\.alone\.(all\.)?test\.\w+$/.test(path) || path.startsWith('e2e/')
+  return /\.alone\.(all\.)?test\.\w+$/.test(path)
+}
+
+/** All end-to-end tests load the whole suite and share a browser, so they are one package. */
+function packageOf(path: string): string {
+  return path.startsWith('e2e/') ? 'e2e' : path.split('/', 2).join('/')
 }
 
 function inBatches(files: TestFile[]): TestFile[][] {
