@@ -35,16 +35,18 @@ if (flags.includes('--help')) {
 const part = partOf(flags)
 const strict = process.env.TEST_STRICT === 'on'
 provideTemporaryFolder()
+const files = filesOf(part)
+const before = snapshotOf()
+// They need nothing of what follows, and while PostgreSQL starts there is nothing else to do.
+const checked = PARTS[part].hasChecks ? [checks()] : []
 const postgres = await providePostgres()
 // Start now: the first browser test then finds it installed.
 if (PARTS[part].hasBrowser) void obtainChromium()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt(signal))
 
-const files = filesOf(part)
-const before = snapshotOf()
 const outcomes: Outcome[] = []
 const work = [
-  ...(PARTS[part].hasChecks ? [checks()] : []),
+  ...checked,
   runFiles({
     files: files.map((path) => ({
       path,
