@@ -138,7 +138,7 @@ async function hasTable<T>(db: Kysely<T>, name: string): Promise<boolean> {
   const found =
     engineOf(db) === 'postgres'
       ? sql`select 1 where to_regclass(${name}) is not null`
-      : sql`select 1 from sqlite_master where type = 'table' and name = ${name}`
+      : sql`select 1 from sqlite_master where name = ${name}`
   const { rows } = await found.execute(db)
   return rows.length > 0
 }

@@ -27,8 +27,20 @@ export async function buildIndexes<T>(db: Kysely<T>, indexes: Indexes): Promise<
   if (begun.length === 0) return
   await untilNoneIsBuilt(db, begun)
   for (const { name, definition, isLeftOver } of await listUnbuilt(db, indexes)) {
-    if (isLeftOver) await sql`drop index concurrently ${sql.id(name)}`.execute(db)
+    if (isLeftOver && !(await isDropped(db, name, indexes))) continue
     await build(db, name, definition)
+  }
+}
+
+/** The build that was waited for unlocks the table just before it commits: then its index is no longer left over. */
+async function isDropped<T>(db: Kysely<T>, name: string, indexes: Indexes): Promise<boolean> {
+  try {
+    await sql`drop index concurrently ${sql.id(name)}`.execute(db)
+    return true
+  } catch (error) {
+    const unbuilt = await listUnbuilt(db, indexes)
+    if (unbuilt.some((other) => other.name === name)) throw error
+    return false
   }
 }
 
