@@ -33,7 +33,7 @@ export type Request = FastifyRequest
 
 export type Reply = FastifyReply
 
-/** The framework knows of the log of a request only that it is one; `createServer` gave it ours. */
+/** The framework types the log of a request as any logger; `createServer` gave it ours. */
 export function logOf({ log }: Request): Logger {
   return log as Logger
 }

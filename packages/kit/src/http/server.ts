@@ -117,12 +117,17 @@ export function createServer(options: ServerOptions): Server {
   return server
 }
 
+/** Longer than the pause between two readings, of which each would otherwise be an outage of its own. */
+const METRICS_QUIET_MS = 5 * 60_000
+
 /** A fault of the database fails many readings, which are logged as one outage. */
 function metricsFor(server: Server, { outages }: Logger): Metrics {
   return new Metrics((metric, err) => {
     const message = 'a metric could not be read'
     // Operators watch the shutdown, and the database closes before they stop reading.
-    if (!server.draining) outages.failed({ state: 'metrics', message, err, details: { metric } })
+    if (server.draining) return
+    const details = { metric }
+    outages.failed({ state: 'metrics', message, err, details, quietMs: METRICS_QUIET_MS })
   })
 }
 

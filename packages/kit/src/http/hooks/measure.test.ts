@@ -128,12 +128,21 @@ describe('the measured server', () => {
     await server.metrics.read()
     assert.equal(lines.length, 0)
     server.draining = false
-    for (let scrape = 0; scrape < 2; scrape += 1) await server.metrics.read()
+    let now = performance.now()
+    t.mock.method(performance, 'now', () => now)
+    for (let scrape = 0; scrape < 2; scrape += 1) {
+      await server.metrics.read()
+      now += 60_000
+      log.outages.review()
+    }
 
     const logged = lines.map((line) => JSON.parse(line))
     assert.deepEqual(
       logged.map(({ msg, metric, err }) => [msg, metric, err.message]),
-      [['a metric could not be read', 'queue_length', 'no such column']],
+      [
+        ['a metric could not be read', 'queue_length', 'no such column'],
+        ['a metric could not be read', undefined, 'no such column'],
+      ],
     )
   })
 })
