@@ -1,4 +1,4 @@
-import { type Db, databaseFault, type Job, startJob } from '@plinth/kit/database'
+import { type Db, type Job, startJob } from '@plinth/kit/database'
 import type { Logger } from '@plinth/kit/logging'
 import type { Metrics } from '@plinth/kit/metrics'
 import { type Clock, failPoint, secondsAfter } from '@plinth/kit/runtime'
@@ -100,17 +100,18 @@ const MAX_REMEMBERED = 10_000
  * Records which names belong to a user before anything is stored under such a name, because the list of
  * erased users has no names. One write for each user and node.
  */
-export function rememberUsers(db: Db<IssuerTables>, issuer: string) {
+export function rememberUsers(db: Db<IssuerTables>, issuer: string, { outages }: Logger) {
   const remembered = new Set<string>()
   return async ({ userId, username }: { userId: string; username: string }): Promise<void> => {
     const user = `${userId} ${username}`
     if (remembered.has(user)) return
     try {
       await insertUsername(db, { issuer, userId, username })
-    } catch (error) {
+    } catch (err) {
       // On a full disk users can still read, and nothing is stored under the name. The next request tries again.
-      if (databaseFault(error)) return
-      throw error
+      const message = 'the name of a user of the issuer could not be recorded'
+      outages.failed({ state: 'names of foreign users', message, err })
+      return
     }
     if (remembered.size >= MAX_REMEMBERED) remembered.clear()
     remembered.add(user)

@@ -167,6 +167,7 @@ export const description = {
   cutOff: (config: PaymentsConfig): PaymentsConfig => ({
     ...config,
     secretKey: undefined,
+    liveMode: undefined,
     sandboxUrl: undefined,
     webhookSecrets: [],
     issuer: undefined,

@@ -19,7 +19,7 @@ export function issuerCallers(
 ): Authenticate {
   protectedResourceRoutes(server, { publicUrl, issuer })
   const tokens = createRemoteIssuer({ issuer, audience, plainJwt, clock })
-  const remember = rememberUsers(db, issuer)
+  const remember = rememberUsers(db, issuer, log)
   if (key === undefined) {
     server.announcements.push(
       'a disabled user can still call for up to 15 minutes, and names of erased users are kept: set PAYMENTS_REQUIRE_ISSUER_KEY',

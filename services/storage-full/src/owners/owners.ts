@@ -15,12 +15,12 @@ type Issuer = NonNullable<StorageFullConfig['trustedIssuer']>
  */
 export function authenticateWith(
   accounts: Accounts,
-  { db }: Pick<Storage, 'db'>,
+  { db, log }: Pick<Storage, 'db' | 'log'>,
   { trusted, introspection }: { trusted: Issuer | undefined; introspection?: Introspection },
 ): Authenticate {
   if (trusted === undefined) return (token) => identifyCaller(accounts, token)
   const { clock, settings } = accounts
-  const remember = rememberUsers(db, trusted.issuer)
+  const remember = rememberUsers(db, trusted.issuer, log)
   const { issuer, key: _, ...rules } = trusted
   const remote = createRemoteIssuer({ issuer, ...rules, audience: settings.audience, clock })
   return async (token) => {
