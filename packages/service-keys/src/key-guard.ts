@@ -8,7 +8,14 @@ import {
   type Request,
 } from '@plinth/kit/http'
 import { accessDenied, accessTokenRejected, callerUnknown } from '@plinth/kit/problems'
-import { type Clock, clientNetwork, networkMatcher } from '@plinth/kit/runtime'
+import {
+  type Clock,
+  clientNetwork,
+  isRecent,
+  MAX_CLOCK_SKEW_SECONDS,
+  networkMatcher,
+  secondsAfter,
+} from '@plinth/kit/runtime'
 import {
   type ClientTokenClaims,
   type ClientTokens,
@@ -32,7 +39,7 @@ import {
 } from './service-keys.repository.ts'
 import { isInForce, keyCaller, namedKey, type ServiceKeys } from './service-keys.ts'
 
-const RECORD_USE_EVERY_MS = 60_000
+const RECORD_USE_EVERY_SECONDS = 60
 const SCHEME = /^bearer +/i
 const NOT_OURS =
   'This token is for programs that call its issuer. Send a service key of this service instead.'
@@ -106,8 +113,10 @@ export function serviceKeyGuard<S extends string>(
   // At most one write per minute and node, however often a key is used. The request must not fail
   // because this write does, as on a full disk.
   const recordUse = async ({ id, lastUsedAt }: ServiceKey, request: Request, at: Date) => {
-    const recorded = Math.max(recordedUses.get(id) ?? 0, lastUsedAt?.getTime() ?? 0)
-    if (at.getTime() - recorded < RECORD_USE_EVERY_MS) return
+    const recorded = new Date(Math.max(recordedUses.get(id) ?? 0, lastUsedAt?.getTime() ?? 0))
+    // Another node, whose clock may be a little ahead, has perhaps recorded it.
+    const soon = secondsAfter(at, MAX_CLOCK_SKEW_SECONDS)
+    if (isRecent(recorded, RECORD_USE_EVERY_SECONDS + MAX_CLOCK_SKEW_SECONDS, soon)) return
     recordedUses.set(id, at.getTime())
     await updateServiceKeyUsed(keys.db, id, { at, address: request.ip }).catch((err) => {
       const message = 'the use of a service key could not be recorded'
@@ -258,7 +267,7 @@ function countsByWindow() {
   const counts = new Map<string, { since: number; count: number }>()
   const current = (name: string, now: Date) => {
     const known = counts.get(name)
-    return known && now.getTime() - known.since < WINDOW_SECONDS * 1000 ? known : undefined
+    return known && isRecent(new Date(known.since), WINDOW_SECONDS, now) ? known : undefined
   }
   return {
     /** `secondsLeft` is how long the window still lasts. */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { databaseFault } from '@plinth/kit/database'
 import type { FileBody } from '@plinth/kit/files'
-import { failPoint } from '@plinth/kit/runtime'
+import { failPoint, isRecent } from '@plinth/kit/runtime'
 import { spoolBytes } from '../files/bytes.ts'
 import { besideKey, newRenditionName, type Storage, type StoredFile } from '../files/storage.ts'
 import { storageUnavailable } from '../locations/problems.ts'
@@ -119,7 +119,7 @@ export function createRenditionCache(
  */
 function createUses({ db, clock, log }: Storage) {
   let unwritten = new Map<number, string>()
-  let writtenAt = clock().getTime()
+  let writtenAt = clock()
   let latest = 0
   const now = () => {
     latest = Math.max(clock().getTime(), latest + 1)
@@ -128,12 +128,12 @@ function createUses({ db, clock, log }: Storage) {
   const write = async () => {
     const writing = unwritten
     unwritten = new Map()
-    writtenAt = clock().getTime()
+    writtenAt = clock()
     if (writing.size > 0) await updateUsed(db, writing)
   }
   const add = (id: number) => {
     unwritten.set(id, now())
-    const isDue = clock().getTime() - writtenAt >= USES_SECONDS * 1000
+    const isDue = !isRecent(writtenAt, USES_SECONDS, clock())
     if (unwritten.size < MAX_USES && !isDue) return
     write().catch((error) => log.warn({ err: error }, 'uses of renditions could not be recorded'))
   }
@@ -143,12 +143,12 @@ function createUses({ db, clock, log }: Storage) {
 /** An estimate of all renditions that is never too low for one node, so that few requests have to count. */
 function countBytes({ db, clock }: Storage, cacheBytes: number) {
   let bytes = Number.POSITIVE_INFINITY
-  let countedAt = 0
+  let countedAt = new Date(0)
   const isExceededBy = async (added: number): Promise<boolean> => {
     bytes += added
-    const isOld = clock().getTime() - countedAt > COUNTED_SECONDS * 1000
+    const isOld = !isRecent(countedAt, COUNTED_SECONDS, clock())
     if (bytes <= cacheBytes && !isOld) return false
-    countedAt = clock().getTime()
+    countedAt = clock()
     bytes = await sumRenditions(db)
     return bytes > cacheBytes
   }
