@@ -4,7 +4,7 @@ import { type Applied, isUnfinished, listApplied } from './migrate.ts'
 
 export type Reading<T> = {
   db: Db<T>
-  /** The migrations it has. */
+  /** The migrations it has; none are read while a restore or a move into it has not ended. */
   applied: Applied[]
   /** Whether a restore or a move into it has not ended. */
   isUnfinished: boolean
@@ -23,13 +23,8 @@ export async function readDatabase<T>(url: string): Promise<Reading<T>> {
   }
   const close = () => db.destroy()
   try {
-    return {
-      db,
-      applied: await listApplied(db),
-      isUnfinished: await isUnfinished(db),
-      rows,
-      close,
-    }
+    const isBegun = await isUnfinished(db)
+    return { db, applied: isBegun ? [] : await listApplied(db), isUnfinished: isBegun, rows, close }
   } catch (error) {
     await close()
     throw url.startsWith('sqlite:') ? error : named(url, error as NodeJS.ErrnoException)
