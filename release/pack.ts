@@ -85,7 +85,11 @@ async function bundleEntries(outdir: string, entryPoints: Record<string, string>
 /** What `entryBeside` finds: no bundler follows a file that only a thread or a process runs. */
 function threadsIn(folders: string): Record<string, string> {
   const files = globSync(`${folders}/**/*-{thread,process}.ts`, { cwd: ROOT })
-  return Object.fromEntries(files.map((file) => [basename(file, '.ts'), file]))
+  const entries = files.map((file): [string, string] => [basename(file, '.ts'), file])
+  const names = new Set(entries.map(([name]) => name))
+  if (names.size < entries.length)
+    throw new Error(`Two of these have one name: ${files.join(', ')}`)
+  return Object.fromEntries(entries)
 }
 
 async function declare(outDir: string): Promise<void> {
