@@ -37,17 +37,23 @@ export async function openBrowser(t: Cleanup, args: string[] = []): Promise<Brow
     t.after(() => own.close())
     return own
   }
-  shared = shared?.then((browser) => (browser.isConnected() ? browser : launch())) ?? launch()
-  const browser = await shared
+  if (!running?.isConnected()) {
+    launching ??= launch().finally(() => {
+      launching = undefined
+    })
+    running = await launching
+  }
+  const browser = running
   t.after(async () => {
     for (const context of browser.contexts()) await context.close()
   })
   return browser
 }
 
-let shared: Promise<Browser> | undefined
+let running: Browser | undefined
+let launching: Promise<Browser> | undefined
 
-after(async () => (await shared)?.close())
+after(() => running?.close())
 
 async function launch(args: string[] = []): Promise<Browser> {
   const executablePath = await obtainChromium()

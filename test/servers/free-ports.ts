@@ -5,8 +5,8 @@ import { services } from '../../launcher/services.ts'
 // Below the ephemeral ports (Linux: from 32768), so that no outgoing connection takes one in the
 // meantime. Each process searches its own range.
 const FIRST = 16_384
-const RANGES = 1_000
-const PORTS_PER_RANGE = 16
+const RANGES = 250
+const PORTS_PER_RANGE = 64
 let next = FIRST + (process.pid % RANGES) * PORTS_PER_RANGE
 
 /** Distinct ports that are currently free. */

@@ -73,7 +73,7 @@ export async function bucketOnS3(): Promise<S3Bucket> {
   return { settings }
 }
 
-/** Its parent's end kills the server, which would otherwise keep the process of the tests running. */
+/** Unreferenced, so that it does not keep this process alive; it dies with it. */
 async function startCommon() {
   const folder = await mkdtemp(join(tmpdir(), 'swift-s3-'))
   const running = await launch([folder, '0', SETTINGS.accessKey, SETTINGS.secretKey], false)
