@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { inspect } from 'node:util'
 import { eraseDeletedUsers } from '@plinth/erased-users'
 import { createLogger } from '@plinth/kit/logging'
@@ -9,6 +9,7 @@ import { systemClock } from '@plinth/kit/runtime'
 import { type Api, spawnService, type TestEngine } from '@plinth/kit/testing'
 import { bundledService } from '../../../test/servers/bundles.ts'
 import { type S3Server, s3Missing, startS3 } from '../../../test/servers/s3.ts'
+import { suiteCleanup } from '../../../test/suite-cleanup.ts'
 import { until } from '../../../test/until.ts'
 import { openStorage, type Storage } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
@@ -97,7 +98,7 @@ const noS3 = await s3Missing()
 /** Kills a service at every step of its work, and compares what is left with what was acknowledged. */
 export async function crashMatrix(engine: TestEngine): Promise<void> {
   if (engine.skip) return test('the crash matrix', engine.options)
-  const scope = untilTheEnd()
+  const scope = suiteCleanup()
   const s3 = noS3 ? undefined : once(() => startS3(scope))
   const program = await bundledService('storage-full')
   const installation = (provider: ProviderName) =>
@@ -108,15 +109,6 @@ export async function crashMatrix(engine: TestEngine): Promise<void> {
   if (noS3) return test('the crash matrix with OBJECT', { skip: noS3 })
   transfers(engine, 'OBJECT', installation('OBJECT'))
   moves(engine, installation('LOCAL'))
-}
-
-/** For what the first test opens that needs it, and the others use as well. */
-function untilTheEnd(): Scope {
-  const ends: (() => Promise<void> | void)[] = []
-  after(async () => {
-    for (const end of ends.toReversed()) await end()
-  })
-  return { after: (end) => void ends.push(end) }
 }
 
 function once<T>(open: () => Promise<T>): () => Promise<T> {

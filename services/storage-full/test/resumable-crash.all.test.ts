@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { after, describe, type TestContext, test } from 'node:test'
+import { inspect } from 'node:util'
 import { createLogger } from '@plinth/kit/logging'
 import { secondsAfter, systemClock } from '@plinth/kit/runtime'
 import { type Api, type ApiReply, listenForTest, spawnService } from '@plinth/kit/testing'
@@ -173,10 +174,12 @@ async function crash(
   step: string,
   act: (api: Api, token: string) => Promise<unknown>,
 ): Promise<void> {
-  const failing = { ...env, ...program.env, FAIL_POINT: `${step}=kill` }
+  const failing = { ...env, FAIL_POINT: `${step}=kill` }
   const victim = await spawnService(t, program.main, failing)
-  const acting = act(victim.api, await logIn(victim.api, 'user')).catch(() => {})
-  await victim.ended
+  const acting = Promise.allSettled([act(victim.api, await logIn(victim.api, 'user'))])
+  await until(() => victim.process.signalCode !== null || victim.process.exitCode !== null).catch(
+    async () => assert.fail(`not killed at ${step}: ${inspect(await acting)}`),
+  )
   await acting
   assert.equal(victim.process.signalCode, 'SIGKILL')
 }
