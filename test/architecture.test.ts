@@ -240,13 +240,13 @@ const PLANTED: Record<string, [path: string, broken: string, allowed: string][]>
   'the failure of a query is not ignored': [
     [
       'services/identity/src/sessions.ts',
-      "import { markSeen } from './users.repository.ts'\nawait markSeen(db, user).catch(() => {})",
+      "import { markSeen } from './users.repository.ts'\nawait markSeen(db, {\n  at: clock(),\n}).catch(() => {})",
       "import { markSeen } from './users.repository.ts'\nawait markSeen(db, user).catch((err) => log.error({ err }))",
     ],
     [
       'services/identity/src/sessions.ts',
       "import { markSeen } from './users.repository.ts'\ntry {\n  await markSeen(db, user)\n} catch {}",
-      "import { markSeen } from './users.repository.ts'\ntry {\n  await markSeen(db, user)\n} catch (error) {}",
+      "import { markSeen } from './users.repository.ts'\ntry {\n  await markSeen(db, user)\n} catch (err) {\n  log.error({ err })\n}",
     ],
   ],
   'the tables of a database are checked: no cast gives it others': [

@@ -37,14 +37,15 @@ const strict = process.env.TEST_STRICT === 'on'
 provideTemporaryFolder()
 const files = filesOf(part)
 const before = snapshotOf()
+const outcomes: Outcome[] = []
 // They need nothing of what follows, and while PostgreSQL starts there is nothing else to do.
 const checked = PARTS[part].hasChecks ? [checks()] : []
-const postgres = await providePostgres()
+const providing = providePostgres()
 // Start now: the first browser test then finds it installed.
 if (PARTS[part].hasBrowser) void obtainChromium()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt(signal))
+const postgres = await providing
 
-const outcomes: Outcome[] = []
 const work = [
   ...checked,
   runFiles({
@@ -76,7 +77,7 @@ function partOf(given: string[]): Part {
 }
 
 async function interrupt(signal: NodeJS.Signals): Promise<void> {
-  await postgres.stop()
+  await (await providing).stop()
   process.stdout.write(`\nInterrupted.\n${closingLines(outcomeOf(outcomes), { strict })}`)
   // A signal to this process does not reach the test files or the services they started.
   endDescendants()

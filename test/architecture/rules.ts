@@ -53,6 +53,9 @@ const REQUEST_TYPES = /^(IncomingMessage|ServerResponse|Request|Reply)$/
 /** The client is given no clock; its caller may pass one. A page has the browser's. */
 const OWN_CLOCKS =
   /^packages\/(kit\/src\/runtime\/clock\.ts|client\/src\/webhooks\.ts|console\/.*)$/
+/** Of a call, with calls among them. */
+const OPERANDS = String.raw`\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)`
+const IGNORED = String.raw`(\.catch\(\(\)|\.catch\(\(\w+\) => \{\s*\}|\s*\} catch (\(\w+\) \{\s*\}|\{))`
 /** Remembers the executor of the attempt that committed; each attempt sets it first. */
 const RETRIES = 'packages/kit/src/database/transaction.ts'
 /** The head of a function whose first parameter is a database: the form of all work in a transaction. */
@@ -156,7 +159,7 @@ export const fileRules: Rule[] = [
   ),
   perSource('the failure of a query is not ignored', (file) =>
     importedNames(file, /\.repository\.ts$/).flatMap(({ name }) =>
-      matches(file, new RegExp(`\\b${name}\\(.*\\)(\\.catch\\(\\(\\)|\\s*\\} catch \\{)`)),
+      matches(file, new RegExp(`\\b${name}${OPERANDS}${IGNORED}`)),
     ),
   ),
   perSource('the tables of a database are checked: no cast gives it others', (file) =>
