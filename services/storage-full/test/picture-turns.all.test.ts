@@ -35,7 +35,8 @@ for (const engine of engines.slice(0, 1))
 
     // A process of its own: with both ends of 728 connections this one would need more than 1,024 open files.
     test('too many waiting: 503 PICTURES_BUSY with Retry-After; a kept one does not wait', async (t) => {
-      const { api } = await spawnService(t, MAIN, storageEnv(await temporaryFolder(t)))
+      const env = { ...storageEnv(await temporaryFolder(t)), LOG_LEVEL: 'info' }
+      const { api } = await spawnService(t, MAIN, env)
       const user = await logIn(api, 'user')
       const ids = []
       for (let count = 0; count < 7; count += 1) ids.push(await pictureOf(user, api))
