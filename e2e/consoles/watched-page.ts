@@ -89,7 +89,7 @@ export async function letGoOn(route: Route): Promise<void> {
   try {
     await route.continue()
   } catch (error) {
-    const request = route.request()
-    if (!request.failure() && !request.frame().page().isClosed()) throw error
+    const isDropped = /has been closed|is already handled/.test(String(error))
+    if (!isDropped && !route.request().failure()) throw error
   }
 }

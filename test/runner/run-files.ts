@@ -96,6 +96,10 @@ async function runBatch(batch: Batch, also: Record<string, string>): Promise<Out
     process.stdout.write(`✖ ${failure}\n`)
   })
   stream.on('test:stderr', ({ message }) => process.stderr.write(message))
+  // An error after its test has ended fails only the file.
+  stream.on('test:diagnostic', ({ message }) => {
+    if (message.startsWith('Error: ')) process.stderr.write(`${message}\n`)
+  })
   for await (const _ of stream);
   for (const [path, count] of counts) {
     const seconds = (outcome.seconds[path] ?? 0).toFixed(1)
