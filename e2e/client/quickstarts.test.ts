@@ -254,6 +254,7 @@ describe('the quickstarts', async () => {
     await page.getByLabel('Password').fill(PASSWORD)
     await press('Sign in')
     await press('Allow')
+    await page.waitForURL(`${shop}/`)
     await page.getByText('Signed in as user').waitFor()
 
     await page.goto(`${shop}/sign-in`)

@@ -52,6 +52,19 @@ describe('where the pages were rough', { skip }, () => {
         assert.deepEqual(reported, [])
       })
 
+  test('a list that is sorted while its user leaves does not bring them back', async (t) => {
+    const page = await openConsole(t, browser, consoleOf(suite.urlOf('storage-full')), {
+      viewport: LAPTOP,
+    })
+    await signIn(page, 'admin')
+    await goTo(page, 'users')
+    await page.locator('th button').first().waitFor()
+
+    await page.evaluate(`location.hash = '#/owners'; document.querySelector('th button').click()`)
+
+    await page.locator('main[data-page="owners"]').waitFor()
+  })
+
   for (const [service, address] of [
     ['storage-key', consoleOf],
     ['payments', consoleOf],

@@ -25,13 +25,19 @@ export function goTo(path: string): void {
 
 /** Changes the address without leaving the page; an empty value is left out. */
 function setParameters(changes: Record<string, string>): void {
+  // The user has just gone elsewhere, and this page is still there: it must not take them back.
+  if (location.hash.startsWith('#/') && pathOf(location.hash) !== pathOf(hash.value)) return
   const next = new URLSearchParams(parameters.value)
   for (const [name, value] of Object.entries(changes))
     if (value) next.set(name, value)
     else next.delete(name)
-  const path = hash.value.split('?')[0] || '#/'
+  const path = pathOf(hash.value)
   history.replaceState(history.state, '', next.size > 0 ? `${path}?${next}` : path)
   hash.value = location.hash
+}
+
+function pathOf(address: string): string {
+  return address.split('?')[0] || '#/'
 }
 
 export type Parameter = { value: string }
