@@ -1,13 +1,16 @@
 // Run on installation: compiles what `npm start` loads, so that the first start is as fast as later ones.
 // Creates every service on a temporary folder, without listening, and closes it again.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { keepCompiledCode } from '../compile-cache.js'
 
+// Installing may write only here: a folder of the system need not be writable.
+const CACHE = join(import.meta.dirname, '../../node_modules/.cache')
+
 keepCompiledCode()
-const folder = mkdtempSync(join(tmpdir(), 'plinth-compile-'))
+mkdirSync(CACHE, { recursive: true })
+const folder = mkdtempSync(join(CACHE, 'compile-'))
 try {
   const { prepareStack } = await import('../prepare/prepare.ts')
   const { createLanding } = await import('../stack/landing.ts')

@@ -31,6 +31,15 @@ describe('after npm ci', { skip: process.platform === 'win32' && 'needs a shell 
     assert.equal(run().status, 0, 'a second time, when the link exists')
   })
 
+  test('the code is compiled ahead where only the checkout may be written', () => {
+    const env = { ...process.env, TMPDIR: join(tmpdir(), 'not-there') }
+    const program = join(import.meta.dirname, '../install/compile-ahead.js')
+
+    const { status, stderr } = spawnSync(process.execPath, [program], { env, encoding: 'utf8' })
+
+    assert.deepEqual({ status, stderr }, { status: 0, stderr: '' })
+  })
+
   test('a program that fails, fails the installation, and the next one does not run', (t) => {
     const { run, folder } = installed(t, `${STARTS}; echo "$1" >> ran; exit 7`)
 
