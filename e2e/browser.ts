@@ -1,4 +1,4 @@
-import { after } from 'node:test'
+import { clearTimeout, setTimeout } from 'node:timers'
 import { type Browser, chromium } from 'playwright-core'
 import { obtainChromium } from './chromium.ts'
 
@@ -37,23 +37,38 @@ export async function openBrowser(t: Cleanup, args: string[] = []): Promise<Brow
     t.after(() => own.close())
     return own
   }
+  users += 1
+  clearTimeout(idle)
+  t.after(async () => {
+    for (const context of running?.contexts() ?? []) await context.close()
+    users -= 1
+    if (users === 0) idle = setTimeout(closeRunning, IDLE_MS)
+  })
   if (!running?.isConnected()) {
     launching ??= launch().finally(() => {
       launching = undefined
     })
     running = await launching
   }
-  const browser = running
-  t.after(async () => {
-    for (const context of browser.contexts()) await context.close()
-  })
-  return browser
+  return running
 }
 
+/**
+ * The next file opens it again at once. A hook of the whole process could run too early: when the tests of one file
+ * have ended while another is still loading.
+ */
+const IDLE_MS = 1_000
+
+let users = 0
+let idle: NodeJS.Timeout | undefined
 let running: Browser | undefined
 let launching: Promise<Browser> | undefined
 
-after(() => running?.close())
+async function closeRunning(): Promise<void> {
+  const browser = running
+  running = undefined
+  await browser?.close()
+}
 
 async function launch(args: string[] = []): Promise<Browser> {
   const executablePath = await obtainChromium()
