@@ -50,6 +50,24 @@ describe('the search of a console', { skip }, () => {
     assert.deepEqual(signIns, [])
   })
 
+  test('stays open when it is closed and opened again before the browser has told that it closed', async (t) => {
+    const { page } = await openSearch(t)
+
+    const isOpen = await page.evaluate<boolean>(`(async () => {
+      const dialog = document.querySelector('dialog.palette')
+      const told = new Promise((resolve) => dialog.addEventListener('close', resolve, { once: true }))
+      for (let times = 0; times < 2; times += 1) {
+        dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true }))
+        for (let turn = 0; turn < 20; turn += 1) await undefined
+      }
+      await told
+      for (let turn = 0; turn < 20; turn += 1) await undefined
+      return dialog.open
+    })()`)
+
+    assert.ok(isOpen)
+  })
+
   test('is walked through with the arrow keys, from end to end', async (t) => {
     const { page, search } = await openSearch(t)
     const options = page.getByRole('option')

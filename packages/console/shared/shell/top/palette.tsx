@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon } from '../../components/icon.tsx'
+import { Modal } from '../../components/modal.tsx'
 import type { Finder, Found } from '../definition.ts'
 import { paletteOpen } from '../visibility.ts'
 import { useFound } from './use-found.ts'
@@ -17,19 +18,15 @@ type PaletteProps = {
 
 /** Search over pages, records, operations and settings, opened with Ctrl K or Cmd K. */
 export function Palette({ label, entries, finders, isLoading }: PaletteProps) {
-  const dialog = useRef<HTMLDialogElement>(null)
   const query = useSignal('')
   const chosen = useSignal(0)
   useLayoutEffect(() => {
     addEventListener('keydown', openOnShortcut)
     return () => removeEventListener('keydown', openOnShortcut)
   }, [])
-  // A layout effect, so that text typed right after the shortcut reaches the field.
   useLayoutEffect(() => {
     query.value = ''
     chosen.value = 0
-    if (paletteOpen.value) dialog.current?.showModal()
-    else dialog.current?.close()
   }, [paletteOpen.value, query, chosen])
 
   const wanted = query.value.trim().toLowerCase()
@@ -51,7 +48,7 @@ export function Palette({ label, entries, finders, isLoading }: PaletteProps) {
     else if (entry) choose(entry)
   }
   return (
-    <dialog ref={dialog} class="palette" aria-label="Search" onClose={close}>
+    <Modal isOpen={paletteOpen.value} onClose={close} class="palette" aria-label="Search">
       <div class="row search">
         <Icon name="search" />
         <input
@@ -69,7 +66,7 @@ export function Palette({ label, entries, finders, isLoading }: PaletteProps) {
         />
       </div>
       <PaletteEntries entries={matches} chosen={chosen.value} busy={busy || isLoading} />
-    </dialog>
+    </Modal>
   )
 }
 
