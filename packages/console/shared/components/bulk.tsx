@@ -41,17 +41,26 @@ export type Bulk<Row> = {
   changed(): unknown
 }
 
-type Outcome = BulkResult & { of: number; what: string }
+export type BulkOutcome = BulkResult & { of: number; what: string }
 
 /** Few at a time, so that other requests of the page are answered in between. */
 const AT_ONCE = 4
 
+type BulkBarProps<Row> = {
+  bulk: Bulk<Row>
+  selected: Row[]
+  onDone(): void
+  /** What came of it, for a page that shows it elsewhere, too. */
+  outcome?: Signal<BulkOutcome | undefined>
+}
+
 /** The rows that are selected, what can be done with them, and what came of it. */
-export function BulkBar<Row>(props: { bulk: Bulk<Row>; selected: Row[]; onDone(): void }) {
+export function BulkBar<Row>(props: BulkBarProps<Row>) {
   const { bulk, selected, onDone } = props
   const reason = useSignal('')
   const busy = useSignal(false)
-  const outcome = useSignal<Outcome | undefined>(undefined)
+  const own = useSignal<BulkOutcome | undefined>(undefined)
+  const outcome = props.outcome ?? own
   const run = async (action: BulkAction<Row>, rows: Row[], value = '') => {
     busy.value = true
     const begun = { done: 0, of: rows.length, what: action.done, failures: [] }
@@ -140,7 +149,7 @@ export function BulkBar<Row>(props: { bulk: Bulk<Row>; selected: Row[]; onDone()
           )}
         </section>
       )}
-      {outcome.value && <Report of={outcome.value} />}
+      <BulkReport of={outcome.value} />
     </>
   )
 }
@@ -182,7 +191,7 @@ async function eachOf<Row>(rows: Row[], work: (row: Row) => Promise<void>): Prom
   await Promise.all(workers)
 }
 
-function countReply(outcome: Signal<Outcome | undefined>, reply: Reply, name: string): void {
+function countReply(outcome: Signal<BulkOutcome | undefined>, reply: Reply, name: string): void {
   const { value } = outcome
   if (!value) return
   outcome.value = reply.ok
@@ -196,7 +205,9 @@ export function whyOf(reply: Reply): string {
   return problem?.detail ?? problem?.title ?? `The service answered ${reply.status}.`
 }
 
-function Report({ of: { done, of, what, failures } }: { of: Outcome }) {
+export function BulkReport(props: { of: BulkOutcome | undefined }) {
+  if (!props.of) return null
+  const { done, of, what, failures } = props.of
   return (
     <Notice tone={failures.length > 0 ? 'bad' : 'good'}>
       <Announced>

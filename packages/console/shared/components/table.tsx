@@ -5,7 +5,7 @@ import { useRef } from 'preact/hooks'
 import type { Reply } from '../api/api.ts'
 import { useExistingPage } from '../api/use-reply.ts'
 import { type PageNumber, type Parameter, pageParameter, parameter } from '../shell/route.ts'
-import { type Bulk, BulkBar } from './bulk.tsx'
+import { type Bulk, BulkBar, type BulkOutcome, BulkReport } from './bulk.tsx'
 import { Button } from './button.tsx'
 import { saveShown } from './csv.ts'
 import { Loaded, type Loading, Refusal } from './reply.tsx'
@@ -153,11 +153,22 @@ type ListProps<Row> = {
 /** A list as the service returns it: all at once or by page. */
 export function List<Row extends { id: string | number }>(props: ListProps<Row>) {
   const { of, action, empty } = props
+  const outcome = useSignal<BulkOutcome | undefined>(undefined)
   return (
     <>
       <Refusal reply={action?.refusal} />
       <Loaded of={of}>
-        {(rows) => (rows.length === 0 && empty ? empty : <Rows {...props} rows={rows} />)}
+        {(rows) =>
+          rows.length === 0 && empty ? (
+            <>
+              {/* What has emptied the list is still reported. */}
+              <BulkReport of={outcome.value} />
+              {empty}
+            </>
+          ) : (
+            <Rows {...props} rows={rows} outcome={outcome} />
+          )
+        }
       </Loaded>
       {of.page && (
         <Pager
@@ -171,8 +182,10 @@ export function List<Row extends { id: string | number }>(props: ListProps<Row>)
   )
 }
 
-function Rows<Row extends { id: string | number }>(props: ListProps<Row> & { rows: Row[] }) {
-  const { of, caption, columns, records, bulk, place = '', rows } = props
+type RowsProps<Row> = ListProps<Row> & { rows: Row[]; outcome: Signal<BulkOutcome | undefined> }
+
+function Rows<Row extends { id: string | number }>(props: RowsProps<Row>) {
+  const { of, caption, columns, records, bulk, place = '', rows, outcome } = props
   const chosenOrder = parameter(`${place}order`)
   const sought = parameter(`${place}find`)
   const own = useSignal<unknown[]>([])
@@ -215,6 +228,7 @@ function Rows<Row extends { id: string | number }>(props: ListProps<Row> & { row
           onDone={() => {
             keys.value = []
           }}
+          outcome={outcome}
         />
       )}
       {of.page ? (
