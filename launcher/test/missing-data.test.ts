@@ -45,7 +45,9 @@ test('in production a disk that is not mounted does not become a new installatio
   assert.equal(existsSync(join(data, '..')), false)
 })
 
-test('nor does the empty folder that a disk is mounted on, whatever commands have left in it', async (t) => {
+test('nor does the empty folder that a disk is mounted on, whatever commands have left in it', {
+  tags: ['all'],
+}, async (t) => {
   const { env, data } = await unmounted(t)
   mkdirSync(data, { recursive: true })
   const EMPTY = /The data folder .*plinth is empty\. If its disk is not mounted, mount it\./
@@ -79,7 +81,9 @@ test('nor does one that runs the sandbox, which keeps a key there', {
   assert.deepEqual(readdirSync(data), [])
 })
 
-test('an empty data folder is a new installation if the operator says so, once', async (t) => {
+test('an empty data folder is a new installation if the operator says so, once', {
+  tags: ['all'],
+}, async (t) => {
   const { env, data } = await unmounted(t)
   mkdirSync(data, { recursive: true })
   const { stderr } = await plinthHere(['user', 'list'], { env })

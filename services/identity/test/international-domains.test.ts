@@ -4,7 +4,7 @@ import { openDatabase } from '@plinth/kit/database'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import type { IdentityTables } from '../src/database/tables.ts'
 import { mailTo, tokenOf } from './inbox.ts'
-import { ALICE, bothEngines, engines, startIdentity, startWithAlice } from './start-identity.ts'
+import { ALICE, engines, startIdentity, startWithAlice } from './start-identity.ts'
 
 const UNICODE = 'ada@m\u00fcnchen.de'
 const ASCII = 'ada@xn--mnchen-3ya.de'
@@ -162,7 +162,7 @@ async function before(url: string, change: (db: Opened['db']) => Promise<unknown
 
 type Opened = Awaited<ReturnType<typeof openDatabase<Tables>>>
 
-for (const engine of bothEngines) {
+for (const engine of engines) {
   describe(
     `addresses that an earlier version stored in ASCII on ${engine.name}`,
     engine.options,

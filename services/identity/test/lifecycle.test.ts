@@ -656,8 +656,11 @@ for (const engine of engines) {
 
 for (const engine of engines)
   describe(`an erasure that is killed on ${engine.name}`, engine.options, () => {
-    for (const step of ['erasure:written', 'erasure:committed'])
-      test(`at ${step} is complete after the next run`, async (t) => {
+    for (const [step, tags] of [
+      ['erasure:written', ['all']],
+      ['erasure:committed', []],
+    ] as const)
+      test(`at ${step} is complete after the next run`, { tags: [...tags] }, async (t) => {
         const url = await engine.freshUrl(t)
         const env = {
           SUITE_DATA: tmpdir(),

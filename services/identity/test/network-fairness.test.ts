@@ -55,7 +55,9 @@ async function answeredBefore(
 
 for (const engine of engines) {
   describe(`a flood of logins on ${engine.name}`, engine.options, () => {
-    test('from every /64 of one /48 does not delay a login from another /48', async (t) => {
+    test('from every /64 of one /48 does not delay a login from another /48', {
+      tags: ['all'],
+    }, async (t) => {
       const started = await start(t, engine, SLOW)
       const honest = () => started.logIn(HONEST, ALICE.username, ALICE.password)
 

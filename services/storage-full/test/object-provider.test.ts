@@ -121,7 +121,9 @@ describe('an S3-style bucket that fails', { skip }, () => {
     assert.equal(failed?.name, 'resolve')
   })
 
-  test('hung: every call times out, and works again when the store does', async () => {
+  test('hung: every call times out, and works again when the store does', {
+    tags: ['all'],
+  }, async () => {
     const provider = createObjectProvider(s3.settings, IMPATIENT)
     const small = await sourceFile(folder, randomBytes(10))
     const large = await sourceFile(folder, randomBytes(20_000_000))
@@ -145,7 +147,9 @@ describe('an S3-style bucket that fails', { skip }, () => {
     provider.close()
   })
 
-  test('hung in the middle of a download: the stream ends with an error', async () => {
+  test('hung in the middle of a download: the stream ends with an error', {
+    tags: ['all'],
+  }, async () => {
     const provider = createObjectProvider(s3.settings, IMPATIENT)
     await object.put('hung/body', await sourceFile(folder, randomBytes(30_000_000)))
     const stream = await provider.open('hung/body')
@@ -159,7 +163,7 @@ describe('an S3-style bucket that fails', { skip }, () => {
     provider.close()
   })
 
-  test('killed in the middle of an upload: nothing is left of it', async () => {
+  test('killed in the middle of an upload: nothing is left of it', { tags: ['all'] }, async () => {
     const provider = createObjectProvider(s3.settings, IMPATIENT)
     const large = await sourceFile(folder, randomBytes(60_000_000))
     await object.put('killed/before', await sourceFile(folder, randomBytes(10)))

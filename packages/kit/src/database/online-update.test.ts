@@ -119,7 +119,9 @@ describe('while a new version updates tables on PostgreSQL', { skip: postgres.sk
     assert.deepEqual(notes, [{ text: 'meanwhile', copies: 2 }])
   })
 
-  test('nodes of the older version write while another transaction reads what is to be changed', async (t) => {
+  test('nodes of the older version write while another transaction reads what is to be changed', {
+    tags: ['all'],
+  }, async (t) => {
     const url = await postgres.freshUrl(t, [])
     const older = await openOlder(t, url)
     const reading = await connectTo(t, url)
@@ -203,7 +205,9 @@ describe('an index build on PostgreSQL', { skip: postgres.skip }, () => {
     assert.deepEqual(await indexesOf(older), BUILT)
   })
 
-  test('takes as long as it needs, whatever limit the service and the database have', async (t) => {
+  test('takes as long as it needs, whatever limit the service and the database have', {
+    tags: ['all'],
+  }, async (t) => {
     const url = await postgres.freshUrl(t, [])
     const older = await openOlder(t, url)
     await sql`do $$ begin

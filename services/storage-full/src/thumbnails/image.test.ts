@@ -42,7 +42,7 @@ test('a picture that is decoded whole has a lower limit than one decoded line by
   assert.equal(await drawn(await picture(5000, 4000).jpeg({ progressive: true }).toBuffer()), true)
 })
 
-test('the limit counts channels and their depth, not only pixels', async (t) => {
+test('the limit counts channels and their depth, not only pixels', { tags: ['all'] }, async (t) => {
   const wide = (channels: 3 | 4) =>
     sharp({ create: { width: 40_000, height: 600, channels, background: '#a33' } })
   const drawn = async (bytes: Buffer) =>
