@@ -102,9 +102,11 @@ export function headersOf({ source }: Received): Record<string, string> {
 
 /** The plain text of a mail, decoded. */
 export function textOf({ source }: Received): string {
-  const [, part = ''] = source.split(/Content-Type: text\/plain[^\n]*\n/)
-  const [head = '', ...body] = part.split(/\r?\n\r?\n/)
-  const encoded = body.join('\n\n').split(/\r?\n--/)[0] ?? ''
+  // The whole boundary: a token that is broken across lines may put "--" at the start of one.
+  const [, boundary = ''] = /boundary="([^"]+)"/.exec(source) ?? []
+  const part = source.split(`--${boundary}`).find((each) => /Content-Type: text\/plain/.test(each))
+  const [head = '', ...body] = (part ?? '').split(/\r?\n\r?\n/)
+  const encoded = body.join('\n\n')
   return /quoted-printable/i.test(head) ? decodeQuotedPrintable(encoded) : encoded
 }
 

@@ -100,7 +100,9 @@ async function mailed({ received }: { received: Received[] }, to: string, page: 
       .filter((mail) => mail.to[0] === to)
       .map(textOf)
       .filter((mail) => LINK.exec(mail)?.[1] === page)
-  const mails = await until(found, (all) => all.length >= count)
+  const mails = await until(found, (all) => all.length >= count).catch((cause) => {
+    throw new Error(`No mail to ${to} with a link to #${page} came.`, { cause })
+  })
   const last = mails.at(-1) ?? ''
   return { token: LINK.exec(last)?.[2] ?? '', code: CODE.exec(last)?.[0] ?? '' }
 }
