@@ -105,15 +105,21 @@ function commandOf(words: string[]): Command | undefined {
     .sort((one, other) => other.name.length - one.name.length)[0]
 }
 
+/** An authenticator chooses the id of a passkey, which may begin with a hyphen. No option is as long. */
+const ID = /^-[\w-]{31,}$/
+
 /** Refuses unknown options, because they may be misspelt. */
 function parse(command: Command, args: string[]): { operands: string[]; values: Values } {
   const options = { ...GLOBAL, ...command.options }
   try {
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+    const ids = args.filter((word) => ID.test(word))
+    const others = args.filter((word) => !ID.test(word))
+    const { values, positionals } = parseArgs({ args: others, options, allowPositionals: true })
+    const operands = [...positionals, ...ids]
     const [least, most] = countsOf(command)
-    if (positionals.length < least || positionals.length > most || positionals.includes(''))
+    if (operands.length < least || operands.length > most || operands.includes(''))
       throw new CommandError(EXIT.usage, `Usage: ${usageOf(command)}`)
-    return { values, operands: positionals }
+    return { values, operands }
   } catch (error) {
     if (error instanceof CommandError) throw error
     const { message } = error as Error

@@ -139,6 +139,8 @@ for (const engine of engines) {
         await assert.rejects(run('user', ...words), /Usage:/)
       await assert.rejects(run('user', 'end-session', 'alice', 'x'), /no such session/)
       await assert.rejects(run('user', 'remove-passkey', 'alice', passkeyId), /no such passkey/)
+      const hyphenated = `--${passkeyId.slice(2)}`
+      await assert.rejects(run('user', 'remove-passkey', 'alice', hyphenated), /no such passkey/)
     })
   })
 }
