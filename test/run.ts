@@ -33,6 +33,10 @@ if (flags.includes('--help')) {
   process.exit(0)
 }
 const part = partOf(flags)
+if (flags.includes('--record') && part !== 'first' && part !== 'rest') {
+  console.error('✖ --record needs --first or --rest: each has durations of its own.')
+  process.exit(64)
+}
 const strict = process.env.TEST_STRICT === 'on'
 provideTemporaryFolder()
 const files = filesOf(part)

@@ -37,7 +37,9 @@ export function createJudge(root: string, env: Record<string, string>): Judge {
     const known = timeouts.get(key)
     if (known !== undefined) return known
     const started = performance.now()
-    const verdict = await run(stage, BASELINE_MS)
+    const first = await run(stage, BASELINE_MS)
+    // One unstable test must not end a survey of an hour.
+    const verdict = first === 'passed' ? first : await run(stage, BASELINE_MS)
     if (verdict !== 'passed')
       throw new Error(
         `Without any fault in ${file} its tests have ${verdict}: ${stage.files.join(', ')}`,

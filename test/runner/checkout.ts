@@ -1,10 +1,11 @@
-import { execFileSync } from 'node:child_process'
-import { lstatSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { NOTHING, type Outcome } from './outcome.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const NAME = 'the tests left the checkout as it was'
+const MAX_LIST_BYTES = 64 * 1024 * 1024
 
 type Snapshot = { compare(): Outcome }
 
@@ -27,26 +28,29 @@ export function snapshotOf(): Snapshot {
   return { compare }
 }
 
-/** The status and mode of each file, and the mode of its folder; undefined outside of a git checkout. */
+/** The status and mode of each file, and the modes of its folders; undefined without git, as in an unpacked archive. */
 function stateOf(): Map<string, string> | undefined {
-  const tracked = git('ls-files', '-z')
-  const status = git('status', '--porcelain', '-z')
-  if (tracked === undefined || status === undefined) return undefined
+  if (!existsSync(join(ROOT, '.git')) || spawnSync('git', ['--version']).error) return undefined
   const state = new Map<string, string>()
-  for (const line of status) state.set(line.slice(3), line.slice(0, 2).trim())
-  for (const file of tracked)
-    for (const path of [file, dirname(file)]) {
-      const mode = lstatSync(join(ROOT, path), { throwIfNoEntry: false })?.mode
-      state.set(`mode of ${path}`, mode?.toString(8) ?? 'none')
-    }
+  for (const line of git('status', '--porcelain', '-z'))
+    state.set(line.slice(3), line.slice(0, 2).trim())
+  for (const path of new Set(git('ls-files', '-z').flatMap(withFolders))) {
+    const mode = lstatSync(join(ROOT, path), { throwIfNoEntry: false })?.mode
+    state.set(`mode of ${path}`, mode?.toString(8) ?? 'none')
+  }
   return state
 }
 
-function git(...args: string[]): string[] | undefined {
-  try {
-    const output = execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: 'pipe' })
-    return output.split('\0').filter(Boolean)
-  } catch {
-    return undefined // A checkout without git, such as an unpacked archive, cannot be compared.
-  }
+function withFolders(path: string): string[] {
+  return path === '.' ? [path] : [path, ...withFolders(dirname(path))]
+}
+
+function git(...args: string[]): string[] {
+  // Root runs some tests in a checkout that belongs to somebody else, which git would refuse.
+  const output = execFileSync('git', ['-c', 'safe.directory=*', ...args], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    maxBuffer: MAX_LIST_BYTES,
+  })
+  return output.split('\0').filter(Boolean)
 }

@@ -2,8 +2,14 @@ const MAX_LINES = 30
 const MAX_CHARACTERS = 200
 
 /** Which test failed, what was expected and what came, and the command that runs only that test. */
-export function describeFailure(name: string, path: string, error: Error): string {
-  return [`${name} (${path})`, errorOf(error), `    alone: ${commandFor(name, path)}`].join('\n')
+export function describeFailure(name: string, paths: string[], error: Error): string {
+  const files = paths.join(' ')
+  return [`${name} (${files})`, errorOf(error), `    alone: ${commandFor(name, files)}`].join('\n')
+}
+
+/** These files failed as a whole: they could not be loaded, took too long, or failed after their last test. */
+export function describeProcess(files: string, error: Error): string {
+  return [files, errorOf(error), `    alone: node_modules/.bin/node --test ${files}`].join('\n')
 }
 
 /** Node wraps the error of a test. Truncated, because a message may contain a whole page. */
@@ -17,7 +23,8 @@ function errorOf({ message, cause }: Error): string {
     .join('\n')
 }
 
-function commandFor(name: string, path: string): string {
+/** Node compares the pattern with the names of the suites and the test. */
+function commandFor(name: string, files: string): string {
   const pattern = name.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`).replaceAll("'", '.')
-  return `node_modules/.bin/node --test --test-name-pattern='${pattern}' ${path}`
+  return `node_modules/.bin/node --test --test-name-pattern='${pattern}$' ${files}`
 }

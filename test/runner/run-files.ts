@@ -1,7 +1,8 @@
-import { join, relative, resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { basename, join, relative, resolve } from 'node:path'
 import { run } from 'node:test'
-import { type Batch, batchesOf, type TestFile } from './batches.ts'
-import { describeFailure } from './failure.ts'
+import { type Batch, batchesOf, eachAlone, type TestFile } from './batches.ts'
+import { describeFailure, describeProcess } from './failure.ts'
 import { joinPackages } from './joined/join.ts'
 import { NOTHING, type Outcome, outcomeOf } from './outcome.ts'
 
@@ -29,8 +30,11 @@ export async function runFiles({ files, concurrency, env = {} }: TestRun): Promi
   const waiting = batchesOf(files)
   const outcomes = new Map<Batch, Outcome>()
   const worker = async () => {
-    for (let batch = waiting.shift(); batch; batch = waiting.shift())
-      outcomes.set(batch, await start(batch))
+    for (let batch = waiting.shift(); batch; batch = waiting.shift()) {
+      const outcome = await start(batch)
+      if (outcome === 'not loaded') waiting.unshift(...eachAlone(batch))
+      else outcomes.set(batch, outcome)
+    }
   }
   await Promise.all(Array.from({ length: concurrency }, worker))
 
@@ -39,6 +43,7 @@ export async function runFiles({ files, concurrency, env = {} }: TestRun): Promi
   for (const [batch, first] of failed) {
     process.stdout.write(`\nOnce more, alone: ${namesOf(batch)}\n`)
     const second = await start(batch)
+    if (second === 'not loaded') continue
     outcomes.set(batch, { ...second, unstable: onlyIn(first.failed, second.failed) })
   }
   return outcomeOf([...outcomes.values()])
@@ -54,7 +59,11 @@ function firstLine(text: string): string {
   return text.split('\n')[0] ?? ''
 }
 
-async function runBatch(batch: Batch, also: Record<string, string>): Promise<Outcome> {
+/** If a process of several files fails before its first test, one of the files cannot be loaded. */
+async function runBatch(
+  batch: Batch,
+  also: Record<string, string>,
+): Promise<Outcome | 'not loaded'> {
   const env = {
     ...process.env,
     NODE_ENV: 'test',
@@ -77,6 +86,7 @@ async function runBatch(batch: Batch, also: Record<string, string>): Promise<Out
   const outcome: Outcome = structuredClone(NOTHING)
   const counts = new Map<string, number>()
   const alone = batch.files.length === 1 ? batch.files[0]?.path : undefined
+  let isLoaded = true
   stream.on('test:pass', ({ name, skip, details, nesting, file = batch.module }) => {
     // Node reports a file in which no test has the wanted tags as one test.
     if (resolve(ROOT, name) === batch.module) return
@@ -91,7 +101,14 @@ async function runBatch(batch: Batch, also: Record<string, string>): Promise<Out
   })
   stream.on('test:fail', ({ name, file = batch.module, details }) => {
     if (details.type === 'suite' && isAboutSubtests(details.error)) return
-    const failure = describeFailure(name, relative(ROOT, file), details.error)
+    const isProcess = resolve(ROOT, name) === batch.module
+    const failure = isProcess
+      ? describeProcess(namesOf(batch), details.error)
+      : describeFailure(name, entriesOf(batch, file), details.error)
+    if (isProcess && alone === undefined && outcome.passed + outcome.failed.length === 0) {
+      isLoaded = false
+      return
+    }
     outcome.failed.push(failure)
     process.stdout.write(`✖ ${failure}\n`)
   })
@@ -101,11 +118,23 @@ async function runBatch(batch: Batch, also: Record<string, string>): Promise<Out
     if (message.startsWith('Error: ')) process.stderr.write(`${message}\n`)
   })
   for await (const _ of stream);
+  if (!isLoaded) return 'not loaded'
   for (const [path, count] of counts) {
     const seconds = (outcome.seconds[path] ?? 0).toFixed(1)
     process.stdout.write(`✔ ${path}: ${count} in ${seconds} s\n`)
   }
   return outcome
+}
+
+/** The test files to run for a test of this module, which several of them may share. */
+function entriesOf({ files }: Batch, module: string): string[] {
+  const paths = files.map(({ path }) => path)
+  const own = paths.filter((path) => resolve(ROOT, path) === resolve(ROOT, module))
+  if (own.length > 0) return own
+  const importing = paths.filter((path) =>
+    readFileSync(resolve(ROOT, path), 'utf8').includes(basename(module)),
+  )
+  return importing.length > 0 ? importing : paths
 }
 
 function add(sums: Record<string, number>, key: string, value: number): void {

@@ -36,7 +36,7 @@ test('a failure says what was expected, what came, and how to run only that test
   const [failure = ''] = outcome.failed
   assert.match(failure, /^doesn't add \(up\) \(.*sample-0\.test\.mjs\)\n/)
   assert.match(failure, /2 !== 3/)
-  assert.match(failure, /node --test --test-name-pattern='doesn\.t add \\\(up\\\)' .*sample-0/)
+  assert.match(failure, /node --test --test-name-pattern='doesn\.t add \\\(up\\\)\$' .*sample-0/)
 })
 
 test('only the tests with the wanted tags run', (t) => {
@@ -79,6 +79,33 @@ test('a file that cannot be loaded fails', (t) => {
   const outcome = runSample(t, "import './missing.ts'")
 
   assert.equal(outcome.failed.length, 1)
+})
+
+test('a file that cannot be loaded does not keep its neighbours from running, and is named', (t) => {
+  const passing = "import { test } from 'node:test'\ntest('passes', () => {})"
+  const broken = "import './missing.ts'"
+  const paths = writeSamples(t, [passing, broken, passing], ['a.test', 'b.test', 'c.test'])
+  const files = paths.map((path) => ({ path }))
+
+  const { outcome } = runFilesApart(t, { files, concurrency: 1 })
+
+  assert.equal(outcome.passed, 2)
+  assert.equal(outcome.failed.length, 1)
+  assert.match(outcome.failed[0] ?? '', /alone: .*node --test \S*b\.test\.mjs$/)
+})
+
+test('a failure in a module that test files share names the file to run', (t) => {
+  const shared = `
+    import { test } from 'node:test'
+    export const suite = () => test('fails', () => { throw new Error() })`
+  const using = "import { suite } from './suite.mjs'\nsuite()"
+  const passing = "import { test } from 'node:test'\ntest('passes', () => {})"
+  const [, ...paths] = writeSamples(t, [shared, using, passing], ['suite', 'a.test', 'b.test'])
+  const files = paths.map((path) => ({ path }))
+
+  const { outcome } = runFilesApart(t, { files, concurrency: 1 })
+
+  assert.match(outcome.failed[0] ?? '', /alone: .*--test-name-pattern='fails\$' \S*a\.test\.mjs$/)
 })
 
 test('a file that never ends fails', { timeout: 60_000 }, (t) => {

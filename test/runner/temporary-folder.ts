@@ -57,14 +57,20 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** A killed test may leave folders that not even their owner may change. */
+/** After an interruption, processes that are ending may still write there. */
 function removeAll(folder: string): void {
-  makeWritable(folder)
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  try {
+    makeWritable(folder)
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  } catch (error) {
+    process.stderr.write(`${folder} could not be removed: ${(error as Error).message}\n`)
+  }
 }
 
+/** A killed test may leave folders that not even their owner may change. */
 function makeWritable(folder: string): void {
-  const mode = lstatSync(folder, { throwIfNoEntry: false })?.mode ?? 0
+  const mode = lstatSync(folder, { throwIfNoEntry: false })?.mode
+  if (mode === undefined) return
   if ((mode & 0o700) !== 0o700) chmodSync(folder, 0o700)
   for (const entry of readdirSync(folder, { withFileTypes: true }))
     if (entry.isDirectory()) makeWritable(join(folder, entry.name))
