@@ -19,13 +19,12 @@ test('a step fails if its control is missing, covered or off-screen at either wi
 }, async (t) => {
   const browser = await openBrowser(t)
   const page = await browser.newPage({ viewport: PHONE })
-  page.setDefaultTimeout(1000)
   const overflows = alternateWidths(page)
   const show = (phone: string, wide = '') =>
     page.setContent(`<meta name="viewport" content="width=device-width">
       <style>body { margin: 0 } @media (max-width: 500px) { ${phone} } @media (min-width: 501px) { ${wide} }</style>
       <button>Send</button><p>Words</p>`)
-  const press = () => page.getByRole('button').click()
+  const press = (timeout = 30_000) => page.getByRole('button').click({ timeout })
 
   await show('')
   await press()
@@ -36,9 +35,9 @@ test('a step fails if its control is missing, covered or off-screen at either wi
     'button { position: fixed; left: 400px }',
   ]) {
     await show(fault)
-    await assert.rejects(press(), /Timeout/, fault)
+    await assert.rejects(press(1_000), /Timeout/, fault)
     await show('', fault.replace('400px', '1500px'))
-    await assert.rejects(press(), /Timeout/, fault)
+    await assert.rejects(press(1_000), /Timeout/, fault)
   }
   assert.deepEqual(overflows, [])
   await page.setViewportSize(PHONE)

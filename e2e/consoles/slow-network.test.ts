@@ -58,7 +58,7 @@ describe('on a slow network', { skip }, () => {
         const slow = await holdReplies(page)
         await goTo(page, path.replace('ID', ids[service] ?? ''))
         const loading = page.locator('main .skeleton').first()
-        const isShown = await loading.waitFor({ timeout: 5000 }).then(
+        const isShown = await loading.waitFor({ timeout: 30_000 }).then(
           () => true,
           () => false,
         )

@@ -114,7 +114,7 @@ test('tests that never end are killed, with all processes they started', async (
       }))`,
   })
 
-  const run = { folder, files: ['endless.test.ts'], env: {}, timeoutMs: 3000 }
+  const run = { folder, files: ['endless.test.ts'], env: {}, timeoutMs: 10_000 }
 
   assert.equal(await runTests(run), 'timed out')
   const pid = Number(readFileSync(join(folder, 'child.pid'), 'utf8'))

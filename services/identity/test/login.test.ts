@@ -200,6 +200,7 @@ describe('more concurrent logins than can be hashed at once', () => {
         IDENTITY_PASSWORD_MEMORY_KIB: '131072',
         IDENTITY_PASSWORD_PASSES: '4',
         IDENTITY_PASSWORD_QUEUE_SECONDS: '1',
+        IDENTITY_PASSWORD_WORKERS: '1',
       },
     })
 

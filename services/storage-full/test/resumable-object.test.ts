@@ -175,7 +175,7 @@ for (const engine of engines)
     })
 
     test('a bucket that is away is 503; when it is back, the upload goes on', async (t) => {
-      const { tus, api, user } = await start(t, { STORAGE_FULL_OBJECT_TIMEOUT_SECONDS: '1' })
+      const { tus, api, user } = await start(t, { STORAGE_FULL_OBJECT_TIMEOUT_SECONDS: '4' })
       const bytes = soundOf(100)
       const location = locationOf(await tus.create({ name: 'a.mp3', length: 100 }))
       await tus.patch(location, 0, bytes.subarray(0, 70))

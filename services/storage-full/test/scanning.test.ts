@@ -14,6 +14,8 @@ import { base64, fileIdOf, locationOf, metadata, offsetOf, textOf, tusFor } from
 
 const CLEAN = textOf(300_000)
 const INFECTED = Buffer.concat([textOf(150_000), Buffer.from('VIRUS'), textOf(150_000)])
+/** For a scanner that never answers. */
+const IMPATIENT = { STORAGE_FULL_SCAN_TIMEOUT_SECONDS: '1' }
 const text = (bytes: Buffer) => ({ name: 'a.txt', type: 'text/plain', bytes })
 
 for (const engine of engines)
@@ -23,7 +25,6 @@ for (const engine of engines)
       const service = await startStorage(t, {
         STORAGE_FULL_DATABASE_URL: await engine.freshUrl(t),
         STORAGE_FULL_SCAN_URL: clamd.url,
-        STORAGE_FULL_SCAN_TIMEOUT_SECONDS: '1',
         ...env,
       })
       const tus = tusFor(service.api, service.user)
@@ -107,7 +108,7 @@ for (const engine of engines)
       ],
     ]
     test('a scanner that hangs, closes, lies or talks nonsense is 503 SCANNER_UNAVAILABLE, and nothing is stored', async (t) => {
-      const { api, user, clamd, list, root } = await start(t)
+      const { api, user, clamd, list, root } = await start(t, IMPATIENT)
       // So many pieces that an early answer comes before the last.
       const bytes = textOf(2 * 1024 * 1024)
 
@@ -138,7 +139,11 @@ for (const engine of engines)
     })
 
     test('with STORAGE_FULL_SCAN_REQUIRED=false a file is accepted without a verdict, but not when it is infected', async (t) => {
-      const env = { STORAGE_FULL_SCAN_REQUIRED: 'false', STORAGE_FULL_SCAN_MAX_BYTES: '400000' }
+      const env = {
+        ...IMPATIENT,
+        STORAGE_FULL_SCAN_REQUIRED: 'false',
+        STORAGE_FULL_SCAN_MAX_BYTES: '400000',
+      }
       const { api, user, clamd, tus } = await start(t, env)
 
       const infected = await upload(api, user, text(INFECTED))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { engines, type TestEngine } from '@plinth/kit/testing'
+import { bothEngines, type TestEngine } from '@plinth/kit/testing'
 import { keyed, startStorageKey, upload } from './start-storage-key.ts'
 
 type Started = Awaited<ReturnType<typeof start>>
@@ -25,7 +25,7 @@ async function newKey({ post, anonymous }: Started, ...scopes: string[]) {
   }
 }
 
-for (const engine of engines)
+for (const engine of bothEngines)
   describe(`service keys of the key edition, on ${engine.name}`, engine.options, () => {
     test('a service key works in X-API-KEY beside the configured key', async (t) => {
       const service = await start(t, engine)

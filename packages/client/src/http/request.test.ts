@@ -135,7 +135,7 @@ describe('a call ends', () => {
   test('with a TimeoutError when there is no answer in time, and is not repeated', async (t) => {
     const { senderWith, seen } = await startServer(t, silence)
 
-    await assert.rejects(senderWith({ timeoutMs: 1_000 })('GET', '/'), { name: 'TimeoutError' })
+    await assert.rejects(senderWith({ timeoutMs: 3_000 })('GET', '/'), { name: 'TimeoutError' })
 
     assert.equal(seen.length, 1)
   })
@@ -325,7 +325,7 @@ describe('an upload', () => {
     // Fetch may go on taking bytes after the answer.
     for await (const _ of rest ?? []);
 
-    assert.equal(timers(), before)
+    assert.ok(timers() <= before)
   })
 })
 

@@ -261,7 +261,7 @@ for (const engine of bothEngines)
     })
 
     test('endpoints that hang or trickle their reply time out and do not delay the others', async (t) => {
-      const world = await start(t, engine, { timeoutMs: 300 })
+      const world = await start(t, engine, { timeoutMs: 2_000 })
       const { receiver, endpoint, publish, deliver, detail } = world
       const dripping = await startReceiver(t)
       const quick = await startReceiver(t)
@@ -278,7 +278,7 @@ for (const engine of bothEngines)
         deliveries.find((delivery: { url: string }) => delivery.url === url)
       assert.equal(at(quick).state, 'done')
       for (const late of [receiver, dripping]) {
-        assert.match(at(late).attempts[0].error, /no complete reply within 0.3 seconds/)
+        assert.match(at(late).attempts[0].error, /no complete reply within 2 seconds/)
         assert.equal(at(late).attempts[0].status, null)
       }
     })

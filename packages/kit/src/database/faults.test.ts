@@ -123,7 +123,7 @@ describe('a PostgreSQL server', { skip: postgres.skip }, () => {
   })
 
   test('whose connections are all in use causes 503, within the timeout', async (t) => {
-    const database = await open(t, postgres, { poolSize: 1, connectMs: 1_000 })
+    const database = await open(t, postgres, { poolSize: 1, connectMs: 3_000 })
     const { api } = await serve(t, database)
     const held = Promise.withResolvers<void>()
     const holding = Promise.withResolvers<void>()

@@ -272,7 +272,7 @@ describe('a rolling restart', () => {
   })
 })
 
-const DRAINING = { SMALL_DRAIN_SECONDS: '1' }
+const DRAINING = { SMALL_DRAIN_SECONDS: '3' }
 const RESTARTS = Number(process.env.TEST_RESTARTS ?? 4)
 
 async function readiness(service: SpawnedService): Promise<number> {

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import pg from 'pg'
+import { until } from '../../../../test/until.ts'
 import type { Migration } from '../../src/database/migrate.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import { engines, postgres, sqlite } from './engines.ts'
@@ -99,7 +100,7 @@ describe('a server of our own', { skip: postgres.skip || process.platform !== 'l
     const child = spawnSync(process.execPath, ['--input-type=module', '-e', script])
 
     const supervisor = Number(child.stdout.toString())
-    while (existsSync(`/proc/${supervisor}`)) await new Promise((next) => setTimeout(next, 20))
+    await until(() => !existsSync(`/proc/${supervisor}`))
     assert.equal(child.signal, 'SIGKILL')
   })
 

@@ -16,9 +16,10 @@ describe('parameters', () => {
     const names = Array.from({ length: 5_000 }, (_, n) => n.toString(36))
     const given = new URLSearchParams(names.join('&'))
     const measure = () => {
-      const begun = performance.now()
+      const begun = process.threadCpuUsage()
       assert.equal(hasRepeated(given), false)
-      return performance.now() - begun
+      const { user, system } = process.threadCpuUsage(begun)
+      return (user + system) / 1_000
     }
 
     const fastest = Math.min(...Array.from({ length: 5 }, measure))

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, type TestContext, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { until } from '../../../../../test/until.ts'
 import { bothEngines } from '../../../testing/databases/engines.ts'
@@ -327,9 +326,9 @@ for (const engine of bothEngines)
 
       await withLease(db, 'sweep', 0.3, async () => {
         await slowDownClaims(db)
-        while (!(await hasClaimsInFlight(db))) await setImmediate()
+        await until(() => hasClaimsInFlight(db), Boolean, 1)
       })
-      while (await hasClaimsInFlight(db)) await setImmediate()
+      await until(async () => !(await hasClaimsInFlight(db)), Boolean, 1)
 
       assert.deepEqual(await db.selectFrom('leases').selectAll().execute(), [])
     })

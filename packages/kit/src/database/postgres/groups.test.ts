@@ -147,7 +147,7 @@ describe('transactions of one turn on postgres', { skip: postgres.skip }, () => 
     const url = await postgres.freshUrl(t)
     const { db, close } = await openDatabase<Tables>(url, [TABLES], {
       poolSize: 1,
-      connectMs: 1000,
+      connectMs: 3_000,
     })
     t.after(close)
     const attempt = (name: string) =>
