@@ -27,8 +27,8 @@ export type { Origin } from './database/audit.repository.ts'
 export { ADMIN_ROLE } from './database/users.repository.ts'
 
 /** What the account rules need; every rule takes it as its first argument. */
-export type Accounts = {
-  db: Db<AccountTables>
+export type Accounts<T extends AccountTables = AccountTables> = {
+  db: Db<T>
   clock: Clock
   log: Logger
   settings: AccountSettings
@@ -97,6 +97,7 @@ export type Admission = { isAdmitted: boolean }
 
 export type Hold = (user: HashedRegistration, origin: Origin) => Promise<void>
 
+/** Methods, whose parameters a host may narrow: they get its own database, of which the accounts know a part. */
 export type Hooks = Pick<
   Accounts,
   'onEvent' | 'gate' | 'turnAway' | 'isHeld' | 'clientNames' | 'confirmation'

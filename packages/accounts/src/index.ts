@@ -71,7 +71,7 @@ export {
 } from './database/users.repository.ts'
 export { rotationFindings } from './doctor.ts'
 export { keyRules, mountAccounts } from './host.ts'
-export { type DropFactor, type Operator, operatorOf } from './operator.ts'
+export { type FactorStore, type Operator, operatorOf } from './operator.ts'
 export { passwordQueueFull } from './passwords/pool.ts'
 export {
   credentialsRejected,

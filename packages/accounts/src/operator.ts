@@ -30,10 +30,13 @@ const PAGE = 500
 /** What an operator with access to the machine may do. Users are identified by username. */
 export type Operator = ReturnType<typeof operatorOf>
 
-/** On a host with second factors: removes the user's, in a transaction that has locked the user. */
-export type DropFactor = (accounts: Accounts, user: User, by: By) => Promise<void>
+/** On a host with second factors. */
+export type FactorStore = {
+  /** Removes the factor of the user, in a transaction that has locked the user. */
+  drop(accounts: Accounts, user: User, by: By): Promise<void>
+}
 
-export function operatorOf(accounts: Accounts, passkeys?: PasskeyStore, dropFactor?: DropFactor) {
+export function operatorOf(accounts: Accounts, passkeys?: PasskeyStore, factors?: FactorStore) {
   const named = (username: string) => requireNamed(accounts, username)
   return {
     list: () => everyUser(accounts),
@@ -61,7 +64,7 @@ export function operatorOf(accounts: Accounts, passkeys?: PasskeyStore, dropFact
     removePasskeys: async (username: string, id: string | 'all') =>
       removePasskeys(accounts, await named(username), id, passkeys),
     removeFactor: async (username: string) =>
-      removeFactor(accounts, await named(username), dropFactor),
+      removeFactor(accounts, await named(username), factors),
   }
 }
 
@@ -139,13 +142,13 @@ async function removePasskeys(
 async function removeFactor(
   accounts: Accounts,
   { id, username }: User,
-  dropFactor: DropFactor | undefined,
+  factors: FactorStore | undefined,
 ): Promise<{ username: string }> {
   await inTransaction(accounts.db, async (db) => {
     const user = await lockUser(db, id)
-    if (!user?.secondFactor || !dropFactor)
+    if (!user?.secondFactor || !factors)
       throw notFound({ detail: `${username} has no second factor.` })
-    await dropFactor({ ...accounts, db }, user, BY)
+    await factors.drop({ ...accounts, db }, user, BY)
   })
   return { username }
 }

@@ -60,7 +60,7 @@ import { factorRoutes } from './factors/factors.routes.ts'
 import { openGate } from './factors/gate.ts'
 import { recentGuard } from './factors/reauthentication.ts'
 import { removalRoutes } from './factors/removal.routes.ts'
-import { dropFactor, type Factors } from './factors/second-factor.ts'
+import { type Factors, factors } from './factors/second-factor.ts'
 import { callbackRoutes } from './federation/callback.routes.ts'
 import { federationRoutes } from './federation/federation.routes.ts'
 import type { Federation } from './federation/federation.ts'
@@ -390,7 +390,7 @@ export async function openForOperator(config: IdentityConfig): Promise<OperatorD
   const log = createLogger(NAME, 'error')
   const accounts = await openAccounts(db, config.accounts, { clock: systemClock, log }, hooks)
   return {
-    users: operatorOf(accounts, credentials, dropFactor),
+    users: operatorOf(accounts, credentials, factors),
     keys: identityKeys(db, systemClock, config, follow),
     clients: clientDesk(operatorClients(accounts, db, config)),
     publishSample: (type) => insertSample(db, EVENTS, { source: NAME, type, at: systemClock() }),

@@ -59,13 +59,14 @@ function stepsOf(accounts: Accounts): Steps {
     user: (id) => scheduleDeletion(accounts, id, { by: 'user', graceSeconds }, BY),
     administrator: (id) =>
       scheduleDeletion(accounts, id, { by: 'administrator', graceSeconds }, BY),
-    cancel: (id) => cancelDeletion(accounts, id, async () => true, BY),
-    cancelOwn: (id) => cancelDeletion(accounts, id, async (_, { by }) => by === 'user', BY),
+    cancel: (id) => cancelDeletion(accounts, id, { admit: async () => true }, BY),
+    cancelOwn: (id) =>
+      cancelDeletion(accounts, id, { admit: async (_, { by }) => by === 'user' }, BY),
     toggle: async (id) => {
       const user = await findUserById(accounts.db, id)
       return changeUser(accounts, id, { enabled: !user?.enabled }, BY)
     },
-    erase: (id) => eraseAccount(accounts, id, async () => {}),
+    erase: (id) => eraseAccount(accounts, id, { eraseElsewhere: async () => {} }),
   }
 }
 
@@ -131,11 +132,13 @@ for (const engine of engines)
       clock.advance(DAY)
       const all = await countAbout(USER.username)
 
-      const failing = eraseAccount(accounts, id, () => Promise.reject(new Error('full')))
+      const failing = eraseAccount(accounts, id, {
+        eraseElsewhere: () => Promise.reject(new Error('full')),
+      })
       await assert.rejects(failing, /full/)
       const left = await countAbout(USER.username)
       assert.ok(left > 0 && left < 5_000, `${left} rows are left to the transaction`)
-      assert.ok(await eraseAccount(accounts, id, async () => {}))
+      assert.ok(await eraseAccount(accounts, id, { eraseElsewhere: async () => {} }))
 
       assert.equal(await countAbout(USER.username), 0)
       // The last one is the erasure itself.
@@ -149,7 +152,7 @@ for (const engine of engines)
       await scheduleDeletion(accounts, id, { by: 'user', graceSeconds: DAY }, BY)
       clock.advance(DAY)
       const verify: Accounts['passwords']['verify'] = async () => {
-        await eraseAccount(accounts, id, async () => {})
+        await eraseAccount(accounts, id, { eraseElsewhere: async () => {} })
         return false
       }
       const overtaken = { ...accounts, passwords: { ...accounts.passwords, verify } }
@@ -174,8 +177,12 @@ for (const engine of engines)
       clock.advance(DAY)
 
       const done = await Promise.all([
-        ...Array.from({ length: 4 }, () => cancelDeletion(accounts, id, async () => true, BY)),
-        ...Array.from({ length: 4 }, () => eraseAccount(accounts, id, async () => {})),
+        ...Array.from({ length: 4 }, () =>
+          cancelDeletion(accounts, id, { admit: async () => true }, BY),
+        ),
+        ...Array.from({ length: 4 }, () =>
+          eraseAccount(accounts, id, { eraseElsewhere: async () => {} }),
+        ),
       ])
 
       assert.equal(done.filter(Boolean).length, 1)

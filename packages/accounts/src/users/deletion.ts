@@ -71,11 +71,16 @@ export async function scheduleDeletion(
   })
 }
 
+type Cancelling = {
+  /** Whether the deletion may be cancelled; runs in the transaction, with the user's row locked. */
+  admit(db: Db<AccountTables>, deletion: Deletion): Promise<boolean>
+}
+
 /** Restores the account as it was, without its sessions. Returns whether a deletion was cancelled. */
 export async function cancelDeletion(
   accounts: Accounts,
   id: number,
-  admit: (db: Db<AccountTables>, deletion: Deletion) => Promise<boolean>,
+  { admit }: Cancelling,
   { actor, origin, reason }: By,
 ): Promise<boolean> {
   return inTransaction(accounts.db, async (db) => {
@@ -96,6 +101,11 @@ export async function cancelDeletion(
 
 const ORIGIN: Origin = { address: 'erasure', userAgent: null, requestId: null }
 
+type Erasing = {
+  /** Erases what the host keeps of the user, in the same transaction. */
+  eraseElsewhere(db: Db<AccountTables>, user: User): Promise<void>
+}
+
 /**
  * Erases an account whose deletion is due, in one transaction; most of a long audit is renamed before it. What
  * remains is its id and, for 30 days, keyed hashes of its username and address, which reserve them. Returns
@@ -104,7 +114,7 @@ const ORIGIN: Origin = { address: 'erasure', userAgent: null, requestId: null }
 export async function eraseAccount(
   accounts: Accounts,
   id: number,
-  eraseElsewhere: (db: Db<AccountTables>, user: User) => Promise<void>,
+  { eraseElsewhere }: Erasing,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<boolean> {
   const found = await findUserById(accounts.db, id)

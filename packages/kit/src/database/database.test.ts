@@ -6,10 +6,20 @@ import pg from 'pg'
 import { bothEngines, pooled, postgres, sqlite } from '../../testing/databases/engines.ts'
 import { addNote, NOTES, type NoteTables, openNotes } from '../../testing/databases/notes.ts'
 import { StartError } from '../problems.ts'
-import { forUpdate, isUniqueViolation } from './engine.ts'
+import { type Db, forUpdate, isUniqueViolation } from './engine.ts'
 import { kitMigrations } from './leases/leases.repository.ts'
 import { type Database, openDatabase } from './open.ts'
 import { inTransaction } from './transaction.ts'
+
+test('a database without a table that a function needs is refused by the compiler', () => {
+  type Tagged = NoteTables & { tags: { id: number } }
+  const countTags = (db: Db<Tagged>) => db.selectFrom('tags').selectAll()
+  const isRefused = (db: Db<NoteTables>) =>
+    // @ts-expect-error There is no table of tags.
+    countTags(db)
+
+  assert.equal(typeof isRefused, 'function')
+})
 
 for (const engine of bothEngines)
   describe(`a database on ${engine.name}`, engine.options, () => {

@@ -13,13 +13,20 @@ import { databaseUnavailable, type Problem, storageFull, storageReadOnly } from 
 import { withStatementSpan } from '../tracing/statements.ts'
 import { currentTrace } from '../tracing/trace-context.ts'
 
-/** A connection or a transaction: a repository function takes either. */
-export type Db<T> = Kysely<T>
+declare const TABLES: unique symbol
+
+/**
+ * A connection or a transaction: a repository function takes either. Kysely's own type accepts a database without the
+ * tables that a function needs; this one accepts only a database that has them, and perhaps more.
+ */
+export interface Db<T> extends Kysely<T> {
+  readonly [TABLES]?: () => T
+}
 
 export type Engine = 'sqlite' | 'postgres'
 
 /** The engine behind a connection or a transaction. */
-export function engineOf<T>(db: Kysely<T>): Engine {
+export function engineOf<T>(db: Db<T>): Engine {
   return db.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite'
 }
 
@@ -80,7 +87,7 @@ export class Last<R> {
 type Lockable<Q> = { forUpdate(): Q }
 
 /** Locks the rows a query finds. SQLite has a single writer and no `for update`. */
-export function forUpdate<T, Q extends Lockable<Q>>(db: Kysely<T>, query: Q): Q {
+export function forUpdate<T, Q extends Lockable<Q>>(db: Db<T>, query: Q): Q {
   return engineOf(db) === 'postgres' ? query.forUpdate() : query
 }
 

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import manifest from '../../package.json' with { type: 'json' }
 import { StartError } from '../problems.ts'
 import { RESTORE_MARK } from '../runtime/unfinished-restore.ts'
-import { type Engine, engineOf } from './engine.ts'
+import { type Db, type Engine, engineOf } from './engine.ts'
 import { buildIndexes, type Indexes, listUnbuilt } from './postgres/concurrent-indexes.ts'
 import { oneNodeAtATime } from './postgres/one-node.ts'
 import { withShortWaits } from './postgres/short-waits.ts'
@@ -33,8 +33,8 @@ export type Applied = MigrationTables['schema_migrations']
 const LOCK = 7_264_108
 
 /** Brings the schema up to date: when several nodes start at once, one does the work and the others wait for it. */
-export async function migrate(connection: Kysely<unknown>, update: Update): Promise<void> {
-  const db = connection.$extendTables<MigrationTables>()
+export async function migrate(connection: Db<unknown>, update: Update): Promise<void> {
+  const db: Db<MigrationTables> = connection.$extendTables<MigrationTables>()
   if (!update.restoring) await refuseUnfinished(db)
   const known = await listApplied(db)
   refuseNewer(known, update)
@@ -65,16 +65,16 @@ type Update = {
   /** Whether to copy the tables on PostgreSQL; on by default. */
   migrationCopy?: boolean
   /** Opens a second pool to PostgreSQL, whose statements may take as long as they need. */
-  openPatient?(): Kysely<unknown>
+  openPatient?(): Db<unknown>
 }
 
 /** Nodes of the version before write meanwhile: they only wait for the transaction in the middle, which is short. */
 async function updatePostgres(
-  connection: Kysely<unknown>,
+  connection: Db<unknown>,
   update: Update,
   indexes: Indexes,
 ): Promise<void> {
-  const db = connection.$extendTables<MigrationTables>()
+  const db: Db<MigrationTables> = connection.$extendTables<MigrationTables>()
   const { version, migrations, restoring, migrationCopy = true } = update
   const applied = await listApplied(db)
   const isBehind = missingFrom(applied, migrations).length > 0
@@ -91,7 +91,7 @@ async function updatePostgres(
 }
 
 async function applyMissing(
-  db: Kysely<MigrationTables>,
+  db: Db<MigrationTables>,
   { engine, migrations, version, restoring, backUp }: Update,
 ): Promise<void> {
   await db.schema
@@ -117,24 +117,24 @@ function indexesOf(migrations: Migration[], engine: Engine): Indexes {
   return Object.assign({}, ...migrations.map(({ indexes }) => indexes?.(engine)))
 }
 
-async function createIndexes(db: Kysely<MigrationTables>, indexes: Indexes): Promise<void> {
+async function createIndexes(db: Db<MigrationTables>, indexes: Indexes): Promise<void> {
   for (const [name, definition] of Object.entries(indexes))
     await sql`create index ${sql.id(name)} on ${sql.raw(definition)}`.execute(db)
 }
 
 /** None if the database has no tables of ours. Selects all columns, because one of 1.0 has no `version`. */
-export async function listApplied<T>(db: Kysely<T>): Promise<Applied[]> {
+export async function listApplied<T>(db: Db<T>): Promise<Applied[]> {
   if (!(await hasTable(db, 'schema_migrations'))) return []
   const { rows } = await sql<Applied>`select * from schema_migrations`.execute(db)
   return rows
 }
 
 /** Whether a restore or a move into this database has not ended. */
-export function isUnfinished<T>(db: Kysely<T>): Promise<boolean> {
+export function isUnfinished<T>(db: Db<T>): Promise<boolean> {
   return hasTable(db, RESTORE_MARK)
 }
 
-async function hasTable<T>(db: Kysely<T>, name: string): Promise<boolean> {
+async function hasTable<T>(db: Db<T>, name: string): Promise<boolean> {
   const found =
     engineOf(db) === 'postgres'
       ? sql`select 1 where to_regclass(${name}) is not null`
@@ -147,7 +147,7 @@ function missingFrom(applied: Applied[], migrations: Migration[]): Migration[] {
   return migrations.filter(({ name }) => !applied.some((one) => one.name === name))
 }
 
-async function addVersion(db: Kysely<MigrationTables>, engine: Engine): Promise<void> {
+async function addVersion(db: Db<MigrationTables>, engine: Engine): Promise<void> {
   const column = sql`version varchar(40)`
   if (engine === 'postgres') {
     await sql`alter table schema_migrations add column if not exists ${column}`.execute(db)
@@ -172,7 +172,7 @@ function refuseNewer(
   )
 }
 
-async function refuseUnfinished<T>(db: Kysely<T>): Promise<void> {
+async function refuseUnfinished<T>(db: Db<T>): Promise<void> {
   if (await isUnfinished(db))
     throw new StartError(
       'A restore or a move into this database has not ended: it is not whole. Wait for it, or run it again.',
@@ -181,7 +181,7 @@ async function refuseUnfinished<T>(db: Kysely<T>): Promise<void> {
 
 /** The migrations that `migrate` would apply; changes nothing. Refuses a newer database. */
 export async function listMissing(
-  db: Kysely<unknown>,
+  db: Db<unknown>,
   update: Pick<Update, 'migrations' | 'version'>,
 ): Promise<string[]> {
   const applied = await listApplied(db)

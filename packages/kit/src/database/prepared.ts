@@ -3,15 +3,14 @@ import {
   type CompiledQuery,
   DeleteQueryNode,
   InsertQueryNode,
-  type Kysely,
   type RootOperationNode,
   UpdateQueryNode,
 } from 'kysely'
-import { type Engine, engineOf } from './engine.ts'
+import { type Db, type Engine, engineOf } from './engine.ts'
 import { forManyKeys } from './postgres/many-keys.ts'
 import type { Together } from './postgres/together.ts'
 
-type Build<T, V, R> = (db: Kysely<T>, values: V) => Compilable<R>
+type Build<T, V, R> = (db: Db<T>, values: V) => Compilable<R>
 
 /**
  * A frequent statement whose SQL is built once for each engine instead of on every run. `build` must not
@@ -22,9 +21,9 @@ type Build<T, V, R> = (db: Kysely<T>, values: V) => Compilable<R>
 export function prepared<T, V extends object, R>(
   build: Build<T, V, R>,
   together?: Pick<Together, 'sql' | 'keys'>,
-): (db: Kysely<T>, values: V) => Promise<R[]> {
+): (db: Db<T>, values: V) => Promise<R[]> {
   const built = new Map<Engine, Statement<R>>()
-  const buildFor = (db: Kysely<T>, values: V): Statement<R> => {
+  const buildFor = (db: Db<T>, values: V): Statement<R> => {
     const compiled = build(db, placeholders(values)).compile()
     const statement = statementOf(db, compiled, together)
     built.set(engineOf(db), statement)
@@ -69,7 +68,7 @@ export function isPrepared<R>(query: CompiledQuery<R>): query is PreparedQuery<R
 type Statement<R> = { query: PreparedQuery<R>; names: (string | undefined)[] }
 
 function statementOf<T, R>(
-  db: Kysely<T>,
+  db: Db<T>,
   compiled: CompiledQuery<R>,
   together: Pick<Together, 'sql' | 'keys'> | undefined,
 ): Statement<R> {

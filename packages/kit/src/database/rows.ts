@@ -1,4 +1,5 @@
-import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
+import { type SelectQueryBuilder, sql } from 'kysely'
+import type { Db } from './engine.ts'
 
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
@@ -83,7 +84,7 @@ type Expiring = { table: string; key: string; column: string }
  * for a sweep.
  */
 export async function deleteUntil<T>(
-  db: Kysely<T>,
+  db: Db<T>,
   { table, key, column }: Expiring,
   before: Date,
   signal: AbortSignal,

@@ -1,6 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Kysely } from 'kysely'
-import { type DirectExecutor, Last } from './engine.ts'
+import { type Db, type DirectExecutor, Last } from './engine.ts'
 import { GroupFailed } from './postgres/groups.ts'
 import { PostgresPoolAdapter } from './postgres/kysely.ts'
 import { isOutdatedPlan } from './postgres/statements.ts'
@@ -25,8 +24,8 @@ type Options = Patience & {
  * conflict on PostgreSQL, so `work` must have no effect outside the database.
  */
 export async function inTransaction<T, R>(
-  db: Kysely<T>,
-  work: (db: Kysely<T>) => Promise<R | Last<R>>,
+  db: Db<T>,
+  work: (db: Db<T>) => Promise<R | Last<R>>,
   options: Options = {},
 ): Promise<R> {
   if (db.isTransaction) return answerOf(await work(db))
@@ -44,8 +43,8 @@ export async function inTransaction<T, R>(
 }
 
 async function commit<T, R>(
-  db: Kysely<T>,
-  work: (db: Kysely<T>) => Promise<R | Last<R>>,
+  db: Db<T>,
+  work: (db: Db<T>) => Promise<R | Last<R>>,
   options: Options,
 ): Promise<R> {
   const { adapter } = db.getExecutor()
@@ -69,13 +68,13 @@ async function commit<T, R>(
  * Runs `callback` once after the open transaction has committed, and never if it rolls back: for effects
  * outside the database, such as counting. The callback must not throw.
  */
-export function afterCommit<T>(db: Kysely<T>, callback: () => void): void {
+export function afterCommit<T>(db: Db<T>, callback: () => void): void {
   if (!db.isTransaction) throw new Error('afterCommit needs an open transaction.')
   callbacksOf(db).push(callback)
 }
 
 /** Each attempt has its own executor, so callbacks of failed attempts are dropped. */
-function callbacksOf<T>(db: Kysely<T>): (() => void)[] {
+function callbacksOf<T>(db: Db<T>): (() => void)[] {
   return (db.getExecutor() as DirectExecutor).afterCommit
 }
 

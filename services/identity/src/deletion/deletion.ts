@@ -113,17 +113,20 @@ export async function keepOwnAccount(
     const found = await findToken({ accounts, db }, kind, { token })
     const user = found && (await findUserById(accounts.db, found.userId))
     if (!found || !user) continue
-    const admit = async (inside: Db<IdentityTables>, deletion: { by: string }) => {
-      return deletion.by === 'user' && (await spendToken(inside, found.id, accounts.clock()))
+    const cancelling = {
+      async admit(inside: Db<IdentityTables>, deletion: { by: string }) {
+        return deletion.by === 'user' && (await spendToken(inside, found.id, accounts.clock()))
+      },
     }
-    if (await cancelDeletion(accounts, user.id, admit, { actor: user.username, origin })) return
+    const by = { actor: user.username, origin }
+    if (await cancelDeletion(accounts, user.id, cancelling, by)) return
   }
   throw tokenRejected()
 }
 
 export async function keepAccount({ accounts }: Deletions, userId: number, by: By): Promise<void> {
   await requireUser(accounts, userId)
-  if (!(await cancelDeletion(accounts, userId, async () => true, by))) throw noDeletion()
+  if (!(await cancelDeletion(accounts, userId, { admit: async () => true }, by))) throw noDeletion()
 }
 
 const EVERY_SECONDS = 60
@@ -154,9 +157,11 @@ export async function eraseDue(
   signal: AbortSignal,
 ): Promise<void> {
   const failures: Error[] = []
-  const eraseElsewhere = async (db: Db<IdentityTables>, user: User) => {
-    await eraseUserData(db, user, accounts.clock())
-    await queueLastMail(outbox, db, user)
+  const erasing = {
+    async eraseElsewhere(db: Db<IdentityTables>, user: User) {
+      await eraseUserData(db, user, accounts.clock())
+      await queueLastMail(outbox, db, user)
+    },
   }
   let due: number[]
   let after = 0
@@ -164,7 +169,7 @@ export async function eraseDue(
     due = await listDueDeletions(accounts.db, accounts.clock(), { after, most: BATCH_SIZE })
     for (const id of due) {
       if (signal.aborted) break
-      await eraseAccount(accounts, id, eraseElsewhere, signal).catch((cause) =>
+      await eraseAccount(accounts, id, erasing, signal).catch((cause) =>
         failures.push(new Error(`user ${id} could not be erased`, { cause })),
       )
       after = id

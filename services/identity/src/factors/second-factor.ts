@@ -1,7 +1,6 @@
 import {
   type Accounts,
   type By,
-  type DropFactor,
   NO_PASSWORD,
   type Origin,
   recordRefusal,
@@ -153,8 +152,10 @@ export async function dropSecondFactor(
 }
 
 /** For the command line. */
-export const dropFactor: DropFactor = (accounts, user, by) =>
-  dropSecondFactor(accounts, accounts.db, user, by)
+export const factors = {
+  drop: (accounts: Accounts<IdentityTables>, user: User, by: By) =>
+    dropSecondFactor(accounts, accounts.db, user, by),
+}
 
 export async function accountSecurity({ accounts, db }: Factors, caller: Caller) {
   const user = await requireUser(accounts, Number(caller.userId))

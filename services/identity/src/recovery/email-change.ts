@@ -217,7 +217,9 @@ async function restoreAddress(
       const factor = await findFactor(inside, user.id)
       if (!wasVerified(token) || (factor?.confirmedAt ?? '') > token.createdAt)
         await dropSecondFactor(accounts, inside, now, by)
-      const byUser = async (_: typeof inside, deletion: { by: string }) => deletion.by === 'user'
+      const byUser = {
+        admit: async (_: unknown, deletion: { by: string }) => deletion.by === 'user',
+      }
       await cancelDeletion({ ...accounts, db: inside }, user.id, byUser, by)
       const lifetimeSeconds = LIFETIME_SECONDS['password-reset']
       const to = { to: email, userId: user.id }

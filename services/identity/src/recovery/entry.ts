@@ -12,6 +12,7 @@ import {
 } from '@plinth/accounts'
 import { inTransaction } from '@plinth/kit/database'
 import type { Problem } from '@plinth/kit/problems'
+import type { IdentityTables } from '../database/tables.ts'
 import { issueToken } from '../tokens/one-time-tokens.ts'
 import { isHeldForUndo } from './email-change.ts'
 import { loginPendingDeletion, passwordChangeRequired } from './problems.ts'
@@ -46,7 +47,7 @@ export const entryHooks = { turnAway, isHeld: isHeldForUndo }
  * that committed meanwhile has invalidated every token, and this one would survive it.
  */
 async function refuseLogin(
-  accounts: Accounts,
+  accounts: Accounts<IdentityTables>,
   user: User,
   amr: string[],
   origin: Origin,
@@ -73,7 +74,7 @@ function isUnchanged(now: User, { passwordHash, passwordExpired, enabled, deleti
 }
 
 async function refuse(
-  accounts: Accounts,
+  accounts: Accounts<IdentityTables>,
   user: User,
   amr: string[],
   origin: Origin,

@@ -123,7 +123,7 @@ async function findProof(
       (await findToken({ accounts, db }, KIND, { token })) ?? (await requireHeld(recovery, token))
     )
   const guess = { event: 'EMAIL_VERIFIED', origin } as const
-  const found = await findByCode(accounts, proof, guess, codesToVerify)
+  const found = await findByCode(recovery, proof, guess, codesToVerify)
   if (!found || found.expiresAt <= accounts.clock().toISOString()) throw tokenRejected()
   return found
 }

@@ -79,7 +79,7 @@ export async function findMailedCode(
   const { address } = request
   const owner = await findUserByEmail(db, address)
   const guess = { event, origin, countedWith: kind }
-  const found = await findByCode(accounts, { email: address, code }, guess, (inside) => ({
+  const found = await findByCode({ accounts, db }, { email: address, code }, guess, (inside) => ({
     async take(_, most) {
       const tried = await tryMailedCode(inside, requestHash, most)
       if (!tried) return []

@@ -93,9 +93,8 @@ export async function findProved(
   guess: Guess,
 ): Promise<OneTimeToken | undefined> {
   if (token !== undefined) return findToken(tokens, kinds, { token })
-  const { accounts } = tokens
-  const found = await findByCode(accounts, proof, guess, (inside) => codesOf(inside, kinds))
-  return ifValid(accounts, found)
+  const found = await findByCode(tokens, proof, guess, (inside) => codesOf(inside, kinds))
+  return ifValid(tokens.accounts, found)
 }
 
 /** The same for a link. */
@@ -157,7 +156,7 @@ export function codesOf(db: Db<IdentityTables>, kinds: Kinds): Codes<OneTimeToke
  * For the same reason a wrong code is recorded with the same statements whether or not there is an account.
  */
 export async function findByCode<T extends { id: string; codeHash: string; userId?: number }>(
-  accounts: Accounts,
+  { accounts, db: connection }: Tokens,
   { email = '', code = '' }: Omit<Proof, 'token'>,
   guess: Guess,
   codesIn: (db: Db<IdentityTables>) => Codes<T>,
@@ -166,7 +165,7 @@ export async function findByCode<T extends { id: string; codeHash: string; userI
   const { countedWith = 'code' } = guess
   const tries = `wrong ${countedWith} ${hashOpaqueToken(address)}`
   const typed = code.replaceAll(/[\s-]/g, '')
-  return inTransaction(accounts.db, async (db) => {
+  return inTransaction(connection, async (db) => {
     const inside = { ...accounts, db }
     const { times } = await countWithin(inside, tries, DAY_SECONDS)
     if (times > MAX_CODE_FAILURES_A_DAY) return recordWrongCode(inside, undefined, guess)

@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { DAY_MS, HOUR_MS } from '../../runtime/clock.ts'
 import { type Db, engineOf } from '../engine.ts'
 import type { Migration } from '../migrate.ts'
@@ -6,7 +6,7 @@ import type { Migration } from '../migrate.ts'
 export type LeaseTables = { leases: { name: string; holder: string; until_ms: number } }
 
 /** Milliseconds by the database's clock: the nodes' own clocks may differ. */
-export function databaseTime<T>(db: Kysely<T>): RawBuilder<number> {
+export function databaseTime<T>(db: Db<T>): RawBuilder<number> {
   return engineOf(db) === 'postgres'
     ? sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`
     : sql<number>`cast(unixepoch('subsec') * 1000 as integer)`

@@ -1,4 +1,5 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
+import type { Db } from '../engine.ts'
 import { inTransaction } from '../transaction.ts'
 
 /** By name, what follows `on`: `{ files_by_size: 'files (owner_id, size_bytes)' }`. */
@@ -7,7 +8,7 @@ export type Indexes = Record<string, string>
 type Unbuilt = { name: string; definition: string; isLeftOver: boolean }
 
 /** The indexes that are not there, and those left over from a build that has not ended, which no query uses. */
-export async function listUnbuilt<T>(db: Kysely<T>, indexes: Indexes): Promise<Unbuilt[]> {
+export async function listUnbuilt<T>(db: Db<T>, indexes: Indexes): Promise<Unbuilt[]> {
   const names = Object.keys(indexes)
   if (names.length === 0) return []
   const { rows } = await sql<{ name: string; isBuilt: boolean }>`
@@ -22,7 +23,7 @@ export async function listUnbuilt<T>(db: Kysely<T>, indexes: Indexes): Promise<U
 }
 
 /** Builds what is missing without keeping others from writing. Only one node may do so at a time. */
-export async function buildIndexes<T>(db: Kysely<T>, indexes: Indexes): Promise<void> {
+export async function buildIndexes<T>(db: Db<T>, indexes: Indexes): Promise<void> {
   const begun = await listUnbuilt(db, indexes)
   if (begun.length === 0) return
   await untilNoneIsBuilt(db, begun)
@@ -33,7 +34,7 @@ export async function buildIndexes<T>(db: Kysely<T>, indexes: Indexes): Promise<
 }
 
 /** The build that was waited for unlocks the table just before it commits: then its index is no longer left over. */
-async function isDropped<T>(db: Kysely<T>, name: string, indexes: Indexes): Promise<boolean> {
+async function isDropped<T>(db: Db<T>, name: string, indexes: Indexes): Promise<boolean> {
   try {
     await sql`drop index concurrently ${sql.id(name)}`.execute(db)
     return true
@@ -48,7 +49,7 @@ async function isDropped<T>(db: Kysely<T>, name: string, indexes: Indexes): Prom
  * After a node was killed, the server goes on building the index that it had begun. `lock table` waits for that without
  * a snapshot, which the build would wait for in turn.
  */
-async function untilNoneIsBuilt<T>(db: Kysely<T>, begun: Unbuilt[]): Promise<void> {
+async function untilNoneIsBuilt<T>(db: Db<T>, begun: Unbuilt[]): Promise<void> {
   const tables = new Set(begun.map(({ definition }) => definition.split(' ', 1)[0] as string))
   const lock = sql`lock table ${sql.join([...tables].map((table) => sql.table(table)))}
     in share update exclusive mode`
@@ -59,7 +60,7 @@ async function untilNoneIsBuilt<T>(db: Kysely<T>, begun: Unbuilt[]): Promise<voi
  * A time limit can only be lifted in a transaction if a pooler has many nodes share a session, and indexes cannot be
  * built concurrently in one: with such a limit, writes wait for the index.
  */
-async function build<T>(db: Kysely<T>, name: string, definition: string): Promise<void> {
+async function build<T>(db: Db<T>, name: string, definition: string): Promise<void> {
   const on = sql`${sql.id(name)} on ${sql.raw(definition)}`
   const { rows } = await sql<{ statement_timeout: string }>`show statement_timeout`.execute(db)
   if (rows[0]?.statement_timeout === '0') {

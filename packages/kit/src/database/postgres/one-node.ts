@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
+import type { Db } from '../engine.ts'
 import { inTransaction } from '../transaction.ts'
 
 const LOCK = 7_264_109
@@ -12,8 +13,8 @@ const ALIVE_MS = 15_000
  * has no snapshot: a concurrent index build waits for every older one. Other nodes ask again and again instead
  * of waiting for the lock, because a statement that waits has a snapshot, too.
  */
-export async function oneNodeAtATime<T>(db: Kysely<T>, work: () => Promise<void>): Promise<void> {
-  const tryOnce = async (guard: Kysely<T>) => {
+export async function oneNodeAtATime<T>(db: Db<T>, work: () => Promise<void>): Promise<void> {
+  const tryOnce = async (guard: Db<T>) => {
     await sql`set transaction isolation level read committed`.execute(guard)
     const { rows } = await sql<{ won: boolean }>`
       select pg_try_advisory_xact_lock(${LOCK}) as won`.execute(guard)

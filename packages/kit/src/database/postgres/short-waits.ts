@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
+import type { Db } from '../engine.ts'
 import { inTransaction } from '../transaction.ts'
 
 const WAIT_MS = 1_000
@@ -12,10 +13,10 @@ const NOT_AVAILABLE = '55P03'
  * it, as long as a backup reads the table. So the transaction gives up soon, lets the others through, and tries again.
  */
 export async function withShortWaits<T>(
-  db: Kysely<T>,
-  work: (db: Kysely<T>) => Promise<void>,
+  db: Db<T>,
+  work: (db: Db<T>) => Promise<void>,
 ): Promise<void> {
-  const tryOnce = async (transaction: Kysely<T>) => {
+  const tryOnce = async (transaction: Db<T>) => {
     await sql`set local lock_timeout = ${sql.lit(WAIT_MS)}`.execute(transaction)
     await work(transaction)
     return true
