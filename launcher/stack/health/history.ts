@@ -159,13 +159,13 @@ function requestsOf(families: Family[]): Map<string, Requests> {
 }
 
 /** Queues in this process or in one of its workers; their lengths add up. */
-const OWN_QUEUES: Record<string, string> = {
+export const OWN_QUEUES: Record<string, string> = {
   http_server_active_requests: 'Requests being served',
   plinth_password_queue_length: 'Password hashes waiting',
 }
 
 /** Queues in the database: every worker reports the same one. */
-const SHARED_QUEUES: Record<string, string> = {
+export const SHARED_QUEUES: Record<string, string> = {
   plinth_webhook_backlog: 'Webhooks to try again',
   plinth_payments_unfinished: 'Payments without an answer',
   plinth_event_backlog: 'Events to deliver',
