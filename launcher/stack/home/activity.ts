@@ -1,7 +1,9 @@
 /** What happened in this process in the last day, for the home page: a ring of intervals in memory. */
+import type { Logger } from '@plinth/kit/logging'
 import type { Family } from '@plinth/kit/metrics'
 import type { Clock } from '@plinth/kit/runtime'
 import type { ReadMetrics } from '../health/history.ts'
+import { recordEvery } from '../recording.ts'
 
 const EVERY_SECONDS = 300
 /** One day. */
@@ -37,7 +39,7 @@ type Reading = { at: number; counts: Counts; storedBytes: number | null }
 const NOTHING: Counts = { signIns: 0, newUsers: 0, payments: 0, refunds: 0, failedWebhooks: 0 }
 
 /** Counters start at 0 with the process, so the first interval needs no earlier reading. */
-export function keepActivity(read: ReadMetrics, clock: Clock): Activity {
+export function keepActivity(read: ReadMetrics, clock: Clock, log: Logger): Activity {
   const startedAt = clock().getTime()
   const ring: Interval[] = []
   let last = NOTHING
@@ -48,14 +50,13 @@ export function keepActivity(read: ReadMetrics, clock: Clock): Activity {
     if (ring.length > MAX_INTERVALS) ring.shift()
     last = reading.counts
   }
-  // A reading that fails leaves a gap in the chart; the next one follows.
-  const timer = setInterval(() => void record().catch(() => {}), EVERY_SECONDS * 1000).unref()
+  const name = 'the activity of the last day'
   return {
     startedAt,
     everySeconds: EVERY_SECONDS,
     record,
     intervals: async () => [...ring, since(last, await now())],
-    stop: () => clearInterval(timer),
+    stop: recordEvery({ name, everySeconds: EVERY_SECONDS, log }, record),
   }
 }
 
