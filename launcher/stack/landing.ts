@@ -1,7 +1,7 @@
 import { consoleFolder } from '@plinth/console'
 import { VERSION } from '@plinth/kit/database'
 import { actuatorRoutes, consoleRoutes, createServer, type Server } from '@plinth/kit/http'
-import { createLogger } from '@plinth/kit/logging'
+import type { Logger } from '@plinth/kit/logging'
 import { systemClock } from '@plinth/kit/runtime'
 import { traceHeaders } from '@plinth/kit/tracing'
 import { backupHealthRoute } from '../backups/health.ts'
@@ -15,18 +15,19 @@ import { consoleUrlAt } from './one-address.ts'
 
 const HEALTH_TIMEOUT_MS = 3_000
 
+type Surroundings = {
+  log: Logger
+  activity: Activity
+  details: { history: History | undefined; backups: BackupConfig } | undefined
+}
+
 /** The page that lists what runs here, and the JSON behind it. */
 export function createLanding(
   config: SuiteConfig,
   services: RunningService[],
-  details: { history: History | undefined; backups: BackupConfig } | undefined,
-  activity: Activity,
+  { log, details, activity }: Surroundings,
 ): Server {
-  const server = createServer({
-    ...config,
-    log: createLogger('landing', config.logLevel),
-    clock: systemClock,
-  })
+  const server = createServer({ ...config, log, clock: systemClock })
   server.get('/api/services', (request) =>
     Promise.all(services.map((each) => describeService(each, server.baseUrlOf(request)))),
   )

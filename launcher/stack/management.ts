@@ -118,7 +118,7 @@ export async function startManagement(
 ): Promise<{ close(): Promise<void> } | undefined> {
   if (!config) return undefined
   const log = createLogger('management', config.logLevel)
-  const { metrics, health, history = keepHistory(metrics, systemClock) } = watched()
+  const { metrics, health, history = keepHistory(metrics, systemClock, log) } = watched()
   let server: Server | undefined
   const openServer = async () => {
     server = operatorServer(config, { metrics, health, history }, log)
@@ -132,6 +132,7 @@ export async function startManagement(
     return {
       close: async () => {
         history.stop()
+        log.outages.close()
         await server?.close()
         await thread.terminate()
       },

@@ -40,11 +40,12 @@ export async function startStack({ env = process.env, only }: Choice = {}): Prom
     const running = await startAll(config, prepared, shutdown)
     const measured = running.map(({ entry, server }) => ({ name: entry.name, server }))
     const shown = isPrivate(config)
-    const history =
-      shown || management ? keepHistory(serviceMetricsOf(measured), systemClock) : undefined
-    const activity = keepActivity(serviceMetricsOf(measured), systemClock)
+    const log = createLogger('landing', config.logLevel)
+    const read = serviceMetricsOf(measured)
+    const history = shown || management ? keepHistory(read, systemClock, log) : undefined
+    const activity = keepActivity(read, systemClock, log)
     const details = shown ? { history, backups } : undefined
-    const landing = createLanding(config, running, details, activity)
+    const landing = createLanding(config, running, { log, details, activity })
     landing.onClose(() => activity.stop())
     shutdown.addLanding(landing, config)
     landing.onClose(() => history?.stop())

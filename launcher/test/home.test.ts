@@ -3,19 +3,22 @@ import { before, describe, test } from 'node:test'
 import { identityClient } from '@plinth/client'
 import { apiFor } from '@plinth/kit/testing'
 import { suiteCleanup } from '../../test/suite-cleanup.ts'
-import { startStack } from '../stack/stack.ts'
+import { OWN_QUEUES, type Point, SHARED_QUEUES } from '../stack/health/history.ts'
+import { FIGURES } from '../stack/home/activity.ts'
+import { type Stack, startStack } from '../stack/stack.ts'
 import { checkedServices } from './checked-services.ts'
 import { testEnv } from './test-env.ts'
 
 const PASSWORD = 'password123123'
 
 type Figures = {
-  intervals: { signIns: number; newUsers: number }[]
+  intervals: { signIns: number; newUsers: number; storedBytes: number | null }[]
   health: { service: string; status: string }[]
 }
 type Request = { service: string; method: string; route: string; status: number; who?: string }
 
 describe('the home of administrators on the landing page', () => {
+  let stack: Stack
   let landing: ReturnType<typeof apiFor>
   let identityUrl: string
   let admin: string
@@ -25,7 +28,7 @@ describe('the home of administrators on the landing page', () => {
 
   before(async () => {
     const { env } = await testEnv(scope)
-    const stack = await startStack({ env, only: checkedServices(scope) })
+    stack = await startStack({ env, only: checkedServices(scope) })
     scope.after(() => stack.close())
     landing = apiFor(stack.landingUrl)
     identityUrl = stack.services.find(({ entry }) => entry.name === 'identity')?.url ?? ''
@@ -60,6 +63,32 @@ describe('the home of administrators on the landing page', () => {
       health.map(({ status }) => status),
       ['UP', 'UP', 'UP', 'UP', 'UP'],
     )
+  })
+
+  test('each of its figures is the sum of counters that the services have', async () => {
+    const families = await Promise.all(stack.services.map(({ server }) => server.metrics.read()))
+    const counters = families.flat().filter((family) => family.type !== 'histogram')
+
+    const { body } = await landing.get('/api/home', { token: admin })
+
+    for (const { metric, label, counts } of Object.values(FIGURES).flat()) {
+      const series = counters.flatMap(({ name, samples }) => (name === metric ? samples : []))
+      const isCounted = series.some(({ labels }) => label in labels && counts(labels[label]))
+      assert.ok(isCounted, `${metric} by ${label}`)
+    }
+    assert.equal(typeof (body as Figures).intervals.at(-1)?.storedBytes, 'number')
+  })
+
+  test('each line of the Health page is a metric that the services have', async () => {
+    const points: Point[] = (await landing.get('/api/history')).body
+
+    const { queues = {}, disks = {} } = points.at(-1) ?? {}
+    const named = Object.values({ ...OWN_QUEUES, ...SHARED_QUEUES })
+    assert.deepEqual(Object.keys(queues).sort(), named.sort())
+    assert.ok(Object.keys(disks).length > 0)
+    for (const [name, { freeBytes, sizeBytes }] of Object.entries(disks))
+      assert.ok(freeBytes > 0 && sizeBytes > 0, name)
+    assert.ok(points.some(({ services }) => (services.identity?.rate ?? 0) > 0))
   })
 
   test('lists requests by their route and caller, without paths, queries or secrets', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
+import { createLogger } from '@plinth/kit/logging'
 import { type Family, labelled, merged } from '@plinth/kit/metrics'
 import { keepHistory } from './history.ts'
 
@@ -38,6 +39,7 @@ function historyOf(t: TestContext) {
   const history = keepHistory(
     async () => merged(labelled(families(), { service: 'identity' })),
     () => new Date(now),
+    createLogger('test', 'silent'),
   )
   t.after(history.stop)
   return {

@@ -1,6 +1,8 @@
 /** The last hour of the metrics, for the Health page: a ring of points in memory. */
+import type { Logger } from '@plinth/kit/logging'
 import type { Family } from '@plinth/kit/metrics'
 import type { Clock } from '@plinth/kit/runtime'
+import { recordEvery } from '../recording.ts'
 
 export type ReadMetrics = () => Promise<Family[]>
 
@@ -45,7 +47,7 @@ export type History = {
 type Reading = { at: number; families: Family[] }
 
 /** Counters start at 0 with the process, so the first point needs no earlier reading. */
-export function keepHistory(read: ReadMetrics, clock: Clock): History {
+export function keepHistory(read: ReadMetrics, clock: Clock, log: Logger): History {
   const ring: Point[] = []
   let last: Reading = { at: clock().getTime(), families: [] }
   const now = async (): Promise<Reading> => ({ at: clock().getTime(), families: await read() })
@@ -55,8 +57,7 @@ export function keepHistory(read: ReadMetrics, clock: Clock): History {
     if (ring.length > MAX_POINTS) ring.shift()
     last = reading
   }
-  // A reading that fails leaves a gap.
-  const timer = setInterval(() => void record().catch(() => {}), EVERY_SECONDS * 1000).unref()
+  const name = 'the metrics of the last hour'
   return {
     record,
     points: async () => {
@@ -64,7 +65,7 @@ export function keepHistory(read: ReadMetrics, clock: Clock): History {
       const isLongEnough = reading.at - last.at >= MIN_SECONDS * 1000
       return ring.length === 0 || isLongEnough ? [...ring, pointOf(last, reading)] : ring
     },
-    stop: () => clearInterval(timer),
+    stop: recordEvery({ name, everySeconds: EVERY_SECONDS, log }, record),
   }
 }
 
@@ -159,13 +160,13 @@ function requestsOf(families: Family[]): Map<string, Requests> {
 }
 
 /** Queues in this process or in one of its workers; their lengths add up. */
-const OWN_QUEUES: Record<string, string> = {
+export const OWN_QUEUES: Record<string, string> = {
   http_server_active_requests: 'Requests being served',
   plinth_password_queue_length: 'Password hashes waiting',
 }
 
 /** Queues in the database: every worker reports the same one. */
-const SHARED_QUEUES: Record<string, string> = {
+export const SHARED_QUEUES: Record<string, string> = {
   plinth_webhook_backlog: 'Webhooks to try again',
   plinth_payments_unfinished: 'Payments without an answer',
   plinth_event_backlog: 'Events to deliver',

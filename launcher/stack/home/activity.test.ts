@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { createLogger } from '@plinth/kit/logging'
 import type { Family } from '@plinth/kit/metrics'
 import { keepActivity } from './activity.ts'
 
@@ -21,7 +22,7 @@ function activityOf(t: TestContext) {
     family('plinth_event_attempts_total', { result: 'unreachable' }, 2),
     family('plinth_stored_bytes', {}, values.stored),
   ]
-  const activity = keepActivity(read, () => new Date(now))
+  const activity = keepActivity(read, () => new Date(now), createLogger('test', 'silent'))
   t.after(activity.stop)
   const pass = (seconds: number) => {
     now += seconds * 1000

@@ -1,7 +1,9 @@
 /** What happened in this process in the last day, for the home page: a ring of intervals in memory. */
+import type { Logger } from '@plinth/kit/logging'
 import type { Family } from '@plinth/kit/metrics'
 import type { Clock } from '@plinth/kit/runtime'
 import type { ReadMetrics } from '../health/history.ts'
+import { recordEvery } from '../recording.ts'
 
 const EVERY_SECONDS = 300
 /** One day. */
@@ -37,7 +39,7 @@ type Reading = { at: number; counts: Counts; storedBytes: number | null }
 const NOTHING: Counts = { signIns: 0, newUsers: 0, payments: 0, refunds: 0, failedWebhooks: 0 }
 
 /** Counters start at 0 with the process, so the first interval needs no earlier reading. */
-export function keepActivity(read: ReadMetrics, clock: Clock): Activity {
+export function keepActivity(read: ReadMetrics, clock: Clock, log: Logger): Activity {
   const startedAt = clock().getTime()
   const ring: Interval[] = []
   let last = NOTHING
@@ -48,14 +50,13 @@ export function keepActivity(read: ReadMetrics, clock: Clock): Activity {
     if (ring.length > MAX_INTERVALS) ring.shift()
     last = reading.counts
   }
-  // A reading that fails leaves a gap in the chart; the next one follows.
-  const timer = setInterval(() => void record().catch(() => {}), EVERY_SECONDS * 1000).unref()
+  const name = 'the activity of the last day'
   return {
     startedAt,
     everySeconds: EVERY_SECONDS,
     record,
     intervals: async () => [...ring, since(last, await now())],
-    stop: () => clearInterval(timer),
+    stop: recordEvery({ name, everySeconds: EVERY_SECONDS, log }, record),
   }
 }
 
@@ -65,26 +66,46 @@ function since(before: Counts, { at, counts, storedBytes }: Reading): Interval {
   return { at, storedBytes, ...(Object.fromEntries(increase) as Counts) }
 }
 
-type Labels = Record<string, string | undefined>
+/** Some series of a counter: those with some values of a label. */
+type Counter = { metric: string; label: string; counts(value: string | undefined): boolean }
+
+const accepted = { label: 'result', counts: (value?: string) => value === 'accepted' }
+
+/** The counters of the services that each figure adds up. */
+export const FIGURES: Record<keyof Counts, Counter[]> = {
+  signIns: [{ metric: 'plinth_logins_total', ...accepted }],
+  newUsers: [{ metric: 'plinth_registrations_total', ...accepted }],
+  payments: [
+    { metric: 'plinth_payments_total', label: 'status', counts: (value) => value === 'PAID' },
+  ],
+  refunds: [{ metric: 'plinth_refunds_total', ...accepted }],
+  failedWebhooks: [
+    { metric: 'plinth_webhooks_total', label: 'result', counts: (value) => value === 'failed' },
+    {
+      metric: 'plinth_event_attempts_total',
+      label: 'result',
+      counts: (value) => value !== 'success',
+    },
+  ],
+}
 
 function readingOf(families: Family[], at: number): Reading {
-  const sum = (name: string, counts: (labels: Labels) => boolean) =>
-    valuesOf(families, name)
-      .filter(({ labels }) => counts(labels))
+  const sum = (counters: Counter[]) =>
+    counters
+      .flatMap(({ metric, label, counts }) =>
+        valuesOf(families, metric).filter(({ labels }) => counts(labels[label])),
+      )
       .reduce((total, { value }) => total + value, 0)
-  const accepted = ({ result }: Labels) => result === 'accepted'
   const stored = valuesOf(families, 'plinth_stored_bytes')
   return {
     at,
     storedBytes: stored.length === 0 ? null : Math.max(...stored.map(({ value }) => value)),
     counts: {
-      signIns: sum('plinth_logins_total', accepted),
-      newUsers: sum('plinth_registrations_total', accepted),
-      payments: sum('plinth_payments_total', ({ status }) => status === 'PAID'),
-      refunds: sum('plinth_refunds_total', accepted),
-      failedWebhooks:
-        sum('plinth_webhooks_total', ({ result }) => result === 'failed') +
-        sum('plinth_event_attempts_total', ({ result }) => result !== 'success'),
+      signIns: sum(FIGURES.signIns),
+      newUsers: sum(FIGURES.newUsers),
+      payments: sum(FIGURES.payments),
+      refunds: sum(FIGURES.refunds),
+      failedWebhooks: sum(FIGURES.failedWebhooks),
     },
   }
 }

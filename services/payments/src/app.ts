@@ -12,7 +12,7 @@ import {
   type Server,
 } from '@plinth/kit/http'
 import { createLogger } from '@plinth/kit/logging'
-import { type Clock, systemClock } from '@plinth/kit/runtime'
+import { type Clock, readSettings, systemClock } from '@plinth/kit/runtime'
 import {
   expiryFindings,
   serviceKeyGuard,
@@ -40,7 +40,7 @@ import {
   paymentRoutes,
   recordDenials,
 } from './payment/reads/payments.routes.ts'
-import { openProvider } from './provider/chosen.ts'
+import { openProvider, providerSettings } from './provider/chosen.ts'
 import { measureProvider } from './provider/measure.ts'
 import type { PaymentProvider } from './provider/provider.ts'
 import { checkRoutes } from './recovery/checks.routes.ts'
@@ -166,10 +166,8 @@ export const description = {
     issuer && { issuer: issuer.issuer, setting: 'PAYMENTS_REQUIRE_ISSUER', signsIn: true },
   cutOff: (config: PaymentsConfig): PaymentsConfig => ({
     ...config,
-    secretKey: undefined,
-    liveMode: undefined,
-    sandboxUrl: undefined,
-    webhookSecrets: [],
+    // As if none of them were set: only the provider knows which of them reach it.
+    ...readSettings({}, providerSettings),
     issuer: undefined,
     access: 'keys',
     events: { ...config.events, delivers: false },

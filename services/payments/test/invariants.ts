@@ -9,7 +9,7 @@ import { booksOf, refundsOf, type Story, sessionsOf } from './world.ts'
 const EXPECTED = [200, 201, 400, 409, 429, 502, 503]
 
 /**
- * I7: whatever happens, the status is an expected one and a failure is a problem document. A 500 is only
+ * Whatever happens, the status is an expected one and a failure is a problem document. A 500 is only
  * for events that are stored for a retry, and for a service with an armed fail point (`breaking`).
  */
 export function checkReply({ status, headers, body }: ApiReply, breaking: boolean): void {
@@ -28,15 +28,15 @@ export async function checkInvariants(story: Story): Promise<void> {
   const { payment, attempts, refunds } = await readAtRest(story.world, story.paymentId)
   if (payment.id === undefined) return
 
-  // I1
-  assert.ok(payment.refundedAmount >= 0 && payment.refundedAmount <= payment.amount)
-  // I5: the cached projection equals what the pure function derives.
+  const { refundedAmount, amount } = payment
+  assert.ok(refundedAmount >= 0 && refundedAmount <= amount, `${refundedAmount} of ${amount} back`)
+  // What is stored of the state is what the attempts and refunds say.
   const derived = derivePayment(payment.amount, attempts, refunds)
   assert.deepEqual(
-    [payment.status, payment.checkoutStatus, payment.refundedAmount],
+    [payment.status, payment.checkoutStatus, refundedAmount],
     [derived.status, derived.checkoutStatus, derived.refundedAmount],
   )
-  // I6
+  // What was paid stays paid, or is refunded.
   const settled = !['PENDING', 'FAILED'].includes(payment.status)
   assert.ok(settled || !story.wasSettled, `settled before, now ${payment.status}`)
   story.wasSettled = settled
@@ -51,7 +51,7 @@ async function readAtRest({ payment: read, timeline }: Story['world'], paymentId
   }
 }
 
-/** I3, I4 and I8 are checked against the provider's own books. */
+/** One payable session at most, one charge, one refund for each reference: as the provider's own books have it. */
 async function checkProvider(story: Story): Promise<void> {
   const sessions = await sessionsOf(story)
   const payable = sessions.filter(({ status }) => status === 'open')
@@ -65,7 +65,7 @@ async function checkProvider(story: Story): Promise<void> {
   await checkAttempts(story)
 }
 
-/** I8: everything the provider did was reserved here first, or done in its dashboard. */
+/** Everything the provider did was reserved here first, or done in its dashboard. */
 async function checkAttempts(story: Story): Promise<void> {
   const db = story.world.database()
   const sessions = Map.groupBy(await sessionsOf(story), ({ metadata }) => metadata.paymentId ?? '')

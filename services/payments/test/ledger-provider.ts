@@ -151,10 +151,11 @@ export function openLedger(clock: () => Date) {
     deliveries: {
       description: 'The ledger signs the time and the bytes.',
       signatureHeader: 'X-Ledger-Mac',
+      exampleType: 'order/settled',
       bodies: { 'application/json': Type.Object({}, { title: 'Notice' }) },
     },
     checkDelivery: (headers) => {
-      if (!headers['x-ledger-mac']) throw signatureMissing()
+      if (!headers['x-ledger-mac']) throw signatureMissing('X-Ledger-Mac')()
     },
     readDelivery: (bytes, headers, now) => {
       if (!isGenuine(bytes, headers, now)) throw signatureRejected()

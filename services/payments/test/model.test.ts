@@ -71,7 +71,7 @@ const step = fc.oneof(
 
 for (const engine of engines)
   describe(`random lives of a payment on ${engine.name}`, engine.options, () => {
-    test("keep the eight money invariants after every step, and end as in the provider's books", {
+    test("keep the invariants of money after every step, and end as in the provider's books", {
       tags: ['property'],
     }, async (t) => {
       t.after(() => armFailPoint({}))

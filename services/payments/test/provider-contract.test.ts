@@ -2,7 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { readSettings } from '@plinth/kit/runtime'
 import { testClock } from '@plinth/kit/testing'
+import { stripeSettings } from '../src/provider/stripe/settings.ts'
 import { openStripe } from '../src/provider/stripe/stripe.ts'
 import { openLedger } from './ledger-provider.ts'
 import { providerSuite } from './provider-suite.ts'
@@ -16,15 +18,13 @@ providerSuite('Stripe, played by the sandbox,', async (t) => {
   const sandbox = await startSandbox(t, clock)
   const receiver = await startReceiver(t)
   await sandbox.sendWebhooksTo(receiver.url, WEBHOOK_SECRET)
-  const provider = openStripe({
-    secretKey: 'sk_test_sandbox',
-    liveMode: false,
-    apiBase: sandbox.baseUrl,
-    webhookSecrets: [WEBHOOK_SECRET],
-    sandboxUrl: sandbox.baseUrl,
-    providerMilliseconds: 60_000,
-    providerRetries: 0,
-  })
+  const env = {
+    PROVIDER_SECRET_KEY: 'sk_test_sandbox',
+    PROVIDER_API_BASE: sandbox.baseUrl,
+    PROVIDER_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    PROVIDER_TIMEOUT_MILLISECONDS: '60000',
+  }
+  const provider = openStripe({ ...readSettings(env, stripeSettings), providerRetries: 0 })
   const deliveries = async () => {
     await sandbox.flush()
     return receiver.received

@@ -162,12 +162,22 @@ export function providerSuite(name: string, startWorld: (t: TestScope) => Promis
       provider.checkDelivery(headers)
       assert.throws(
         () => provider.checkDelivery(Object.fromEntries(unsigned)),
-        (error) => signatureMissing.is(error),
+        (error) => signatureMissing(provider.deliveries.signatureHeader).is(error),
       )
       assert.throws(read(Buffer.concat([bytes, Buffer.from(' ')]), headers), isRejected)
       assert.throws(read(bytes, Object.fromEntries(twice)), isRejected)
       clock.advance(3600)
       assert.throws(read(bytes, headers), isRejected)
+    })
+
+    test('has a signature header, which a caller without it is told', async (t) => {
+      const { provider, clock } = await start(t)
+      const { api } = await startPayments(t, { clock, open: () => provider })
+
+      const reply = await api.post('/api/provider/webhook', {})
+
+      const { signatureHeader } = provider.deliveries
+      assert.equal(reply.body.detail, `The ${signatureHeader} header is missing.`)
     })
 
     test('refunds once for each key, and never more than was paid', async (t) => {

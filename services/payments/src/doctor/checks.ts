@@ -10,7 +10,7 @@ const WITHOUT_WEBHOOKS =
 
 export async function providerFindings(
   { production }: Examined,
-  { secretKey, liveMode, webhookSecrets }: PaymentsConfig,
+  { secretKey, liveMode, webhookSecrets, settingNames }: PaymentsConfig,
 ): Promise<Finding[]> {
   if (!secretKey) return [skip('payments', 'no provider is configured: it answers 503')]
   if (webhookSecrets.length === 0)
@@ -18,10 +18,10 @@ export async function providerFindings(
       {
         check: 'payments',
         status: 'fail',
-        seen: 'PROVIDER_SECRET_KEY is set, but PROVIDER_WEBHOOK_SECRET is not',
+        seen: `${settingNames.secretKey} is set, but ${settingNames.webhookSecret} is not`,
         expected: 'both',
         why: WITHOUT_WEBHOOKS,
-        fix: 'PROVIDER_WEBHOOK_SECRET=<the secret> in .env, from the webhooks page of the provider',
+        fix: `${settingNames.webhookSecret}=<the secret> in .env, from the webhooks page of the provider`,
       },
     ]
   if (production && liveMode === false)
@@ -32,7 +32,7 @@ export async function providerFindings(
         seen: "one of the provider's test keys, in production",
         expected: 'a live key',
         why: 'no money moves',
-        fix: 'PROVIDER_SECRET_KEY=<a live key> in .env',
+        fix: `${settingNames.secretKey}=<a live key> in .env`,
       },
     ]
   return [ok('payments', 'a provider and its webhook secret are set')]
@@ -42,7 +42,7 @@ export async function providerFindings(
 export async function arrivalFindings(
   db: Db,
   _: Examined,
-  { secretKey, webhookSecrets }: PaymentsConfig,
+  { secretKey, webhookSecrets, settingNames }: PaymentsConfig,
 ): Promise<Finding[]> {
   if (!secretKey || webhookSecrets.length === 0) return []
   const { webhook, poll } = await findLastArrivals(db)
@@ -56,7 +56,7 @@ export async function arrivalFindings(
       seen: `${seen}, but polling found an event at ${poll}`,
       expected: 'a webhook for every event of the provider',
       why: WITHOUT_WEBHOOKS,
-      fix: 'add …/api/provider/webhook to the webhooks at the provider, and compare PROVIDER_WEBHOOK_SECRET',
+      fix: `add …/api/provider/webhook to the webhooks at the provider, and compare ${settingNames.webhookSecret}`,
     },
   ]
 }

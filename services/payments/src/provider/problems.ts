@@ -22,10 +22,9 @@ export const webhookNotConfigured = notConfigured(
   'The webhook secret is not configured.',
 )
 
-export const signatureMissing = invalid(
-  'SIGNATURE_MISSING',
-  'The Provider-Signature header is missing.',
-)
+/** Each provider has its own header. */
+export const signatureMissing = (header: string) =>
+  invalid('SIGNATURE_MISSING', `The ${header} header is missing.`)
 
 export const signatureRejected = invalid(
   'SIGNATURE_INVALID',

@@ -81,12 +81,19 @@ export type DeliveryHeaders = Readonly<Record<string, readonly string[] | undefi
 export type DeliveryDocument = {
   description: string
   signatureHeader: string
+  /** The type of one of its events. */
+  exampleType: string
   /** By content type. */
   bodies: Record<string, TSchema>
 }
 
-/** What the rest of the service shows and checks of a provider's settings. */
+/**
+ * What the rest of the service shows and checks of a provider's settings. All members are always there: the copy of a
+ * backup that is verified gets them as they are when nothing is set, in place of those that reach the provider.
+ */
 export type ProviderSettings = {
+  /** For operators. */
+  settingNames: { secretKey: string; webhookSecret: string }
   secretKey: string | undefined
   webhookSecrets: string[]
   /** Where a browser finds the sandbox; undefined when the service uses a real provider. */

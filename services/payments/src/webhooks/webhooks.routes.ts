@@ -35,15 +35,16 @@ const EventParams = Type.Object({ id: EventId })
 
 const text = Type.String()
 
-const AcknowledgementReply = Type.Object(
-  {
-    eventId: EventId,
-    eventType: Type.String({ examples: ['checkout.session.completed'] }),
-    status: Type.Union([Type.Literal('PROCESSED'), Type.Literal('IGNORED')]),
-    duplicate: Type.Boolean({ description: 'It was processed before' }),
-  },
-  { title: 'Acknowledgement' },
-)
+const acknowledgementReply = ({ exampleType }: DeliveryDocument) =>
+  Type.Object(
+    {
+      eventId: EventId,
+      eventType: Type.String({ examples: [exampleType] }),
+      status: Type.Union([Type.Literal('PROCESSED'), Type.Literal('IGNORED')]),
+      duplicate: Type.Boolean({ description: 'It was processed before' }),
+    },
+    { title: 'Acknowledgement' },
+  )
 
 const event = {
   id: EventId,
@@ -87,16 +88,19 @@ const EventQuery = pageQuery(EVENT_SORTS, {
 
 const tags = ['Webhooks']
 
-function webhook({ description, signatureHeader, bodies }: DeliveryDocument) {
+function webhook(deliveries: DeliveryDocument) {
+  const { description, signatureHeader, bodies } = deliveries
   const signature = { type: 'apiKey', in: 'header', name: signatureHeader }
   return {
     operationId: 'providerWebhook',
     summary: 'Where the provider delivers its events',
     description,
     tags,
-    access: [{ schemes: { signature }, problems: [signatureMissing, signatureRejected] }],
+    access: [
+      { schemes: { signature }, problems: [signatureMissing(signatureHeader), signatureRejected] },
+    ],
     readsBody: bodies,
-    response: { 200: AcknowledgementReply },
+    response: { 200: acknowledgementReply(deliveries) },
     problems: [deliveryIncompatible, eventMalformed, eventFailed, webhookNotConfigured],
   }
 }
@@ -158,7 +162,7 @@ export function eventOperationRoutes(server: Server, inbox: Inbox, guard: Paymen
       summary: 'Process an event again, even one that was given up',
       tags,
       params: EventParams,
-      response: { 200: AcknowledgementReply },
+      response: { 200: acknowledgementReply(inbox.provider.deliveries) },
       problems: [eventMissing, eventMalformed, eventFailed],
     },
     onRequest: guard.retry,

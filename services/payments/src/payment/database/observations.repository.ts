@@ -16,9 +16,7 @@ type NewRow = Omit<ObservationRow, 'id'>
 export type Observation = FromRow<NewRow>
 
 /** Where an observation came from, for the timeline. */
-export type ObservationSource = {
-  source: 'webhook' | 'poll' | 'reply' | 'look-up' | 'request'
-  kind: string
+export type ObservationSource = Pick<ObservationRow, 'source' | 'kind'> & {
   at: Date
   subject?: string | null
   eventId?: string

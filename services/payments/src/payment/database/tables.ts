@@ -1,8 +1,8 @@
 import type { IssuerTables } from '@plinth/erased-users'
-import { type EventTables, SEALED_EVENT_COLUMNS } from '@plinth/events'
+import { type EndpointAuditEvent, type EventTables, SEALED_EVENT_COLUMNS } from '@plinth/events'
 import type { Db as Connection } from '@plinth/kit/database'
 import type { SealedColumns } from '@plinth/kit/tokens'
-import type { ServiceKeyTables } from '@plinth/service-keys'
+import type { KeyAuditEvent, ServiceKeyTables } from '@plinth/service-keys'
 import type { Generated } from 'kysely'
 import type { RefundStatus } from '../../provider/provider.ts'
 import type { AttemptState, CheckoutStatus, PaymentStatus } from '../state.ts'
@@ -132,7 +132,8 @@ export type ObservationRow = {
   id: Generated<number>
   payment_id: string | null
   at: string
-  source: string
+  source: 'webhook' | 'poll' | 'reply' | 'look-up' | 'request'
+  /** The provider's own word for an event, otherwise ours. */
   kind: string
   subject: string | null
   event_id: string | null
@@ -142,10 +143,13 @@ export type ObservationRow = {
   status_after: string | null
 }
 
+/** What the audit records: the events of payments, of service keys and of webhook endpoints. */
+type AuditEvent = 'REFUND_REQUESTED' | 'ACCESS_DENIED' | KeyAuditEvent | EndpointAuditEvent
+
 export type AuditEventRow = {
   id: Generated<number>
   at: string
-  event: string
+  event: AuditEvent
   actor: string | null
   subject: string | null
   address: string

@@ -10,27 +10,33 @@ import type { Delivery, DeliveryDocument, DeliveryHeaders } from '../provider.ts
 import { parseJson } from '../values.ts'
 import { readEvent } from './events.ts'
 
+const HEADER = 'Provider-Signature'
+const EXAMPLE_TYPE = 'checkout.session.completed'
+
 /** What is posted: only the members that every event has. */
 const EventBody = Type.Object(
   {
     id: Type.String({ minLength: 1, maxLength: 255, examples: ['evt_A1b2C3'] }),
     object: Type.Literal('event'),
-    type: Type.String({ examples: ['checkout.session.completed'] }),
+    type: Type.String({ examples: [EXAMPLE_TYPE] }),
     data: Type.Object({ object: Type.Object({}, { additionalProperties: {} }) }),
   },
   { title: 'ProviderEvent', additionalProperties: {} },
 )
 
+const noSignature = signatureMissing(HEADER)
+
 export const DELIVERIES: DeliveryDocument = {
-  description: `\`Provider-Signature: t=<seconds>,v1=<hex>\` is the HMAC-SHA256 of
+  description: `\`${HEADER}: t=<seconds>,v1=<hex>\` is the HMAC-SHA256 of
 \`<seconds>.<body>\` under the webhook secret, over the exact bytes. Deliver as often as you like:
 each event id takes effect once.`,
-  signatureHeader: 'Provider-Signature',
+  signatureHeader: HEADER,
+  exampleType: EXAMPLE_TYPE,
   bodies: { 'application/json': EventBody },
 }
 
 export function checkDelivery(headers: DeliveryHeaders, secrets: readonly string[]): void {
-  if (!signatureOf(headers)) throw signatureMissing()
+  if (!signatureOf(headers)) throw noSignature()
   if (secrets.length === 0) throw webhookNotConfigured()
   if (!isJson(headers)) throw deliveryIncompatible()
 }

@@ -3,18 +3,21 @@ import type { ProviderSettings } from '../provider.ts'
 
 const SECOND = 1000
 
+const NAMES = { secretKey: 'PROVIDER_SECRET_KEY', webhookSecret: 'PROVIDER_WEBHOOK_SECRET' }
+
 export type StripeSettings = ReturnType<typeof stripeSettings>
 
 export function stripeSettings(settings: Settings) {
   const named = settings.optional('PROVIDER_API_BASE')
   const apiBase = named && settings.trustedUrl('PROVIDER_API_BASE', 'https://api.stripe.com')
-  const secretKey = settings.optional('PROVIDER_SECRET_KEY')
-  const secrets = ['PROVIDER_WEBHOOK_SECRET', 'PROVIDER_WEBHOOK_SECRET_PREVIOUS'].map((name) =>
+  const secretKey = settings.optional(NAMES.secretKey)
+  const secrets = [NAMES.webhookSecret, 'PROVIDER_WEBHOOK_SECRET_PREVIOUS'].map((name) =>
     settings.secret(name, { fewest: 16 }),
   )
   const liveMode = liveModeOf(secretKey)
   if (apiBase && liveMode) requireEncryption(settings, apiBase)
   const common: ProviderSettings = {
+    settingNames: NAMES,
     secretKey,
     // Without a current secret the webhook is off, even if a previous one is set.
     webhookSecrets: secrets[0] ? secrets.flatMap((secret) => secret ?? []) : [],
