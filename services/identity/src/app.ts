@@ -138,7 +138,7 @@ const API: ApiDescription = {
   webhooks: describeEvents(EVENTS, NAME),
 }
 
-/** The wiring of the service, and every route it has. */
+/** The wiring of the service: opens and mounts each room. The routes are in their `*.routes.ts`. */
 export async function createIdentity(
   config: IdentityConfig,
   { clock = systemClock }: { clock?: Clock } = {},
