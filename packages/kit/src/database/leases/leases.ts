@@ -42,7 +42,8 @@ export async function withLease<T>(
   try {
     result = await work(lost.signal)
   } catch (error) {
-    // Whatever broke the work may break this too; a lease that is not released expires by itself.
+    // The error of the work is the one to report: what broke it may break this too. A lease that is not released
+    // expires by itself.
     await release().catch(() => {})
     throw error
   }

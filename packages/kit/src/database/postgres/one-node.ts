@@ -21,7 +21,7 @@ export async function oneNodeAtATime<T>(db: Kysely<T>, work: () => Promise<void>
     // The server keeps the snapshot of the last statement until the next one; this one has none.
     const stayAlive = () => sql`show transaction_isolation`.execute(guard)
     await stayAlive()
-    // If the connection is lost, the commit fails with the same error.
+    // Its error is not lost: whichever statement fails, the commit fails with the same error.
     const alive = setInterval(() => stayAlive().catch(() => {}), ALIVE_MS)
     try {
       await work()
