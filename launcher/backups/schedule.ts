@@ -70,14 +70,10 @@ export function startSchedule(scheduled: Scheduled): Schedule | undefined {
       if (outcome === 'made') await isFirstWithin(db, `backup-made:${name}`, MADE_SECONDS)
       return outcome
     }
-    let outcome = 'postponed' as Outcome
-    try {
-      await withLease(db, `backup:${name}`, LEASE_SECONDS, async (lost) => {
-        outcome = await makeUnlessMade(AbortSignal.any([lost, stopping.signal]))
-      })
-    } finally {
-      await close()
-    }
+    const turn = await withLease(db, `backup:${name}`, LEASE_SECONDS, (lost) =>
+      makeUnlessMade(AbortSignal.any([lost, stopping.signal])),
+    ).finally(close)
+    const outcome = turn?.result ?? 'postponed'
     if (outcome === 'failed') notBefore = secondsAfter(clock(), RETRY_SECONDS)
     if (outcome === 'made' || outcome === 'already made') settled = due.getTime()
     if (outcome === 'already made')

@@ -37,6 +37,8 @@ export type Accounts<T extends AccountTables = AccountTables> = {
   signingKeys: SigningKeys
   accessTokens: AccessTokenSigner
   verifier: AccessTokenVerifier
+  /** As the settings say; on some hosts administrators may change it while the service runs. */
+  registrationIsOpen: () => boolean
   onEvent?: SecurityListener
   gate?: Gate
   turnAway?: TurnAway
@@ -98,9 +100,17 @@ export type Admission = { isAdmitted: boolean }
 export type Hold = (user: HashedRegistration, origin: Origin) => Promise<void>
 
 /** Methods, whose parameters a host may narrow: they get its own database, of which the accounts know a part. */
-export type Hooks = Pick<
-  Accounts,
-  'onEvent' | 'gate' | 'turnAway' | 'isHeld' | 'clientNames' | 'confirmation'
+export type Hooks = Partial<
+  Pick<
+    Accounts,
+    | 'registrationIsOpen'
+    | 'onEvent'
+    | 'gate'
+    | 'turnAway'
+    | 'isHeld'
+    | 'clientNames'
+    | 'confirmation'
+  >
 >
 
 /** A host's check after a correct password and before a session opens; `run` throws to refuse. */
@@ -132,6 +142,7 @@ export async function openAccounts(
     signingKeys,
     accessTokens: createAccessTokenSigner({ ...rules, issuer, lifetimeSeconds }, signingKeys),
     verifier: createAccessTokenVerifier(rules, signingKeys),
+    registrationIsOpen: () => settings.registration.open,
     ...hooks,
     close: () => passwords.close(),
   }

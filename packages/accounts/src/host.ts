@@ -84,7 +84,7 @@ export async function mountAccounts<S extends string>(
 /** The consoles decide from these what to offer. */
 function addPageFacts(
   server: Server,
-  { settings, confirmation }: Accounts,
+  { settings, confirmation, registrationIsOpen }: Accounts,
   ofHost: readonly string[],
 ): void {
   const { demoAccounts, passwordMinLength } = settings
@@ -95,8 +95,7 @@ function addPageFacts(
     passwordMinLength,
     registrationByMail: confirmation?.isOn ?? false,
     auditEvents,
-    // Administrators may change it while the service runs.
-    registration: settings.registration.open,
+    registration: registrationIsOpen(),
   }))
 }
 

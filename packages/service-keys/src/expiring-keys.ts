@@ -1,13 +1,7 @@
 import { type Db, inTransaction, type Job, startJob } from '@plinth/kit/database'
 import type { Server } from '@plinth/kit/http'
 import type { Logger } from '@plinth/kit/logging'
-import {
-  DAY_SECONDS,
-  type Examined,
-  type Finding,
-  HOUR_SECONDS,
-  systemClock,
-} from '@plinth/kit/runtime'
+import { DAY_MS, type Examined, type Finding, HOUR_SECONDS, systemClock } from '@plinth/kit/runtime'
 import {
   listServiceKeys,
   type ServiceKey,
@@ -16,7 +10,6 @@ import {
 } from './service-keys.repository.ts'
 import { isInForce, namedKey, type ServiceKeys } from './service-keys.ts'
 
-const DAY_MS = DAY_SECONDS * 1000
 /** Days before expiry at which a notice is given, unless the whole lifetime of the key is that short. */
 const NOTICES = [7, 30]
 const EVERY_SECONDS = HOUR_SECONDS

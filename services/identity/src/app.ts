@@ -95,7 +95,7 @@ import { prepareMails } from './recovery/mails.ts'
 import { recoveryRoutes } from './recovery/recovery.routes.ts'
 import { holdRegistrations } from './registration/held.ts'
 import { openingRoutes } from './registration/opening.routes.ts'
-import { followOpening, type Opening } from './registration/opening.ts'
+import { followOpening } from './registration/opening.ts'
 import { registrationRoutes } from './registration/registration.routes.ts'
 import { SCOPES, type Scope } from './scopes.ts'
 import { signInCodeRoutes } from './sign-in-code/sign-in-code.routes.ts'
@@ -138,7 +138,7 @@ const API: ApiDescription = {
   webhooks: describeEvents(EVENTS, NAME),
 }
 
-/** The wiring of the service, and every route it has. */
+/** The wiring of the service: opens and mounts each room. The routes are in their `*.routes.ts`. */
 export async function createIdentity(
   config: IdentityConfig,
   { clock = systemClock }: { clock?: Clock } = {},
@@ -157,17 +157,23 @@ export async function createIdentity(
   const follow = followEvents(outbox, config.publicUrl)
   const keys = identityKeys(db, clock, config, follow)
   await addChosenKey(keys, config.introspectionKey, 'tokens:introspect')
+  // Opened below: the accounts, whose routes take this guard, have the keys that sign them.
   const clientTokens = () => oauth.tokens
   const keyGuard = serviceKeyGuard(keys, { allowedOrigins: config.corsOrigins, clientTokens })
   const confirmation = holdRegistrations(outbox, config)
   const gate = openGate(clock, config)
+  const opening = { db, clock, setting: config.accounts.registration.open }
+  const live = followOpening(opening, log)
+  server.onClose(live.stop)
+  await live.refresh()
   const hooks = { onEvent: follow, gate, ...entryHooks, confirmation, clientNames }
   const idTokenKeys = openIdTokenKeys(db, clock, config)
-  const { accounts, guard } = await mountAccounts(server, db, ownRegistration(config.accounts), {
+  const { accounts, guard } = await mountAccounts(server, db, config.accounts, {
     keys: keyGuard,
     recent: recentGuard(config),
     auditEvents: IDENTITY_AUDIT_EVENTS,
     moreKeys: idTokenKeys,
+    registrationIsOpen: live.isOpen,
     ...hooks,
   })
   const { factorRemovalHours: removalHours } = config
@@ -176,7 +182,7 @@ export async function createIdentity(
   const { publicUrl, accounts: settings } = config
   mountMailing(server, config, { accounts, db, outbox, keys, factors, publicUrl }, guards)
 
-  await mountOpening(server, { accounts, db, setting: settings.registration.open }, guards)
+  openingRoutes(server, opening, { ...guards, live })
   mountPasskeys(server, config, factors, guards)
   removalRoutes(server, factors, guards)
   passkeyRecordRoutes(server, { accounts, db, clock }, guards)
@@ -195,18 +201,6 @@ export async function createIdentity(
   const oauth = mountProvider(server, { accounts, db, keys, keyGuard, idTokenKeys }, config, guards)
   mountOperations(server, database.ping)
   return server
-}
-
-/** Administrators open and close the registration while the service runs; the configuration stays as it is. */
-function ownRegistration(settings: IdentityConfig['accounts']): IdentityConfig['accounts'] {
-  return { ...settings, registration: { ...settings.registration } }
-}
-
-async function mountOpening(server: Server, opening: Opening, guards: Guards): Promise<void> {
-  const live = followOpening(opening, server.log)
-  server.onClose(live.stop)
-  await live.refresh()
-  openingRoutes(server, opening, { ...guards, live })
 }
 
 type Provider = {

@@ -7,6 +7,7 @@ import { until } from '../../../test/until.ts'
 import { identityMigrations } from '../src/database/migrations/index.ts'
 import { enrol, firstStep, secondStep } from './authenticator-app.ts'
 import { mailTo, tokenOf } from './inbox.ts'
+import { startPasskeyClient } from './passkey-client.ts'
 import { ALICE, adminToken, bothEngines, startWithAlice } from './start-identity.ts'
 
 const postgres = bothEngines.find(({ name }) => name === 'postgres') as TestEngine
@@ -21,7 +22,7 @@ async function startWithFactor(t: TestContext) {
   clock.advance(30)
   const admin = await adminToken(api)
   const disable = () => api.patch(`/api/users/${userId}`, { enabled: false }, { token: admin })
-  return { api, app, disable, conflicts: await conflictsIn(t, config.databaseUrl) }
+  return { api, app, token, disable, conflicts: await conflictsIn(t, config.databaseUrl) }
 }
 
 /** Makes commits fail with a serialisation failure, as when two transactions conflict. */
@@ -77,6 +78,20 @@ describe(
 
       const { status, body } = await login
       assert.deepEqual([status, body.code, body.triesLeft], [401, 'INVALID_CODE', 4])
+    })
+
+    test('gets no tokens for the session that a passkey had opened before the rollback', async (t) => {
+      const { api, token, disable, conflicts } = await startWithFactor(t)
+      const passkey = await startPasskeyClient(api)
+      assert.equal((await passkey.register(token)).status, 200)
+      await conflicts.on('insert', 'sessions')
+
+      const login = passkey.logIn()
+      await until(conflicts.hasHappened, Boolean, 1)
+      assert.equal((await disable()).status, 200)
+
+      const { status, body } = await login
+      assert.deepEqual([status, body.code], [401, 'INVALID_CREDENTIALS'])
     })
 
     test('gets the refusal of the last attempt to reset its password, not of the first', async (t) => {

@@ -17,8 +17,6 @@ import { providerSettings } from './provider/chosen.ts'
 
 export type PaymentsConfig = ReturnType<typeof loadConfig>
 
-const SECOND = 1000
-
 export function loadConfig(env: Env = process.env) {
   return readSettings(env, (settings) => {
     const service = serviceSettings(settings, 'PAYMENTS_', { port: 8084 })
@@ -41,7 +39,7 @@ export function loadConfig(env: Env = process.env) {
       events: eventSettings(settings),
       reauthenticate: reauthenticate(settings),
       masterKey: masterKey(settings, service),
-      lockWaitMilliseconds: 10 * SECOND,
+      lockWaitMilliseconds: 10_000,
       lookEverySeconds: settings.integer('PAYMENTS_LOOK_EVERY_SECONDS', 5, {
         min: 1,
         max: DAY_SECONDS,

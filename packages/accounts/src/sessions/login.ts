@@ -10,6 +10,7 @@ import {
   isKnownNetwork,
   isRefusedNow,
   isThrottledNow,
+  type Refusal,
   reachedTotals,
   recordFailure,
   refuseWhenThrottled,
@@ -22,16 +23,34 @@ import { openSession, type TokenPair } from './sessions.ts'
 
 type Credentials = { username: string; password: string }
 
-/**
- * An unknown user, a wrong password and a disabled user cost the same hash in the same queue and the
- * same statements, and get the same answer.
- */
+/** Two, because meanwhile another login may have stored a new hash of the same password. */
+const MAX_TRIES = 2
+
 export async function logIn(
   accounts: Accounts,
   credentials: Credentials,
   origin: Origin,
-  triesLeft = 1,
 ): Promise<TokenPair> {
+  for (let tries = 1; ; tries++) {
+    const { proven, attempt, refusal, guess } = await checkPassword(accounts, credentials, origin)
+    const pair = proven && (await openPasswordSession(accounts, proven, origin))
+    if (pair) return pair
+    // The password was right, but its hash has changed meanwhile, or the failure limit was reached.
+    if (proven && tries < MAX_TRIES) continue
+    await recordFailure(accounts, attempt, refusal, origin, guess)
+    throw credentialsRejected()
+  }
+}
+
+/**
+ * An unknown user, a wrong password and a disabled user cost the same hash in the same queue and the
+ * same statements, and get the same answer.
+ */
+async function checkPassword(
+  accounts: Accounts,
+  credentials: Credentials,
+  origin: Origin,
+): Promise<Checked> {
   const username = normalName(credentials.username)
   const attempt = attemptOf('login', username, origin)
   const totals = totalsOf(accounts, username, origin)
@@ -52,19 +71,12 @@ export async function logIn(
   const hash = user?.passwordHash
   const matches = await accounts.passwords.verify(hash, password, origin.address, { isKnown })
   if (user && matches) await turnAway(accounts, { user, attempt, guess }, origin)
-  const pair =
-    user?.enabled && matches
-      ? await openPasswordSession(accounts, { user, password, attempt, guess, isKnown }, origin)
-      : undefined
-  if (pair) return pair
-  // The password was right, but meanwhile the stored hash has changed (rehashed by another login, or a new
-  // password) or the failure limit was reached. A second try finds out which.
-  if (user?.enabled && matches && triesLeft > 0)
-    return logIn(accounts, credentials, origin, triesLeft - 1)
-
-  await recordFailure(accounts, attempt, refusal, origin, guess)
-  throw credentialsRejected()
+  const isProven = user?.enabled && matches
+  const proven = isProven ? { user, password, attempt, guess, isKnown } : undefined
+  return { proven, attempt, refusal, guess }
 }
+
+type Checked = { proven: Proven | undefined; attempt: Attempt; refusal: Refusal; guess: Guess }
 
 /** A rate-limited caller must not learn that the password was right. */
 async function turnAway(

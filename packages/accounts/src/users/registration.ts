@@ -30,8 +30,8 @@ type Registrar = Partial<Omit<By, 'origin'>> & { roles?: string[]; event?: Audit
 
 const MAX_EMAIL = 254
 
-export function requireOpenRegistration({ settings }: Accounts): void {
-  if (!settings.registration.open) throw registrationClosed()
+export function requireOpenRegistration({ registrationIsOpen }: Accounts): void {
+  if (!registrationIsOpen()) throw registrationClosed()
 }
 
 /** Counts towards the registrations that a network may make in an hour, in whatever way; never in a transaction. */

@@ -76,7 +76,12 @@ export class ResumableUpload {
     this.done.catch(() => {})
   }
 
-  /** Stops sending; the service keeps for a day what has arrived. */
+  /**
+   * Stops sending; the service keeps for a day what has arrived.
+   * @example
+   * const upload = storage.files.uploadResumable(file, 'film.mp4')
+   * addEventListener('offline', () => upload.pause())
+   */
   pause(): void {
     if (this.#running.signal.aborted) return
     this.#resumed = new Promise((resolve) => {
@@ -85,13 +90,25 @@ export class ResumableUpload {
     this.#running.abort(new DOMException('The upload is paused', 'AbortError'))
   }
 
+  /**
+   * Goes on after `pause`, from where the service is.
+   * @example
+   * const upload = storage.files.uploadResumable(file, 'film.mp4')
+   * addEventListener('offline', () => upload.pause())
+   * addEventListener('online', () => upload.resume())
+   */
   resume(): void {
     if (!this.#running.signal.aborted) return
     this.#running = new AbortController()
     this.#goOn()
   }
 
-  /** Ends the upload here and at the service; `done` is rejected. */
+  /**
+   * Ends the upload here and at the service; `done` is rejected.
+   * @example
+   * const upload = storage.files.uploadResumable(file, 'film.mp4')
+   * await upload.cancel()
+   */
   async cancel(): Promise<void> {
     this.#ended.abort(new DOMException('The upload was cancelled', 'AbortError'))
     this.#goOn()

@@ -139,7 +139,7 @@ export function requireSignUp(
   { accounts }: Federation,
   { signUp }: Pick<ProviderSettings, 'signUp'>,
 ): void {
-  if (!signUp || !accounts.settings.registration.open) throw registrationClosed()
+  if (!signUp || !accounts.registrationIsOpen()) throw registrationClosed()
 }
 
 /** Keeps an identity that no account has yet; the token lets its owner go on. */

@@ -1,6 +1,7 @@
-import { type Accounts, type By, recordSecurityEvent } from '@plinth/accounts'
+import { type By, recordSecurityEvent } from '@plinth/accounts'
 import { type Db, type Followed, followDatabase, inTransaction } from '@plinth/kit/database'
 import type { Logger } from '@plinth/kit/logging'
+import type { Clock } from '@plinth/kit/runtime'
 import {
   deleteChangedSetting,
   findChangedSetting,
@@ -10,8 +11,8 @@ import type { IdentityTables } from '../database/tables.ts'
 
 /** Whether people may register themselves: what administrators have decided, or else the settings. */
 export type Opening = {
-  accounts: Accounts
   db: Db<IdentityTables>
+  clock: Clock
   /** What the settings say. */
   setting: boolean
 }
@@ -35,7 +36,7 @@ export async function changeOpening(
   wanted: boolean | null,
   { actor, origin }: By,
 ): Promise<void> {
-  const { clock } = opening.accounts
+  const { clock } = opening
   await inTransaction(opening.db, async (db) => {
     const before = await findChangedSetting(db, NAME)
     const value = wanted === null ? undefined : textOf(wanted)
@@ -49,17 +50,16 @@ export async function changeOpening(
   })
 }
 
-/**
- * Makes a decision apply to this process, also one that was made at another node. The registration of accounts reads
- * the settings anew each time, so what is put there applies from now on.
- */
-export function followOpening(opening: Opening, log: Logger): Followed {
-  return followDatabase({
+/** Makes a decision apply to this process, also one that was made at another node. */
+export function followOpening(opening: Opening, log: Logger): Followed & { isOpen(): boolean } {
+  let isOpen = opening.setting
+  const followed = followDatabase({
     name: 'the opening of the registration',
     log,
     read: () => describeOpening(opening),
     apply: ({ open }) => {
-      opening.accounts.settings.registration.open = open
+      isOpen = open
     },
   })
+  return { ...followed, isOpen: () => isOpen }
 }

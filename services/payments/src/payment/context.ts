@@ -74,16 +74,12 @@ export async function withPaymentLock<T>(
 }
 
 /** Like `withPaymentLock`, but skips a payment that is locked. */
-export async function tryPaymentLock<T>(
+export function tryPaymentLock<T>(
   { db, leaseSeconds }: Payments,
   id: string,
   work: () => Promise<T>,
 ): Promise<{ result: T } | undefined> {
-  let turn: { result: T } | undefined
-  await withLease(db, `payment:${id}`, leaseSeconds, async () => {
-    turn = { result: await work() }
-  })
-  return turn
+  return withLease(db, `payment:${id}`, leaseSeconds, work)
 }
 
 /** Concurrent calls with the same key share one run of the work. */

@@ -112,7 +112,7 @@ type Hold = { begin(): Promise<void>; isLost(): boolean; end(): Promise<void> }
 function holdOf({ db }: Storage): Hold {
   const released = Promise.withResolvers<void>()
   const held = Promise.withResolvers<AbortSignal>()
-  let holding: Promise<boolean> | undefined
+  let holding: ReturnType<typeof withLease> | undefined
   let lost: AbortSignal | undefined
   return {
     async begin() {

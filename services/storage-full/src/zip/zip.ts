@@ -1,6 +1,6 @@
 import { ADMIN_ROLE } from '@plinth/accounts'
 import type { Caller } from '@plinth/kit/http'
-import { HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, HOUR_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
 import { isOwnerEnabled } from '../files/files.ts'
 import { folderName, folderPath, ROOT } from '../files/folders/paths.ts'
@@ -18,7 +18,7 @@ import {
   listFoldersByPath,
 } from './zip.repository.ts'
 
-export const MAX_ZIP_SECONDS = 604_800
+export const MAX_ZIP_SECONDS = 7 * DAY_SECONDS
 export const DEFAULT_ZIP_SECONDS = HOUR_SECONDS
 /** Of one maker: each may name thousands of files. */
 const MAX_TOKENS = 1_000

@@ -7,16 +7,17 @@ import { claimLease, deleteLease, type LeaseTables } from './leases.repository.t
 
 /**
  * Runs `work` if no other node holds the lease called `name`, and keeps it while working. A node
- * that dies loses the lease after `leaseSeconds`. Returns whether the work was done here.
+ * that dies loses the lease after `leaseSeconds`. Returns what the work returned, or undefined if another node
+ * holds the lease.
  */
-export async function withLease(
+export async function withLease<T>(
   db: Db<LeaseTables>,
   name: string,
   leaseSeconds: number,
-  work: (signal: AbortSignal) => Promise<void>,
-): Promise<boolean> {
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<{ result: T } | undefined> {
   const holder = randomUUID()
-  if (!(await claimLease(db, name, holder, leaseSeconds))) return false
+  if (!(await claimLease(db, name, holder, leaseSeconds))) return undefined
   const lost = new AbortController()
   const renew = async () => {
     try {
@@ -37,15 +38,17 @@ export async function withLease(
     await renewals
     await deleteLease(db, name, holder)
   }
+  let result: T
   try {
-    await work(lost.signal)
+    result = await work(lost.signal)
   } catch (error) {
-    // Whatever broke the work may break this too; a lease that is not released expires by itself.
+    // The error of the work is the one to report: what broke it may break this too. A lease that is not released
+    // expires by itself.
     await release().catch(() => {})
     throw error
   }
   await release()
-  return true
+  return { result }
 }
 
 /** True for only one of many callers, on any node, until `seconds` have passed. */
@@ -92,10 +95,11 @@ export function startJob(options: JobOptions): Job {
     { labels: { job_name: options.name }, value: lastSuccess },
   ])
   const runNow = () => {
-    const round = withLease(options.db, options.name, options.leaseSeconds ?? 60, async (lost) => {
+    const turn = withLease(options.db, options.name, options.leaseSeconds ?? 60, async (lost) => {
       await options.run(AbortSignal.any([lost, stopping.signal]))
       lastSuccess = now()
     })
+    const round = turn.then((done) => done !== undefined)
     const forget = () => void rounds.delete(ended)
     const ended = round.then(forget, forget)
     rounds.add(ended)

@@ -22,7 +22,7 @@ export async function oneNodeAtATime<T>(db: Db<T>, work: () => Promise<void>): P
     // The server keeps the snapshot of the last statement until the next one; this one has none.
     const stayAlive = () => sql`show transaction_isolation`.execute(guard)
     await stayAlive()
-    // If the connection is lost, the commit fails with the same error.
+    // Its error is not lost: whichever statement fails, the commit fails with the same error.
     const alive = setInterval(() => stayAlive().catch(() => {}), ALIVE_MS)
     try {
       await work()

@@ -1,8 +1,6 @@
 import { isLoopback, type Settings } from '@plinth/kit/runtime'
 import type { ProviderSettings } from '../provider.ts'
 
-const SECOND = 1000
-
 const NAMES = { secretKey: 'PROVIDER_SECRET_KEY', webhookSecret: 'PROVIDER_WEBHOOK_SECRET' }
 
 export type StripeSettings = ReturnType<typeof stripeSettings>
@@ -28,9 +26,9 @@ export function stripeSettings(settings: Settings) {
     ...common,
     apiBase,
     /** For one operation: all its calls, with their retries. */
-    providerMilliseconds: settings.integer('PROVIDER_TIMEOUT_MILLISECONDS', 10 * SECOND, {
+    providerMilliseconds: settings.integer('PROVIDER_TIMEOUT_MILLISECONDS', 10_000, {
       min: 1,
-      max: 600 * SECOND,
+      max: 600_000,
     }),
     providerRetries: 2,
   }

@@ -1,4 +1,4 @@
-import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, MINUTE_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { traceHeaders } from '@plinth/kit/tracing'
 import { parameterInvalid, parameterMissing, resourceMissing } from '../../protocol/errors.ts'
 import type { Operation } from '../../protocol/operations.ts'
@@ -112,7 +112,7 @@ function priceItem(item: GivenSession['line_items'][number], param: string): Pri
 
 const totalOf = (items: PricedItem[]) => items.reduce((sum, { total }) => sum + total, 0)
 
-const MIN_SECONDS = 30 * 60
+const MIN_SECONDS = 30 * MINUTE_SECONDS
 const MAX_SECONDS = DAY_SECONDS
 
 function checkSession(given: GivenSession, nowSeconds: number): void {

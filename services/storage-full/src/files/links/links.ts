@@ -1,6 +1,6 @@
 import { inTransaction } from '@plinth/kit/database'
 import type { Caller } from '@plinth/kit/http'
-import { secondsAfter } from '@plinth/kit/runtime'
+import { DAY_SECONDS, secondsAfter } from '@plinth/kit/runtime'
 import { hashOpaqueToken, newOpaqueToken } from '@plinth/kit/tokens'
 import { insertLinkEvent } from '../events.ts'
 import { findFile } from '../files.repository.ts'
@@ -15,7 +15,7 @@ import {
   updateOpened,
 } from './links.repository.ts'
 
-export const MAX_LINK_SECONDS = 604_800
+export const MAX_LINK_SECONDS = 7 * DAY_SECONDS
 
 // A browser tab that opens an audio or video file requests it a second time, from its own origin.
 const MEDIA_POLICY = "default-src 'none'; media-src 'self'; sandbox allow-same-origin"
