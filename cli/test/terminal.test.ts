@@ -29,7 +29,7 @@ describe('on a terminal', () => {
 
   // `script` runs a program on a terminal of its own; on other systems it takes other arguments.
   test('a refusal is red there, not with NO_COLOR, and not in a pipe', {
-    skip: process.platform !== 'linux',
+    skip: process.platform !== 'linux' && 'needs the script command of Linux',
   }, (t) => {
     const cwd = temporaryFolder(t)
     const env = { PATH: process.env.PATH, SUITE_PORT: 'x', TERM: 'xterm' }

@@ -51,7 +51,9 @@ describe('npm start -- identity', () => {
   })
 })
 
-describe('WORKERS=2 npm start -- identity', { skip: process.platform !== 'linux' }, () => {
+describe('WORKERS=2 npm start -- identity', {
+  skip: process.platform !== 'linux' && 'needs Linux',
+}, () => {
   test('runs two processes behind one port', async (t) => {
     const { child, baseUrl } = await startIdentity(t, { WORKERS: '2' })
 

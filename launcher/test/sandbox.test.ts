@@ -17,7 +17,9 @@ describe('payments under npm start', () => {
     assert.match(reply.body.checkoutUrl, /^http:\/\/localhost:\d+\//)
   })
 
-  test('finds the sandbox at its configured address', { skip: !isLinux }, async (t) => {
+  test('finds the sandbox at its configured address', {
+    skip: !isLinux && 'needs Linux',
+  }, async (t) => {
     const { payments } = await start(t, { SANDBOX_HOST: '127.0.0.2' })
 
     const reply = await checkOut(payments)

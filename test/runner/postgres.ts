@@ -13,7 +13,8 @@ export async function providePostgres(
     const server = await startPostgres()
     return { env: { TEST_POSTGRES_URL: server.url }, stop: () => server.stop() }
   } catch (error) {
-    const reason = `no PostgreSQL: ${(error as Error).message.split('\n')[0]}`
+    const [why] = (error as Error).message.split('\n')
+    const reason = `no PostgreSQL (${why}): apt-get install postgresql, or set TEST_POSTGRES_URL`
     return { env: { TEST_POSTGRES_MISSING: reason }, stop: async () => {} }
   }
 }

@@ -89,7 +89,9 @@ describe('postgres', { skip: postgres.skip }, () => {
   })
 })
 
-describe('a server of our own', { skip: postgres.skip || process.platform !== 'linux' }, () => {
+describe('a server of our own', {
+  skip: postgres.skip || (process.platform !== 'linux' && 'needs Linux'),
+}, () => {
   test('stops and leaves no folder behind when its parent is killed', async () => {
     const script = `
       import { startPostgres } from ${JSON.stringify(import.meta.resolve('./postgres.ts'))}

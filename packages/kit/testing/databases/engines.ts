@@ -64,7 +64,7 @@ export function enginesWith(migrations: Migration[], given = engines): TestEngin
 function postgresSkipReason(env = process.env): string | false {
   if (env.TEST_POSTGRES_MISSING) return env.TEST_POSTGRES_MISSING
   if (env.TEST_POSTGRES_URL || findPostgresPrograms()) return false
-  return 'no PostgreSQL: set TEST_POSTGRES_URL, or install one'
+  return 'no PostgreSQL: apt-get install postgresql, or set TEST_POSTGRES_URL'
 }
 
 // `npm test` starts one server for all test files; a file run by itself starts its own.
