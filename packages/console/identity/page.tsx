@@ -28,7 +28,7 @@ import { session } from './session.ts'
 
 const CLIENTS = clientsIn(session)
 
-const operations = inReference(session)
+const operations = inReference()
 
 const OwnCards = later(async () => (await import('./own-cards.tsx')).OwnCards)
 const PasskeysPage = later(async () => (await import('./passkeys/passkeys-page.tsx')).PasskeysPage)
@@ -69,8 +69,8 @@ if (await resume(session))
           choice('E-mail address', 'verified', { true: 'verified', false: 'not verified' }),
           choice('Second factor', 'mfa', { true: 'on', false: 'off' }),
         ],
-        create: (created) => <CreateUser session={session} created={created} />,
-        below: <Registration session={session} />,
+        create: (created) => <CreateUser created={created} />,
+        below: <Registration />,
         actions: accountActions,
         lists: (props) => (
           <>

@@ -13,8 +13,9 @@ export function ProveDialog() {
       about="This change needs a fresh proof. Afterwards it continues by itself."
       onCancel={cancel}
     >
-      <InConsole session={session}>
+      <InConsole>
         <Proof
+          api={session.api}
           proved={() => proving.value?.(true)}
           buttons={<Button onClick={cancel}>Cancel</Button>}
         />

@@ -16,7 +16,7 @@ export function SecurityPage() {
       about="A second factor at sign-in, the e-mail address, and a fresh proof of who you are."
     >
       <SignedInOnly session={session}>
-        <InConsole session={session}>
+        <InConsole>
           <OwnSecurity />
           <ReauthenticateCard />
         </InConsole>
@@ -31,8 +31,18 @@ function OwnSecurity() {
     <Loaded of={account}>
       {({ email, emailVerified, secondFactor, enrolledAt }) => (
         <>
-          <SecondFactor on={secondFactor} since={enrolledAt} changed={account.reload} />
-          <Address email={email} verified={emailVerified} changed={account.reload} />
+          <SecondFactor
+            api={session.api}
+            on={secondFactor}
+            since={enrolledAt}
+            changed={account.reload}
+          />
+          <Address
+            api={session.api}
+            email={email}
+            verified={emailVerified}
+            changed={account.reload}
+          />
         </>
       )}
     </Loaded>
@@ -47,6 +57,7 @@ function ReauthenticateCard() {
       about="If the operator requires it, changes to accounts, keys and endpoints need this every ten minutes."
     >
       <Proof
+        api={session.api}
         proved={() => {
           isProved.value = true
         }}

@@ -16,13 +16,13 @@ export type RunningService = {
   apiKey: string | null
 }
 
-const api = createApi({ headers: () => ({}) })
+const api = createApi<{ 'GET /api/services': RunningService[] }>({ headers: () => ({}) })
 
 export const services = signal<RunningService[] | undefined>(undefined)
 export const reachable = signal(true)
 
 export async function readServices(): Promise<void> {
-  const reply = await api.get<RunningService[]>('/api/services', { silent: true })
+  const reply = await api.get('/api/services', { silent: true })
   reachable.value = reply.ok
   if (reply.ok) services.value = reply.body
 }

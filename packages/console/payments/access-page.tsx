@@ -97,7 +97,7 @@ function GivenCard() {
   const take = useAction(async ({ token = '' }: Values) => {
     callWith(token.trim())
     pasted.value = ''
-    return api.get('/api/payments?size=1')
+    return api.get('/api/payments', { query: 'size=1' })
   })
   const what = acceptsAccounts() ? 'a token or a key' : 'a key'
   return (

@@ -1,11 +1,13 @@
+import type { PaymentsApi } from '@plinth/client'
 import { computed, signal } from '@preact/signals'
 import { prove } from '../shared/account/session/proving.ts'
 import { createSession } from '../shared/account/session/session.ts'
 import { createApi } from '../shared/api/api.ts'
+import type { AccountReplies } from '../shared/api/shared-operations.ts'
 import { facts } from '../shared/shell/facts.ts'
 
 /** A sign-in at the issuer; what was typed in comes before it. */
-export const session = createSession({ renewsItself: true })
+export const session = createSession<AccountReplies>({ renewsItself: true })
 
 /** The token or key that was typed in. It stays in this module: the field is cleared. */
 let given: string | undefined
@@ -25,13 +27,16 @@ const headers = (): Record<string, string> =>
 const proveSignIn = async () => given === undefined && prove()
 
 /** For service keys, which always require credentials: their 401 says nothing about the other calls. */
-export const keysApi = createApi({
+export const keysApi = createApi<PaymentsApi.Replies>({
   headers,
   renew: async () => given === undefined && session.renew(),
   prove: proveSignIn,
 })
 
-export const api = createApi({
+/** The service reports its provider in a file next to its console. */
+type Files = { 'GET /api-test/provider.json': { sandboxUrl: string | null } }
+
+export const api = createApi<PaymentsApi.Replies & Files>({
   headers,
   renew: async () => {
     const isRenewed = given === undefined && (await session.renew())

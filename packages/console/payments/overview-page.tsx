@@ -125,8 +125,9 @@ function StepsAfterReturn({ outcome }: { outcome: string }) {
 /** A URL typed by hand names no payment; then take the one that changed last. */
 function findReturned(): Promise<Reply<Payment | { content: Payment[] }>> {
   const id = returned().get('payment')
-  const wanted = id ? `/${encodeURIComponent(id)}` : '?size=1&sort=updatedAt,desc'
-  return api.get(`/api/payments${wanted}`)
+  return id
+    ? api.get('/api/payments/{id}', { path: { id } })
+    : api.get('/api/payments', { query: 'size=1&sort=updatedAt,desc' })
 }
 
 /** A refunded payment was paid before. */

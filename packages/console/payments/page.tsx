@@ -43,7 +43,7 @@ const KEYS = keysIn({ api }, 'access')
 
 const RECORDS = [paymentsIn({ api }), customersIn({ api }), endpointsIn({ api })]
 
-const operations = inReference({ api })
+const operations = inReference()
 
 // What pages show first depends on whether they may call the service and whether the provider is the sandbox.
 const [isHere] = await Promise.all([resume(session), factsRead, readProvider()])

@@ -9,14 +9,12 @@ export const configuration = signal<PaymentsApi.Configuration | undefined>(undef
 export const sandboxPage = signal<string | undefined>(undefined)
 
 export async function readConfiguration(): Promise<void> {
-  const reply = await api.get<PaymentsApi.Configuration>('/api/configuration')
+  const reply = await api.get('/api/configuration')
   if (reply.ok) configuration.value = reply.body
 }
 
-/** The service reports its provider in a file next to its console. */
 export async function readProvider(): Promise<void> {
-  const path = '/api-test/provider.json'
-  const reply = await api.get<{ sandboxUrl: string | null }>(path, { silent: true })
+  const reply = await api.get('/api-test/provider.json', { silent: true })
   if (reply.ok && reply.body.sandboxUrl) sandboxPage.value = `${reply.body.sandboxUrl}/sandbox/`
 }
 

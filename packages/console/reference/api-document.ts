@@ -95,8 +95,8 @@ export const SERVICES: Record<string, string> = {
 }
 
 export async function readDocument() {
-  const { get } = createApi({ headers: () => ({}) })
-  const reply = await get<ApiDocument>('/openapi.json', { open: true, silent: true })
+  const { get } = createApi<{ 'GET /openapi.json': ApiDocument }>({ headers: () => ({}) })
+  const reply = await get('/openapi.json', { open: true, silent: true })
   if (reply.ok) api.value = reply.body
   return reply
 }

@@ -11,14 +11,15 @@ import { facts } from '../shared/shell/facts.ts'
 import { roleText } from '../shared/wording.ts'
 import { hasSignIn, type Operation, api as shown } from './api-document.ts'
 
-const session = createSession({ renewsItself: true })
+// Its calls come from the document of whichever service this is; only identity has passkey ceremonies.
+const session = createSession<IdentityApi.Replies>({ renewsItself: true })
 
 /** Kept in the memory of this page only. */
 const typed = signal('')
 
 const hasKey = () => shown.value?.components.securitySchemes.key !== undefined
 
-const typedApi = createApi({ headers: () => headersFor(typed.value) })
+const typedApi = createApi<IdentityApi.Replies>({ headers: () => headersFor(typed.value) })
 
 function headersFor(secret: string): Record<string, string> {
   if (secret === '') return {}
@@ -46,7 +47,7 @@ export function caller() {
 /** The CSRF token of a passkey ceremony; the browser handles its cookie. */
 export async function csrfHeaders({ security }: Operation): Promise<Record<string, string>> {
   if (!security[0]?.csrf) return {}
-  const reply = await caller().get<IdentityApi.CsrfToken>('/webauthn/csrf', { open: true })
+  const reply = await caller().get('/webauthn/csrf', { open: true })
   return reply.ok ? { 'X-XSRF-TOKEN': reply.body.token } : {}
 }
 

@@ -6,7 +6,7 @@ import { Form, type Values } from '../shared/components/form.tsx'
 import { Badge, Card, Page } from '../shared/components/page.tsx'
 import { Loaded, Refusal } from '../shared/components/reply.tsx'
 import { momentText, remainingText } from '../shared/wording.ts'
-import { api, type Clock, CONTROLS, useCurrent } from './api.ts'
+import { api, type Clock, useCurrent } from './api.ts'
 
 const JUMPS = [
   { label: '+1 minute', seconds: 60 },
@@ -16,7 +16,7 @@ const JUMPS = [
 ]
 
 export function ClockPage() {
-  const clock = useCurrent<Clock>('clock')
+  const clock = useCurrent((options) => api.get('/sandbox/api/clock', options))
   return (
     <Page
       title="Clock"
@@ -31,8 +31,8 @@ function ClockCard({ clock, reload }: { clock: Clock; reload(): Promise<void> })
   const move = useAction(
     (seconds: number | undefined) =>
       seconds === undefined
-        ? api.delete(`${CONTROLS}/clock`)
-        : api.post(`${CONTROLS}/clock/advance`, { seconds }),
+        ? api.delete('/sandbox/api/clock')
+        : api.post('/sandbox/api/clock/advance', { json: { seconds } }),
     reload,
   )
   const realTime = clock.offsetSeconds === 0

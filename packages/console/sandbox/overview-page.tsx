@@ -3,7 +3,7 @@ import { Form } from '../shared/components/form.tsx'
 import { Badge, Card, Page, Skeleton } from '../shared/components/page.tsx'
 import { Refusal } from '../shared/components/reply.tsx'
 import { Table } from '../shared/components/table.tsx'
-import { type Clock, type Faults, type Switches, setControlToken, useCurrent } from './api.ts'
+import { api, type Clock, type Faults, type Switches, setControlToken, useCurrent } from './api.ts'
 import { aheadText } from './clock-page.tsx'
 
 const METHODS = [
@@ -42,9 +42,9 @@ export function OverviewPage() {
 }
 
 function StateCard() {
-  const clock = useCurrent<Clock>('clock')
-  const faults = useCurrent<Faults>('faults')
-  const switches = useCurrent<Switches>('switches')
+  const clock = useCurrent((options) => api.get('/sandbox/api/clock', options))
+  const faults = useCurrent((options) => api.get('/sandbox/api/faults', options))
+  const switches = useCurrent((options) => api.get('/sandbox/api/switches', options))
   return (
     <Card title="How it behaves now" about="Everything that differs from a healthy provider.">
       <Refusal reply={clock.refusal ?? faults.refusal ?? switches.refusal} />

@@ -5,7 +5,7 @@ import { useAction } from '../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../shared/components/button.tsx'
 import { Card, Notice, Page } from '../shared/components/page.tsx'
 import { Refusal, Success } from '../shared/components/reply.tsx'
-import { api, CONTROLS } from './api.ts'
+import { api } from './api.ts'
 
 export function ScenarioPage() {
   return (
@@ -19,7 +19,7 @@ export function ScenarioPage() {
       >
         <div>
           <ButtonLink
-            href={`${baseUrl}${CONTROLS}/scenario`}
+            href={`${baseUrl}/sandbox/api/scenario`}
             download="scenario.json"
             icon="download"
           >
@@ -41,7 +41,7 @@ function LoadCard() {
     unreadable.value = scenario === undefined
     if (unreadable.value) return undefined
     // Not shown in the inspector: a scenario is long and contains the secrets of endpoints.
-    return api.put(`${CONTROLS}/scenario`, scenario, { silent: true })
+    return api.put('/sandbox/api/scenario', { json: scenario, silent: true })
   })
   return (
     <Card title="Load" about="Replaces everything with a saved file.">
@@ -86,7 +86,7 @@ function jsonOf(text: string): unknown {
 
 function ResetCard() {
   const asked = useSignal(false)
-  const reset = useAction(() => api.post(`${CONTROLS}/reset`))
+  const reset = useAction(() => api.post('/sandbox/api/reset'))
   return (
     <Card
       title="Reset"

@@ -1,9 +1,9 @@
-import type { Health, IdentityApi } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Api } from './api/api.ts'
 import { baseUrl } from './api/base-url.ts'
+import type { HealthReplies } from './api/shared-operations.ts'
 import { useLoad } from './api/use-reply.ts'
 import { Button } from './components/button.tsx'
 import { Facts } from './components/facts.tsx'
@@ -11,11 +11,9 @@ import { Badge, Card, Page, Skeleton } from './components/page.tsx'
 import { Refusal } from './components/reply.tsx'
 import { InspectorButton } from './shell/inspector/inspector-button.tsx'
 
-type About = IdentityApi.Replies['GET /actuator/info']
-
-export function HealthPage({ api }: { api: Api }) {
-  const health = useLoad<Health>(() => api.get('/actuator/health', { open: true }))
-  const about = useLoad<About>(() => api.get('/actuator/info', { open: true }))
+export function HealthPage({ api }: { api: Api<HealthReplies> }) {
+  const health = useLoad(() => api.get('/actuator/health', { open: true }))
+  const about = useLoad(() => api.get('/actuator/info', { open: true }))
   return (
     <Page title="Health" about="What a load balancer or a monitor sees. No credentials are needed.">
       <Card
@@ -51,11 +49,11 @@ function HealthBadge({ status }: { status: string }) {
 }
 
 /** The bottom bar of consoles without a session: whether the service is up. */
-export function HealthBar({ api, note }: { api: Api; note: ComponentChildren }) {
+export function HealthBar({ api, note }: { api: Api<HealthReplies>; note: ComponentChildren }) {
   const status = useSignal<string | undefined>(undefined)
   useEffect(() => {
     const check = async () => {
-      const reply = await api.get<Health>('/actuator/health', { open: true, silent: true })
+      const reply = await api.get('/actuator/health', { open: true, silent: true })
       status.value = reply.status === 0 ? 'NOT REACHABLE' : String(reply.body?.status ?? 'DOWN')
     }
     check()

@@ -28,7 +28,7 @@ const FILES = filesIn(session)
 
 const OWNERS = ownersIn(session)
 
-const operations = inReference(session)
+const operations = inReference()
 
 if (await resume(session))
   startConsole({

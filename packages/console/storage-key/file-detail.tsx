@@ -1,4 +1,3 @@
-import type { FileMetadata } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { useAction, useLoad } from '../shared/api/use-reply.ts'
@@ -13,14 +12,17 @@ import { api, listFiles, selectedName } from './store.ts'
 
 export function FileDetail({ name }: { name: string }) {
   const path = encodeURIComponent(name)
-  const metadata = useLoad<FileMetadata>(() => api.get(`/file/info/${path}`), [name])
+  const metadata = useLoad(
+    () => api.get('/file/info/{filename}', { path: { filename: name } }),
+    [name],
+  )
   const download = useAction(async () => {
-    const reply = await api.get(`/file/${path}`)
+    const reply = await api.get('/file/{filename}', { path: { filename: name } })
     if (reply.ok) saveFile(reply.content, name)
     return reply
   })
   const remove = useAction(async () => {
-    const reply = await api.delete(`/file/${path}`)
+    const reply = await api.delete('/file/{filename}', { path: { filename: name } })
     if (reply.ok) selectedName.value = undefined
     await listFiles()
     return reply

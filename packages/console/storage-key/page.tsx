@@ -42,7 +42,7 @@ const FILES: Finder = async (text) =>
 
 const KEYS = keysIn({ api })
 
-const operations = inReference({ api })
+const operations = inReference()
 
 startConsole({
   title: 'Key storage',

@@ -1,3 +1,4 @@
+import type { StorageKeyApi } from '@plinth/client'
 import { signal } from '@preact/signals'
 import { createApi, type Reply } from '../shared/api/api.ts'
 import { publicValues } from '../shared/api/concealment.ts'
@@ -9,7 +10,7 @@ export const DEVELOPMENT_KEY = 'storage-local-dev-key'
 let apiKey = DEVELOPMENT_KEY
 publicValues.API_KEY = DEVELOPMENT_KEY
 
-export const api = createApi({ headers: () => ({ 'X-API-KEY': apiKey }) })
+export const api = createApi<StorageKeyApi.Replies>({ headers: () => ({ 'X-API-KEY': apiKey }) })
 
 /** Whether the server accepted the key; unknown until the first call. */
 export const keyAccepted = signal<boolean | undefined>(undefined)
@@ -33,7 +34,7 @@ let asked = 0
 export async function listFiles(): Promise<void> {
   asked += 1
   const question = asked
-  const reply = await api.get<string[]>('/file/list')
+  const reply = await api.get('/file/list')
   if (question !== asked) return
   keyAccepted.value = reply.status === 401 ? false : reply.ok ? true : undefined
   listRefusal.value = reply.ok || reply.status === 401 ? undefined : reply
@@ -41,7 +42,10 @@ export async function listFiles(): Promise<void> {
 }
 
 export const queue = createUploadQueue({
-  send: ({ file }, going) => api.send<string>({ method: 'POST', path: '/file', file, ...going }),
+  send: async ({ file }, going) => {
+    const reply = await api.post('/file', { file, ...going })
+    return reply.ok ? { ...reply, body: String(reply.body) } : reply
+  },
   onStored: async (name) => {
     await listFiles()
     selectedName.value = name

@@ -1,8 +1,8 @@
-import type { Brand } from '@plinth/client'
+import type { Brand, IdentityApi } from '@plinth/client'
 import { signal } from '@preact/signals'
-import { createApi, type Reply } from '../../shared/api/api.ts'
+import { createApi } from '../../shared/api/api.ts'
 
-export const api = createApi({ headers: () => ({}) })
+export const api = createApi<IdentityApi.Replies>({ headers: () => ({}) })
 
 /** Set once a new password was chosen on this page. */
 export const hasNewPassword = signal(false)
@@ -11,7 +11,7 @@ export const hasNewPassword = signal(false)
 export const brand = signal<Brand | undefined>(undefined)
 
 export async function readBrand(): Promise<void> {
-  const { ok, body } = await api.get<Brand>('/account/brand', { open: true })
+  const { ok, body } = await api.get('/account/brand', { open: true })
   if (!ok) return
   brand.value = body
   document.title = body.name
@@ -57,6 +57,3 @@ export function stepOf(fragment: string): { step: Step; token: string } {
   const steps = token === '' ? OPEN : LINKS
   return { step: steps.find((name) => name === step) ?? 'home', token }
 }
-
-export const post = <Body = unknown>(path: string, body: object): Promise<Reply<Body>> =>
-  api.post(path, body, { open: true })

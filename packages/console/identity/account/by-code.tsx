@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { CodeForm, InboxLink, type Mail } from '../../shared/account/own/address.tsx'
+import { api } from './account.ts'
 import { Done, Heading } from './parts.tsx'
 import { texts } from './texts/texts.ts'
 
@@ -32,7 +33,7 @@ export function TypeCode({ title, about, ...mail }: Mail & { title: string; abou
       <Heading>{title}</Heading>
       <p>{about}</p>
       {mail.email !== undefined && <InboxLink />}
-      <CodeForm {...mail} label={title} confirmed={confirmed} />
+      <CodeForm api={api} {...mail} label={title} confirmed={confirmed} />
     </>
   )
 }

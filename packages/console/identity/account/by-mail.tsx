@@ -6,7 +6,7 @@ import { problemIn, type Reply } from '../../shared/api/api.ts'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Notice } from '../../shared/components/page.tsx'
 import { saveFile } from '../../shared/files/save-file.ts'
-import { brand, hasNewPassword, post, type Step } from './account.ts'
+import { api, brand, hasNewPassword, type Step } from './account.ts'
 import { CODE, EMAIL, TypeCode } from './by-code.tsx'
 import { Ask, Confirm, Done, Heading } from './parts.tsx'
 import { NewAddress, Verify } from './proofs-of-address.tsx'
@@ -24,7 +24,7 @@ const QUESTIONS: Partial<Record<Step, Question>> = {
     send: texts.undo,
     done: texts.undone,
     doneAbout: texts.undoneAbout,
-    run: (token) => post('/api/users/me/email/undo', { token }),
+    run: (token) => api.post('/api/users/me/email/undo', { json: { token } }),
   },
   export: {
     title: texts.dataTitle,
@@ -41,7 +41,7 @@ const QUESTIONS: Partial<Record<Step, Question>> = {
     done: texts.kept,
     doneAbout: texts.keptAbout,
     again: '#home',
-    run: (token) => post('/api/users/me/deletion/cancel', { token }),
+    run: (token) => api.post('/api/users/me/deletion/cancel', { json: { token } }),
   },
   alarm: {
     title: texts.alarmTitle,
@@ -50,7 +50,7 @@ const QUESTIONS: Partial<Record<Step, Question>> = {
     done: texts.alarmed,
     doneAbout: texts.undoneAbout,
     again: '#forgot',
-    run: (token) => post('/api/auth/not-me', { token }),
+    run: (token) => api.post('/api/auth/not-me', { json: { token } }),
   },
 }
 
@@ -82,7 +82,7 @@ export function ByMail({ step, token, go }: { step: Step; token: string; go(next
 function Forgot(props: { email: { value: string }; onSent(): void }) {
   const send = async (email: string) => {
     props.email.value = email
-    const reply = await post('/api/auth/password-reset', { email })
+    const reply = await api.post('/api/auth/password-reset', { json: { email } })
     if (reply.ok) props.onSent()
     return reply
   }
@@ -94,7 +94,7 @@ function Forgot(props: { email: { value: string }; onSent(): void }) {
 function Resend() {
   const sentTo = useSignal('')
   const send = async (email: string) => {
-    const reply = await post('/api/auth/verify-email/resend', { email })
+    const reply = await api.post('/api/auth/verify-email/resend', { json: { email } })
     if (reply.ok) sentTo.value = email
     return reply
   }
@@ -142,7 +142,9 @@ function NewPassword({ proof, about }: { proof: ProofOfMail; about?: string }) {
     ({ factor = '', ...values }: Record<string, string>) => {
       const given = /[a-z]/i.test(factor) ? { recoveryCode: factor } : { totp: factor }
       const second = factor.trim() === '' ? {} : given
-      return post('/api/auth/password-reset/confirm', { ...proof, ...values, ...second })
+      return api.post('/api/auth/password-reset/confirm', {
+        json: { ...proof, ...values, ...second },
+      })
     },
     (reply) => {
       if (problemIn(reply)?.code === 'MFA_REQUIRED') asksFactor.value = true
@@ -203,7 +205,7 @@ function Saved({ removed }: { removed: string | undefined }) {
 }
 
 async function download(token: string): Promise<Reply> {
-  const reply = await post('/api/users/me/export/download', { token })
+  const reply = await api.post('/api/users/me/export/download', { json: { token } })
   if (reply.ok) saveFile(reply.content, 'my-data.json')
   return reply
 }

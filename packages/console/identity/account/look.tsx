@@ -6,12 +6,10 @@ import { Badge, Skeleton } from '../../shared/components/page.tsx'
 import { brand } from './account.ts'
 import { Ask, Failure, Section } from './parts.tsx'
 import { dateIn, texts, timeIn } from './texts/texts.ts'
-import { session } from './ways-in/session.ts'
 
 /** Shows the parts of the account as sections and lists, in the language of the reader. */
 export function OnAccountPage({ children }: { children: ComponentChildren }) {
   const look: Look = {
-    api: session.api,
     words: texts,
     passwordMinLength: brand.value?.passwordMinLength ?? 12,
     inbox: brand.value?.inbox ? `${baseUrl}/api-test/index.html#/mail` : undefined,

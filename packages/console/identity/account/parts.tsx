@@ -1,4 +1,3 @@
-import type { LinkState } from '@plinth/client'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { AskProps } from '../../shared/account/own/look.ts'
@@ -7,7 +6,7 @@ import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Field, type FieldProps, faultOf } from '../../shared/components/form.tsx'
 import { Notice } from '../../shared/components/page.tsx'
-import { post } from './account.ts'
+import { api } from './account.ts'
 import { endedText, failureText, texts } from './texts/texts.ts'
 
 /** The heading takes the focus, so that screen readers announce each step. */
@@ -121,8 +120,8 @@ export function Failure(props: {
 
 /** The refusal is the same for every link; only the holder of the token may ask why. */
 function WhyEnded({ token }: { token: string }) {
-  const { loading, body } = useLoad<LinkState>(
-    () => post('/api/auth/links/state', { token }),
+  const { loading, body } = useLoad(
+    () => api.post('/api/auth/links/state', { json: { token } }),
     [token],
   )
   return loading ? null : <p>{endedText(body)}</p>

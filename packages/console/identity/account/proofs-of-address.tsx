@@ -1,20 +1,19 @@
-import type { PendingEmailChange, PendingVerification } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { filled } from '../../shared/account/own/words.ts'
 import { registeredHere } from '../../shared/account/registered-here.ts'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Skeleton } from '../../shared/components/page.tsx'
-import { post } from './account.ts'
+import { api } from './account.ts'
 import { Confirm, Done, Failure, Heading } from './parts.tsx'
 import { dateIn, texts, timeIn } from './texts/texts.ts'
 
 /** Shows which account it is and since when: someone else may have entered the reader's address. */
 export function Verify({ token }: { token: string }) {
-  const deny = useAction(() => post('/api/auth/not-me', { token }))
+  const deny = useAction(() => api.post('/api/auth/not-me', { json: { token } }))
   const isOwner = useSignal(false)
   const pending = useLoad(async () => {
-    const reply = await post<PendingVerification>('/api/auth/verify-email/pending', { token })
+    const reply = await api.post('/api/auth/verify-email/pending', { json: { token } })
     isOwner.value = reply.ok && (await registeredHere(reply.body.email))
     return reply
   }, [token])
@@ -36,7 +35,7 @@ export function Verify({ token }: { token: string }) {
       {...(!isOwner.value && { note: texts.notYours })}
       send={texts.confirm}
       done={texts.verified}
-      run={() => post('/api/auth/verify-email', { token })}
+      run={() => api.post('/api/auth/verify-email', { json: { token } })}
       token={token}
       again="#resend"
     >
@@ -51,8 +50,8 @@ export function Verify({ token }: { token: string }) {
 }
 
 export function NewAddress({ token }: { token: string }) {
-  const pending = useLoad<PendingEmailChange>(
-    () => post('/api/users/me/email/pending', { token }),
+  const pending = useLoad(
+    () => api.post('/api/users/me/email/pending', { json: { token } }),
     [token],
   )
   if (pending.loading) return <Skeleton label={texts.loading} />
@@ -71,7 +70,7 @@ export function NewAddress({ token }: { token: string }) {
       note={texts.emailNotYours}
       send={texts.confirm}
       done={texts.emailDone}
-      run={() => post('/api/users/me/email/confirm', { token })}
+      run={() => api.post('/api/users/me/email/confirm', { json: { token } })}
       token={token}
       again="#home"
     />

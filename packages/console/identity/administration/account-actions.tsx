@@ -1,4 +1,3 @@
-import type { SecondFactorOfUser } from '@plinth/client'
 import { blockedBy } from '../../shared/account/administration/user-access.tsx'
 import { type MoreActions, shortened } from '../../shared/account/administration/user-card.tsx'
 import { useLoad } from '../../shared/api/use-reply.ts'
@@ -6,6 +5,7 @@ import { ConfirmButton } from '../../shared/components/button.tsx'
 import { Notice } from '../../shared/components/page.tsx'
 import { saveFile } from '../../shared/files/save-file.ts'
 import { dateText } from '../../shared/wording.ts'
+import { session } from '../session.ts'
 
 type Props = Parameters<MoreActions>[0]
 
@@ -18,20 +18,21 @@ export const accountActions: MoreActions = (props) => (
   </>
 )
 
-function AccountButtons({ session, user, act }: Props) {
+type Change = 'password-reset' | 'require-password-change' | 'deletion/cancel'
+
+function AccountButtons({ user, act }: Props) {
   const { api } = session
   const { id, username, deletesAt } = user
   const asked = { blocked: blockedBy(act.reason), busy: act.busy }
-  const because = { reason: act.reason }
-  const path = `/api/users/${id}`
-  const post = (rest: string, effect: string) => () =>
-    act.run(() => api.post(`${path}/${rest}`, because), effect)
+  const call = { path: { id }, json: { reason: act.reason } }
+  const post = (action: Change, effect: string) => () =>
+    act.run(() => api.post(`/api/users/{id}/${action}`, call), effect)
   const exportData = async () => {
-    const reply = await api.post(`${path}/export`, because)
+    const reply = await api.post('/api/users/{id}/export', call)
     if (reply.ok) saveFile(reply.content, `user-${id}.json`)
     return reply
   }
-  const erase = () => api.delete(path, { json: because })
+  const erase = () => api.delete('/api/users/{id}', call)
   return (
     <div class="row">
       {deletesAt === null && (
@@ -90,9 +91,13 @@ function AccountButtons({ session, user, act }: Props) {
   )
 }
 
-function Verification({ session, user, act }: Props) {
+function Verification({ user, act }: Props) {
   if (!user.enabled || user.emailVerified) return null
-  const send = () => session.api.post(`/api/users/${user.id}/verify-email`, { reason: act.reason })
+  const send = () =>
+    session.api.post('/api/users/{id}/verify-email', {
+      path: { id: user.id },
+      json: { reason: act.reason },
+    })
   return (
     <div class="row">
       <ConfirmButton
@@ -108,11 +113,11 @@ function Verification({ session, user, act }: Props) {
 }
 
 /** For a user who has lost the authenticator and the recovery codes. */
-function SecondFactor({ session, user, act }: Props) {
-  const path = `/api/users/${user.id}/totp`
-  const factor = useLoad<SecondFactorOfUser>(
-    () => session.api.get(path, { silent: true }),
-    [path, user],
+function SecondFactor({ user, act }: Props) {
+  const path = { id: user.id }
+  const factor = useLoad(
+    () => session.api.get('/api/users/{id}/totp', { path, silent: true }),
+    [path.id, user],
   )
   if (!factor.body?.secondFactor) return null
   const { removesAt } = factor.body
@@ -122,7 +127,8 @@ function SecondFactor({ session, user, act }: Props) {
         <p>The second factor is removed on {dateText(removesAt)}, unless it is used before.</p>
       </Notice>
     )
-  const remove = () => session.api.delete(path, { json: { reason: act.reason } })
+  const remove = () =>
+    session.api.delete('/api/users/{id}/totp', { path, json: { reason: act.reason } })
   return (
     <div class="row">
       <ConfirmButton

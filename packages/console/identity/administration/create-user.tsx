@@ -1,21 +1,22 @@
-import type { User } from '@plinth/client'
 import { useSignal } from '@preact/signals'
-import type { Session } from '../../shared/account/session/session.ts'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Form, type Values } from '../../shared/components/form.tsx'
 import { Card } from '../../shared/components/page.tsx'
 import { Success } from '../../shared/components/reply.tsx'
 import { ADMIN_ROLE, roleText, USER_ROLE } from '../../shared/wording.ts'
+import { session } from '../session.ts'
 
 /** Only the owner ever knows the password: they choose it through a mail. */
-export function CreateUser({ session, created }: { session: Session; created(): void }) {
+export function CreateUser({ created }: { created(): void }) {
   const open = useSignal(false)
   const create = useAction(
     ({ role, ...values }: Values) =>
-      session.api.post<User>('/api/users', {
-        ...values,
-        roles: role === ADMIN_ROLE ? [ADMIN_ROLE, USER_ROLE] : [USER_ROLE],
+      session.api.post('/api/users', {
+        json: {
+          ...values,
+          roles: role === ADMIN_ROLE ? [ADMIN_ROLE, USER_ROLE] : [USER_ROLE],
+        },
       }),
     (reply) => reply?.ok && created(),
   )

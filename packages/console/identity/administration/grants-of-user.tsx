@@ -1,21 +1,33 @@
 import type { MoreActions } from '../../shared/account/administration/user-card.tsx'
-import { useGrants } from '../../shared/account/own/own-account.ts'
+import { byClient } from '../../shared/account/own/own-account.ts'
+import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { ConfirmButton } from '../../shared/components/button.tsx'
 import { Badge } from '../../shared/components/page.tsx'
 import { List } from '../../shared/components/table.tsx'
 import { dateText } from '../../shared/wording.ts'
+import { session } from '../session.ts'
 
 type Props = Parameters<MoreActions>[0]
 
 /** Shows nothing for a user who has allowed no application anything. */
-export function GrantsOfUser({ session, user }: Props) {
-  const { grants, revoke } = useGrants(session.api, `/api/users/${user.id}/grants`, true)
-  if (!grants.body?.length) return null
+export function GrantsOfUser({ user }: Props) {
+  const { id } = user
+  const grants = useLoad(
+    () => session.api.get('/api/users/{id}/grants', { path: { id }, silent: true }),
+    [id],
+  )
+  const revoke = useAction(
+    (clientId: string) =>
+      session.api.delete('/api/users/{id}/grants/{clientId}', { path: { id, clientId } }),
+    grants.reload,
+  )
+  const rows = grants.body?.map(byClient)
+  if (!rows?.length) return null
   return (
     <section class="stack tight">
       <h3>Applications</h3>
       <List
-        of={grants}
+        of={{ ...grants, body: rows }}
         action={revoke}
         caption={`Applications of ${user.username}`}
         columns={[

@@ -1,19 +1,26 @@
-import type { Identity } from '@plinth/client'
 import { blockedBy } from '../../shared/account/administration/user-access.tsx'
 import type { MoreActions } from '../../shared/account/administration/user-card.tsx'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { ConfirmButton } from '../../shared/components/button.tsx'
 import { List } from '../../shared/components/table.tsx'
 import { dateText } from '../../shared/wording.ts'
+import { session } from '../session.ts'
 
 type Props = Parameters<MoreActions>[0]
 
 /** Shows nothing for a user who has linked no account at a provider. */
-export function IdentitiesOfUser({ session, user, act: { reason } }: Props) {
-  const path = `/api/users/${user.id}/identities`
-  const identities = useLoad<Identity[]>(() => session.api.get(path, { silent: true }), [path])
+export function IdentitiesOfUser({ user, act: { reason } }: Props) {
+  const { id } = user
+  const identities = useLoad(
+    () => session.api.get('/api/users/{id}/identities', { path: { id }, silent: true }),
+    [id],
+  )
   const remove = useAction(
-    (id: number) => session.api.delete(`${path}/${id}`, { json: { reason } }),
+    (identityId: number) =>
+      session.api.delete('/api/users/{id}/identities/{identityId}', {
+        path: { id, identityId },
+        json: { reason },
+      }),
     identities.reload,
   )
   if (!identities.body || identities.body.length === 0) return null

@@ -1,19 +1,26 @@
-import type { Passkey } from '@plinth/client'
 import { blockedBy } from '../../shared/account/administration/user-access.tsx'
 import type { MoreActions } from '../../shared/account/administration/user-card.tsx'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { ConfirmButton } from '../../shared/components/button.tsx'
 import { List } from '../../shared/components/table.tsx'
 import { dateText } from '../../shared/wording.ts'
+import { session } from '../session.ts'
 
 type Props = Parameters<MoreActions>[0]
 
 /** Shows nothing for a user without passkeys. */
-export function PasskeysOfUser({ session, user, act: { reason } }: Props) {
-  const path = `/api/users/${user.id}/passkeys`
-  const passkeys = useLoad<Passkey[]>(() => session.api.get(path, { silent: true }), [path])
+export function PasskeysOfUser({ user, act: { reason } }: Props) {
+  const { id } = user
+  const passkeys = useLoad(
+    () => session.api.get('/api/users/{id}/passkeys', { path: { id }, silent: true }),
+    [id],
+  )
   const remove = useAction(
-    (id: string) => session.api.delete(`${path}/${id}`, { json: { reason } }),
+    (credentialId: string) =>
+      session.api.delete('/api/users/{id}/passkeys/{credentialId}', {
+        path: { id, credentialId },
+        json: { reason },
+      }),
     passkeys.reload,
   )
   if (!passkeys.body || passkeys.body.length === 0) return null

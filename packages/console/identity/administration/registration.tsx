@@ -1,18 +1,15 @@
-import type { RegistrationState } from '@plinth/client'
-import type { Session } from '../../shared/account/session/session.ts'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button, ConfirmButton } from '../../shared/components/button.tsx'
 import { Card } from '../../shared/components/page.tsx'
 import { Loaded, Refusal } from '../../shared/components/reply.tsx'
 import { dateText } from '../../shared/wording.ts'
-
-const PATH = '/api/registration'
+import { session } from '../session.ts'
 
 /** Whether people may register themselves, which applies without a restart. */
-export function Registration({ session: { api } }: { session: Session }) {
-  const state = useLoad<RegistrationState>(() => api.get(PATH))
+export function Registration() {
+  const state = useLoad(() => session.api.get('/api/registration'))
   const change = useAction(
-    (open: boolean | null) => api.patch<RegistrationState>(PATH, { open }),
+    (open: boolean | null) => session.api.patch('/api/registration', { json: { open } }),
     state.reload,
   )
   return (

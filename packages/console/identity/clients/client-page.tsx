@@ -1,4 +1,4 @@
-import type { Client, ClientSecret } from '@plinth/client'
+import type { Client } from '@plinth/client'
 import { AdminOnly } from '../../shared/account/session/sign-in.tsx'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { ConfirmButton } from '../../shared/components/button.tsx'
@@ -9,7 +9,7 @@ import { Loaded, Refusal, Success } from '../../shared/components/reply.tsx'
 import { goTo } from '../../shared/shell/route.ts'
 import { dateText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
-import { changeOf, clientPath, FIELDS, valuesOf } from './client.ts'
+import { changeOf, FIELDS, valuesOf } from './client.ts'
 import { ClientSettings } from './client-settings.tsx'
 import { Secret } from './issued-secret.tsx'
 
@@ -26,10 +26,11 @@ export function ClientPage({ clientId }: { clientId: string }) {
 }
 
 function OneClient({ clientId }: { clientId: string }) {
-  const path = clientPath(clientId)
-  const client = useLoad<Client>(() => session.api.get(path))
+  const path = { clientId }
+  const client = useLoad(() => session.api.get('/api/clients/{clientId}', { path }))
   const edit = useAction(
-    (values: Values) => session.api.patch<Client>(path, changeOf(values)),
+    (values: Values) =>
+      session.api.patch('/api/clients/{clientId}', { path, json: changeOf(values) }),
     client.reload,
   )
   return (
@@ -57,13 +58,19 @@ function OneClient({ clientId }: { clientId: string }) {
 
 function StateCard({ client, changed }: { client: Client; changed(): Promise<void> }) {
   const { clientId, name, enabled, authMethod } = client
-  const path = clientPath(clientId)
-  const enable = useAction(() => session.api.patch(path, { enabled: !enabled }), changed)
+  const path = { clientId }
+  const enable = useAction(
+    () => session.api.patch('/api/clients/{clientId}', { path, json: { enabled: !enabled } }),
+    changed,
+  )
   const rotate = useAction(() =>
-    session.api.post<ClientSecret>(`${path}/rotate-secret`, { overlapSeconds: DAY_SECONDS }),
+    session.api.post('/api/clients/{clientId}/rotate-secret', {
+      path,
+      json: { overlapSeconds: DAY_SECONDS },
+    }),
   )
   const remove = useAction(
-    () => session.api.delete(path),
+    () => session.api.delete('/api/clients/{clientId}', { path }),
     (reply) => reply?.ok && goTo('clients'),
   )
   return (

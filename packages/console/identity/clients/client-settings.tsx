@@ -11,7 +11,7 @@ import { KINDS } from './settings.ts'
 /** What to write into the application, ready to copy. */
 export function ClientSettings({ client }: { client: Client }) {
   const kind = useSignal('openid-client')
-  const metadata = useLoad<{ issuer: string }>(() =>
+  const metadata = useLoad(() =>
     session.api.get('/.well-known/openid-configuration', { open: true }),
   )
   const { clientId, authMethod, redirectUris, scopes, requirePkce } = client

@@ -75,5 +75,3 @@ export function valuesOf(client: Client): Values {
     uri: client.uri ?? '',
   }
 }
-
-export const clientPath = (clientId: string) => `/api/clients/${encodeURIComponent(clientId)}`

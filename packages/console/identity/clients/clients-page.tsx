@@ -1,4 +1,4 @@
-import type { Client, IssuedClient, Page as PageOf } from '@plinth/client'
+import type { Client } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { AdminOnly } from '../../shared/account/session/sign-in.tsx'
 import { useAction, usePages } from '../../shared/api/use-reply.ts'
@@ -31,8 +31,8 @@ export function ClientsPage() {
 function Clients() {
   const clients = usePages<Client & { id: string }>(
     async (page, sort) => {
-      const path = `/api/clients?page=${page}&size=20&sort=${sort}`
-      const reply = await session.api.get<PageOf<Client>>(path)
+      const query = `page=${page}&size=20&sort=${sort}`
+      const reply = await session.api.get('/api/clients', { query })
       if (!reply.ok) return reply
       const content = reply.body.content.map((client) => ({ ...client, id: client.clientId }))
       return { ...reply, body: { ...reply.body, content } }
@@ -42,10 +42,12 @@ function Clients() {
   )
   const create = useAction(
     (values: Values) =>
-      session.api.post<IssuedClient>('/api/clients', {
-        ...changeOf(values),
-        authMethod: values.authMethod,
-        ...(values.jwksUri && { jwksUri: values.jwksUri }),
+      session.api.post('/api/clients', {
+        json: {
+          ...changeOf(values),
+          authMethod: values.authMethod,
+          ...(values.jwksUri && { jwksUri: values.jwksUri }),
+        },
       }),
     clients.reload,
   )

@@ -30,7 +30,7 @@ export function MailPage() {
 
 /** Without a mail server, everyone's mails are read here. */
 function Inbox() {
-  const mails = useLoad<RenderedMail[]>(() => session.api.get('/api/dev/mail', { open: true }))
+  const mails = useLoad(() => session.api.get('/api/dev/mail', { open: true }))
   return (
     <Card
       title="Inbox for development"
@@ -102,11 +102,14 @@ function KeptMail({ mail }: { mail: RenderedMail }) {
 
 function OutboxCard() {
   const mails = usePages<Mail>(
-    (page, sort) => session.api.get(`/api/mail?page=${page}&size=25&sort=${sort}`),
+    (page, sort) => session.api.get('/api/mail', { query: `page=${page}&size=25&sort=${sort}` }),
     [],
     { sort: 'createdAt,desc' },
   )
-  const retry = useAction((id: string) => session.api.post(`/api/mail/${id}/retry`), mails.reload)
+  const retry = useAction(
+    (id: string) => session.api.post('/api/mail/{id}/retry', { path: { id } }),
+    mails.reload,
+  )
   const sendAgain: Column<Mail> = {
     title: 'Action',
     acts: true,

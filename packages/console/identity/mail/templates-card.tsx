@@ -1,4 +1,3 @@
-import type { MailTemplate } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useLoad } from '../../shared/api/use-reply.ts'
 import { Field } from '../../shared/components/form.tsx'
@@ -17,8 +16,8 @@ const LANGUAGES = [
 export function TemplatesCard() {
   const language = useSignal('en')
   const kind = useSignal('verify-email')
-  const templates = useLoad<MailTemplate[]>(
-    () => session.api.get(`/api/mail/templates?language=${language.value}`),
+  const templates = useLoad(
+    () => session.api.get('/api/mail/templates', { query: `language=${language.value}` }),
     [language.value],
   )
   return (

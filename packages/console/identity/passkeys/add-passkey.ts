@@ -15,18 +15,14 @@ export async function addPasskey(label: string): Promise<void> {
   )
   showReply(credential)
   const body = { publicKey: { credential: credential.toJSON(), label } }
-  const reply = await session.api.post('/webauthn/register', body, { headers: csrf })
+  const reply = await session.api.post('/webauthn/register', { json: body, headers: csrf })
   if (!reply.ok) failStep(4, { refusal: reply })
   finishStep(4, { Result: `“${label}” can now sign you in` })
   firstSteps.passkeyAdded.value = true
 }
 
 async function fetchOptions(csrf: Record<string, string>): Promise<PasskeyCreationOptions> {
-  const reply = await session.api.post<PasskeyCreationOptions>(
-    '/webauthn/register/options',
-    undefined,
-    { headers: csrf },
-  )
+  const reply = await session.api.post('/webauthn/register/options', { headers: csrf })
   if (!reply.ok) failStep(1, { refusal: reply })
   const { rp, user, challenge, pubKeyCredParams, excludeCredentials } = reply.body
   finishStep(1, {

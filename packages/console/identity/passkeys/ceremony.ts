@@ -1,4 +1,3 @@
-import type { IdentityApi } from '@plinth/client'
 import { signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
 import type { StepState } from '../../shared/components/steps.tsx'
@@ -45,9 +44,7 @@ function updateStep(index: number, change: Partial<CeremonyStep>): void {
 }
 
 export async function fetchCsrfHeader(): Promise<Record<string, string>> {
-  const reply = await session.api.get<IdentityApi.CsrfToken>('/webauthn/csrf', {
-    open: true,
-  })
+  const reply = await session.api.get('/webauthn/csrf', { open: true })
   if (!reply.ok) failStep(0, { refusal: reply })
   finishStep(0, { Header: reply.body.headerName, Purpose: 'proves the call comes from this page' })
   return { [reply.body.headerName]: reply.body.token }

@@ -49,8 +49,8 @@ export function PasskeysPage() {
       )}
       <CeremonyView />
       {session.claims.value && (
-        <InConsole session={session} key={session.claims.value.sub}>
-          <Passkeys version={version.value} />
+        <InConsole key={session.claims.value.sub}>
+          <Passkeys api={session.api} version={version.value} />
         </InConsole>
       )}
     </Page>

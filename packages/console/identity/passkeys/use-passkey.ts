@@ -1,4 +1,4 @@
-import type { PasskeyRequestOptions, TokenPair } from '@plinth/client'
+import type { PasskeyRequestOptions } from '@plinth/client'
 import { bytesOf } from '../../shared/account/session/tokens/decoded-token.ts'
 import { firstSteps, session } from '../session.ts'
 import { originWords, readAuthenticatorData, readClientData } from './authenticator-data.ts'
@@ -16,7 +16,8 @@ export async function signInWithPasskey(): Promise<void> {
   )
   showReply(credential)
   const reply = session.received(
-    await session.api.post<TokenPair>('/login/webauthn', credential.toJSON(), {
+    await session.api.post('/login/webauthn', {
+      json: credential.toJSON(),
       headers: csrf,
       open: true,
     }),
@@ -27,11 +28,10 @@ export async function signInWithPasskey(): Promise<void> {
 }
 
 async function fetchOptions(csrf: Record<string, string>): Promise<PasskeyRequestOptions> {
-  const reply = await session.api.post<PasskeyRequestOptions>(
-    '/webauthn/authenticate/options',
-    undefined,
-    { headers: csrf, open: true },
-  )
+  const reply = await session.api.post('/webauthn/authenticate/options', {
+    headers: csrf,
+    open: true,
+  })
   if (!reply.ok) failStep(1, { refusal: reply })
   finishStep(1, {
     Domain: reply.body.rpId,

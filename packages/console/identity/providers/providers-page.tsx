@@ -8,7 +8,6 @@ import { Badge, Card, EmptyState, Page } from '../../shared/components/page.tsx'
 import { List } from '../../shared/components/table.tsx'
 import { session } from '../session.ts'
 
-type Provider = IdentityApi.SignInProviderDetails
 type Tested = IdentityApi.SignInProviderTest
 
 export function ProvidersPage() {
@@ -25,10 +24,12 @@ export function ProvidersPage() {
 }
 
 function ProvidersCard() {
-  const providers = useLoad<Provider[]>(() => session.api.get('/api/providers'))
+  const providers = useLoad(() => session.api.get('/api/providers'))
   const results = useSignal<Record<string, Tested>>({})
   const test = useAction(async (id: string) => {
-    const reply = await session.api.post<Tested>(`/api/providers/${id}/test`)
+    const reply = await session.api.post('/api/providers/{provider}/test', {
+      path: { provider: id },
+    })
     if (reply.ok) results.value = { ...results.value, [id]: reply.body }
     return reply
   })

@@ -20,7 +20,7 @@ export type Point = {
 /** The token of the management listener, if one is set; kept in memory only. */
 const token = signal('')
 
-const api = createApi({
+const api = createApi<{ 'GET /api/history': Point[] }>({
   headers: (): Record<string, string> =>
     token.value === '' ? {} : { Authorization: `Bearer ${token.value}` },
 })
@@ -29,7 +29,7 @@ export const points = signal<Point[] | undefined>(undefined)
 export const state = signal<'loading' | 'shown' | 'locked' | 'unreachable'>('loading')
 
 export async function readHistory(): Promise<Reply<Point[]>> {
-  const reply = await api.get<Point[]>('/api/history', { silent: true })
+  const reply = await api.get('/api/history', { silent: true })
   if (reply.ok) {
     points.value = reply.body
     state.value = 'shown'

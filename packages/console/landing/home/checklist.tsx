@@ -1,37 +1,52 @@
+import type { IdentityApi, PaymentsApi } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import type { Reply } from '../../shared/api/api.ts'
 import { Card } from '../../shared/components/page.tsx'
 import type { RunningService } from '../services.ts'
-import { api, figures } from './figures.ts'
+import { figures, serviceAt } from './figures.ts'
 
 type Things = { length?: number; totalElements?: number }
 
-/** `asks` is the list that has something in it once the step is done. */
-const STEPS = [
+type Step = {
+  service: string
+  title: string
+  page: string
+  /** The list that has something in it once the step is done, of the service below this path. */
+  asks?(path: string): Promise<Reply<Things>>
+}
+
+const silent = true
+
+const STEPS: Step[] = [
   {
     service: 'identity',
     title: 'Add a passkey to your account',
     page: '#/passkeys',
-    asks: '/api/users/me/passkeys',
+    asks: (path) => serviceAt<IdentityApi.Replies>(path).get('/api/users/me/passkeys', { silent }),
   },
   { service: 'storage-full', title: 'Store a file', page: '#/' },
   {
     service: 'payments',
     title: 'Take a payment',
     page: '#/checkout',
-    asks: '/api/payments?size=1&status=PAID',
+    asks: (path) =>
+      serviceAt<PaymentsApi.Replies>(path).get('/api/payments', {
+        query: 'size=1&status=PAID',
+        silent,
+      }),
   },
   {
     service: 'identity',
     title: 'Have events sent to an application',
     page: '#/events',
-    asks: '/api/webhooks/endpoints',
+    asks: (path) => serviceAt<IdentityApi.Replies>(path).get('/api/webhooks/endpoints', { silent }),
   },
   {
     service: 'identity',
     title: 'Register an application that signs users in',
     page: '#/clients',
-    asks: '/api/clients',
+    asks: (path) => serviceAt<IdentityApi.Replies>(path).get('/api/clients', { silent }),
   },
 ]
 
@@ -48,7 +63,7 @@ export function Checklist({ services }: { services: RunningService[] }) {
       const open = steps.filter(({ title }) => !done.value[title])
       const answers = open.map(async ({ title, asks, path }) => {
         if (!asks) return [title, (figures.value?.intervals.at(-1)?.storedBytes ?? 0) > 0]
-        const reply = await api.get<Things>(path + asks, { silent: true })
+        const reply = await asks(path)
         return [title, reply.ok && (reply.body.totalElements ?? reply.body.length ?? 0) > 0]
       })
       done.value = { ...done.value, ...Object.fromEntries(await Promise.all(answers)) }

@@ -1,6 +1,6 @@
-import type { TokenPair } from '@plinth/client'
+import type { IdentityApi, TokenPair } from '@plinth/client'
 import { signal } from '@preact/signals'
-import { createApi, problemIn, type Reply } from '../../shared/api/api.ts'
+import { type Api, createApi, problemIn, type Reply } from '../../shared/api/api.ts'
 
 export type Interval = {
   at: number
@@ -41,31 +41,37 @@ export const requests = signal<RecentRequest[]>([])
 /** The sign-in that has passed the password and waits for the second factor. */
 export const mfaToken = signal<string | undefined>(undefined)
 
-/** Identity answers below this address, too. */
-const IDENTITY = '/identity'
+const identity = createApi<IdentityApi.Replies>({ headers: () => ({}), below: '/identity' })
 
-export const api = createApi({
+const credentials = {
   headers: (): Record<string, string> =>
     tokens ? { Authorization: `Bearer ${tokens.accessToken}` } : {},
   renew: async () => {
     if (!tokens) return false
     const { refreshToken } = tokens
-    const reply = await open.post<TokenPair>(`${IDENTITY}/api/auth/refresh`, { refreshToken })
+    const reply = await identity.post('/api/auth/refresh', { json: { refreshToken } })
     if (reply.ok) tokens = reply.body
     else signOut()
     return reply.ok
   },
-})
+}
 
-const open = createApi({ headers: () => ({}) })
+type OfLauncher = { 'GET /api/home': Figures; 'GET /api/requests': RecentRequest[] }
+
+const api = createApi<OfLauncher>(credentials)
+
+/** The service below this path, which is asked with the token of the caller. */
+export function serviceAt<Replies>(below: string): Api<Replies> {
+  return createApi<Replies>({ ...credentials, below })
+}
 
 export async function signIn(values: Record<string, string>): Promise<Reply | undefined> {
   const step = mfaToken.value
   const { code = '' } = values
   const proof = /[a-z]/i.test(code) ? { recoveryCode: code } : { code }
   const reply = step
-    ? await open.post<TokenPair>(`${IDENTITY}/api/auth/mfa`, { mfaToken: step, ...proof })
-    : await open.post<TokenPair>(`${IDENTITY}/api/auth/login`, values)
+    ? await identity.post('/api/auth/mfa', { json: { mfaToken: step, ...proof } })
+    : await identity.post('/api/auth/login', { json: values })
   mfaToken.value = problemIn(reply)?.mfaToken ?? (problemIn(reply)?.triesLeft ? step : undefined)
   if (!reply.ok) return mfaToken.value && !step ? undefined : reply
   tokens = reply.body
@@ -78,7 +84,10 @@ export async function signIn(values: Record<string, string>): Promise<Reply | un
 export function signOut(): void {
   if (tokens) {
     const { refreshToken } = tokens
-    void api.post(`${IDENTITY}/api/auth/logout`, { refreshToken }, { once: true })
+    void serviceAt<IdentityApi.Replies>('/identity').post('/api/auth/logout', {
+      json: { refreshToken },
+      once: true,
+    })
   }
   tokens = undefined
   isSignedIn.value = false
@@ -88,8 +97,8 @@ export function signOut(): void {
 
 export async function read(): Promise<Reply<Figures>> {
   const [home, recent] = await Promise.all([
-    api.get<Figures>('/api/home', { silent: true }),
-    api.get<RecentRequest[]>('/api/requests', { silent: true }),
+    api.get('/api/home', { silent: true }),
+    api.get('/api/requests', { silent: true }),
   ])
   if (home.ok) figures.value = home.body
   if (recent.ok) requests.value = recent.body

@@ -1,3 +1,4 @@
+import type { IdentityApi, PaymentsApi, StorageApi } from '@plinth/client'
 import type { Finder } from '../../shared/shell/definition.ts'
 import { inReference, type Source } from '../../shared/shell/finders.ts'
 import {
@@ -10,8 +11,11 @@ import {
   paymentsIn,
   usersIn,
 } from '../../shared/shell/records.ts'
-import { api, isSignedIn } from '../home/figures.ts'
+import { isSignedIn, serviceAt } from '../home/figures.ts'
 import type { RunningService } from '../services.ts'
+
+/** Every service answers below the address of this page; its console is elsewhere. */
+type Place = { path: string; open(page: string): void }
 
 /** What a service says about itself, as far as it decides whose tokens it accepts. */
 type Facts = { issuer?: string; access?: 'open' | 'keys' | 'issuer' }
@@ -22,14 +26,18 @@ type Accepts = (facts: Facts) => boolean
 const always: Accepts = () => true
 
 /** The searches of one service, and at which of them an administrator of identity is answered. */
-const RECORDS: Record<string, (source: Source) => [Finder, Accepts][]> = {
-  identity: (source) => [
-    [usersIn(source), always],
-    [clientsIn(source), always],
-    [keysIn(source), always],
-    [endpointsIn(source), always],
-  ],
-  'storage-full': (source) => {
+const RECORDS: Record<string, (place: Place) => [Finder, Accepts][]> = {
+  identity: (place) => {
+    const source = sourceAt<IdentityApi.Replies>(place)
+    return [
+      [usersIn(source), always],
+      [clientsIn(source), always],
+      [keysIn(source), always],
+      [endpointsIn(source), always],
+    ]
+  },
+  'storage-full': (place) => {
+    const source = sourceAt<StorageApi.Replies>(place)
     const accepts: Accepts = ({ issuer }) => issuer !== undefined
     return [
       [filesIn(source), accepts],
@@ -38,7 +46,8 @@ const RECORDS: Record<string, (source: Source) => [Finder, Accepts][]> = {
       [endpointsIn(source), accepts],
     ]
   },
-  payments: (source) => {
+  payments: (place) => {
+    const source = sourceAt<PaymentsApi.Replies>(place)
     const accepts: Accepts = ({ access }) => access !== 'keys'
     return [
       [paymentsIn(source), accepts],
@@ -64,10 +73,10 @@ function knownOf(service: RunningService) {
   const { name, title, path, consoleUrl } = service
   const there = known.get(name) ?? {
     ...(name !== 'provider-sandbox' && {
-      operations: named(title, inReference(below(path), serviceOf(consoleUrl))),
+      operations: named(title, inReference(serviceOf(consoleUrl), path)),
     }),
     records: recordsOf(name, {
-      ...below(path),
+      path,
       open: (page) => location.assign(`${consoleUrl}#/${page}`),
     }).map((finder) => named(title, finder)),
   }
@@ -78,24 +87,24 @@ function knownOf(service: RunningService) {
 /** The address of the service, at the host of its console. */
 const serviceOf = (consoleUrl: string) => new URL('..', consoleUrl).href.replace(/\/$/, '')
 
-function recordsOf(name: string, source: Source): Finder[] {
+function recordsOf(name: string, place: Place): Finder[] {
+  const service = serviceAt<{ 'GET /api-test/facts.json': Facts }>(place.path)
   let reading: Promise<Facts> | undefined
   const read = async (): Promise<Facts> => {
-    const reply = await source.api.get<Facts>('/api-test/facts.json', { open: true, silent: true })
+    const reply = await service.get('/api-test/facts.json', { open: true, silent: true })
     if (reply.ok) return reply.body
     reading = undefined
     return { access: 'keys' }
   }
-  return (RECORDS[name]?.(source) ?? []).map(([finder, accepts]) => async (text, signal) => {
+  return (RECORDS[name]?.(place) ?? []).map(([finder, accepts]) => async (text, signal) => {
     if (accepts === always) return finder(text, signal)
     reading ??= read()
     return accepts(await reading) ? finder(text, signal) : []
   })
 }
 
-/** Every service answers below the address of this page. */
-function below(path: string): Source {
-  return { api: { get: (place, rest) => api.get(path + place, rest) } }
+function sourceAt<Replies>({ path, open }: Place): Source<Replies> {
+  return { api: serviceAt(path), open }
 }
 
 function named(title: string, finder: Finder): Finder {

@@ -14,7 +14,6 @@ import { route } from '../../shared/shell/route.ts'
 import { minorUnitsOf, moneyText, shortId, typedAmount } from '../../shared/wording.ts'
 import { api, newReference } from '../api.ts'
 import { sandboxPage } from '../provider.tsx'
-import type { CustomerPage } from './customers-page.tsx'
 
 export function CheckoutPage() {
   const tried = useSignal(false)
@@ -29,7 +28,7 @@ export function CheckoutPage() {
       // The field itself shows what is wrong.
       if (minorUnits === undefined) return undefined
       const body = { ...values, amount: minorUnits }
-      return api.post<CheckoutSession>('/api/checkout/sessions', body)
+      return api.post('/api/checkout/sessions', { json: body })
     },
     // The next checkout from this form is another payment.
     (reply) => reply?.ok && renew(),
@@ -132,7 +131,7 @@ function CheckoutForm({ create, tried, order, advice }: FormProps) {
 /** A choice of the newest customers; if they cannot be listed, a field for the id. */
 function useCustomerField(): FieldProps {
   const chosen = route.value[1] ?? ''
-  const newest = useLoad<CustomerPage>(() => api.get('/api/customers?size=50', { silent: true }))
+  const newest = useLoad(() => api.get('/api/customers', { query: 'size=50', silent: true }))
   const field = { label: 'Customer', name: 'providerCustomerId', optional: true, value: chosen }
   const customers = newest.body?.customers
   if (!customers) return { ...field, placeholder: 'cus_…' }

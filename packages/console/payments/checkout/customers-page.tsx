@@ -18,7 +18,7 @@ export function CustomersPage() {
   const sought = parameter('sought')
   const searches = useSignal(0)
   const inputs = [sought.value, searches.value]
-  const found = useLoad<CustomerPage>(() => findCustomers(sought.value), inputs)
+  const found = useLoad(() => findCustomers(sought.value), inputs)
   const more = useMore(sought.value, found.body?.next ?? null)
   const rows = found.body && [...found.body.customers, ...more.rows]
   const find = ({ sought: text = '' }: Values) => {
@@ -76,13 +76,13 @@ export function CustomersPage() {
 /** Finds by the full address or by id; lists all customers if nothing is given. */
 async function findCustomers(sought: string, after = ''): Promise<Reply<CustomerPage>> {
   if (sought !== '' && !sought.includes('@')) {
-    const reply = await api.get<Customer>(`/api/customers/${encodeURIComponent(sought)}`)
+    const reply = await api.get('/api/customers/{id}', { path: { id: sought } })
     if (!reply.ok && reply.status !== 404) return reply
     const customers = reply.ok ? [reply.body] : []
     return { ...reply, ok: true, body: { customers, next: null } }
   }
   const query = new URLSearchParams({ ...(sought && { email: sought }), ...(after && { after }) })
-  return api.get<CustomerPage>(`/api/customers${query.size > 0 ? `?${query}` : ''}`)
+  return api.get('/api/customers', { query })
 }
 
 /** The pages after the first that were requested so far. */
@@ -130,7 +130,7 @@ function Cut({ text, long }: { text: string | null; long?: boolean }) {
 }
 
 function NewCustomerCard({ onMade }: { onMade(): Promise<void> }) {
-  const create = useAction((values: Values) => api.post<Customer>('/api/customers', values), onMade)
+  const create = useAction((values: Values) => api.post('/api/customers', { json: values }), onMade)
   return (
     <Card title="New customer">
       <Form

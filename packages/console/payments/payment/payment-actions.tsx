@@ -1,4 +1,4 @@
-import type { CheckoutSession, Payment, Timeline } from '@plinth/client'
+import type { Payment, Timeline } from '@plinth/client'
 import { useAction } from '../../shared/api/use-reply.ts'
 import { Button, ButtonLink } from '../../shared/components/button.tsx'
 import { CARD } from '../../shared/components/icon.tsx'
@@ -11,14 +11,16 @@ type ActionProps = { payment: Payment; timeline?: Timeline; onChange(): void }
 export function PaymentActions({ payment, timeline, onChange }: ActionProps) {
   const again = useAction(() => {
     const { businessReference, amount, currency } = payment
-    return api.post<CheckoutSession>('/api/checkout/sessions', {
-      ...{ businessReference, amount, currency },
-      attemptReference: newReference('attempt'),
-      description: `Payment ${businessReference}`,
+    return api.post('/api/checkout/sessions', {
+      json: {
+        ...{ businessReference, amount, currency },
+        attemptReference: newReference('attempt'),
+        description: `Payment ${businessReference}`,
+      },
     })
   }, onChange)
   const check = useAction(
-    () => api.post(`/api/payments/${encodeURIComponent(payment.id)}/check`),
+    () => api.post('/api/payments/{id}/check', { path: { id: payment.id } }),
     onChange,
   )
   const page = timeline?.attempts.findLast(({ state }) => state === 'open')?.url

@@ -68,7 +68,9 @@ export function PaymentListPage() {
   const query = containing(values)
   const payments = usePages<Payment>(
     (page, sort) =>
-      api.get(`/api/payments?page=${page}&size=20&sort=${sort}${query && `&${query}`}`),
+      api.get('/api/payments', {
+        query: `page=${page}&size=20&sort=${sort}${query && `&${query}`}`,
+      }),
     [query, searches.value],
     { sort: 'createdAt,desc' },
   )

@@ -14,13 +14,12 @@ import { CheckoutBadge, PaymentBadge } from './status-badges.tsx'
 import { explained } from './timeline.ts'
 
 export function PaymentPage({ id }: { id: string }) {
-  const path = `/api/payments/${encodeURIComponent(id)}`
-  const payment = useLoad<Payment>(() => api.get(path), [id])
-  const timeline = useLoad<Timeline>(() => api.get(`${path}/timeline`), [id])
+  const payment = useLoad(() => api.get('/api/payments/{id}', { path: { id } }), [id])
+  const timeline = useLoad(() => api.get('/api/payments/{id}/timeline', { path: { id } }), [id])
   const reload = async () => {
     await Promise.all([payment.reload(), timeline.reload()])
   }
-  usePolling(path, versionOf(payment.body, timeline.body), reload)
+  usePolling(id, versionOf(payment.body, timeline.body), reload)
   return (
     <Page
       title={payment.body?.businessReference ?? 'Payment'}
@@ -43,14 +42,14 @@ export function PaymentPage({ id }: { id: string }) {
 }
 
 /** Polls every two seconds, outside the inspector, and reloads when there is anything new. */
-function usePolling(path: string, known: string | undefined, reload: () => void): void {
+function usePolling(id: string, known: string | undefined, reload: () => void): void {
   useEffect(() => {
     if (!known) return
-    const silent = { silent: true }
+    const call = { path: { id }, silent: true }
     const timer = setInterval(async () => {
       const [payment, timeline] = await Promise.all([
-        api.get<Payment>(path, silent),
-        api.get<Timeline>(`${path}/timeline`, silent),
+        api.get('/api/payments/{id}', call),
+        api.get('/api/payments/{id}/timeline', call),
       ])
       const history = timeline.ok ? timeline.body : undefined
       if (payment.ok && versionOf(payment.body, history) !== known) reload()

@@ -20,7 +20,7 @@ export function RefundCard({ payment, timeline, onChange }: RefundProps) {
       const minorUnits = amount && minorUnitsOf(amount, payment.currency)
       if (minorUnits === undefined && amount) return undefined
       const body = amount ? { ...values, amount: minorUnits } : values
-      return api.post<Refund>(`/api/payments/${payment.id}/refund`, body)
+      return api.post('/api/payments/{id}/refund', { path: { id: payment.id }, json: body })
     },
     (reply) => {
       if (reply?.ok) {

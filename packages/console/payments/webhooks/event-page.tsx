@@ -1,4 +1,4 @@
-import type { PaymentsApi, ProviderEvent, ReceivedProviderEvent } from '@plinth/client'
+import type { ProviderEvent, ReceivedProviderEvent } from '@plinth/client'
 import { useAction, useLoad } from '../../shared/api/use-reply.ts'
 import { Button } from '../../shared/components/button.tsx'
 import { Code, CopyButton, Id } from '../../shared/components/code.tsx'
@@ -22,12 +22,9 @@ export function EventBadge({ status }: Pick<ProviderEvent, 'status'>) {
 
 /** One event of the inbox, with the received payload. */
 export function EventPage({ id }: { id: string }) {
-  const path = `/api/webhook-events/${encodeURIComponent(id)}`
-  const event = useLoad<ReceivedProviderEvent>(() => api.get(path), [id])
-  const retry = useAction(
-    () => api.post<PaymentsApi.Acknowledgement>(`${path}/retry`),
-    event.reload,
-  )
+  const path = { id }
+  const event = useLoad(() => api.get('/api/webhook-events/{id}', { path }), [id])
+  const retry = useAction(() => api.post('/api/webhook-events/{id}/retry', { path }), event.reload)
   return (
     <Page title={event.body?.type ?? 'Event'} back={{ href: '#/webhooks', title: 'Webhook inbox' }}>
       <Loaded of={event}>

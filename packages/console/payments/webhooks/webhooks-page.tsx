@@ -30,11 +30,13 @@ export function WebhooksPage() {
   const query = new URLSearchParams(values).toString()
   const inbox = usePages<ProviderEvent>(
     (page, sort) =>
-      api.get(`/api/webhook-events?page=${page}&size=20&sort=${sort}${query && `&${query}`}`),
+      api.get('/api/webhook-events', {
+        query: `page=${page}&size=20&sort=${sort}${query && `&${query}`}`,
+      }),
     [query],
     { sort: 'receivedAt,desc' },
   )
-  const again = (id: string) => api.post(`/api/webhook-events/${encodeURIComponent(id)}/retry`)
+  const again = (id: string) => api.post('/api/webhook-events/{id}/retry', { path: { id } })
   const retry = useAction(again, inbox.reload)
   return (
     <Page

@@ -4,12 +4,12 @@ import { Form, type Values } from '../../shared/components/form.tsx'
 import { Card, EmptyState, Page } from '../../shared/components/page.tsx'
 import { Loaded, Refusal } from '../../shared/components/reply.tsx'
 import { type Column, Table } from '../../shared/components/table.tsx'
-import { api, CONTROLS, type Fault, type Faults, useCurrent } from '../api.ts'
+import { api, type Fault, type Faults, useCurrent } from '../api.ts'
 
 const ROUTES = ['*', 'POST /v1/checkout/sessions', 'POST /v1/refunds', 'POST *', 'GET *']
 
 export function FaultsPage() {
-  const list = useCurrent<Faults>('faults')
+  const list = useCurrent((options) => api.get('/sandbox/api/faults', options))
   return (
     <Page
       title="Faults"
@@ -35,11 +35,13 @@ function NewFaultCard({ kinds, reload }: NewFaultProps) {
     // Text that is no number is sent as it is: the service says what is wrong with it.
     const number = (text: string | undefined) =>
       text && !Number.isNaN(Number(text)) ? Number(text) : (text ?? null)
-    return api.post(`${CONTROLS}/faults`, {
-      ...{ kind, route },
-      times: number(times),
-      probability: Number(probability) / 100,
-      delayMs: number(delayMs),
+    return api.post('/sandbox/api/faults', {
+      json: {
+        ...{ kind, route },
+        times: number(times),
+        probability: Number(probability) / 100,
+        delayMs: number(delayMs),
+      },
     })
   }, reload)
   const options = Object.entries(kinds).map(([kind, { about }]) => ({
@@ -85,8 +87,10 @@ function NewFaultCard({ kinds, reload }: NewFaultProps) {
 }
 
 function FaultList({ faults, reload }: { faults: Fault[]; reload(): Promise<void> }) {
-  const remove = useAction(async (path: string) => {
-    const reply = await api.delete(`${CONTROLS}/${path}`)
+  const remove = useAction(async (id: number | 'all') => {
+    const reply = await (id === 'all'
+      ? api.delete('/sandbox/api/faults')
+      : api.delete('/sandbox/api/faults/{id}', { path: { id } }))
     // The fault may just have occurred for the last time and removed itself.
     return reply.status === 404 ? undefined : reply
   }, reload)
@@ -97,13 +101,7 @@ function FaultList({ faults, reload }: { faults: Fault[]; reload(): Promise<void
   const removal: Column<Fault> = {
     title: 'Action',
     of: ({ id, kind }) => (
-      <Button
-        small
-        icon="cross"
-        subject={kind}
-        busy={remove.busy}
-        onClick={() => remove.run(`faults/${id}`)}
-      >
+      <Button small icon="cross" subject={kind} busy={remove.busy} onClick={() => remove.run(id)}>
         Remove
       </Button>
     ),
@@ -119,7 +117,7 @@ function FaultList({ faults, reload }: { faults: Fault[]; reload(): Promise<void
       />
       {faults.length > 1 && (
         <div>
-          <Button busy={remove.busy} onClick={() => remove.run('faults')}>
+          <Button busy={remove.busy} onClick={() => remove.run('all')}>
             Remove all
           </Button>
         </div>
@@ -137,7 +135,7 @@ const COLUMNS: Column<Fault>[] = [
 ]
 
 function HeldCallsCard() {
-  const release = useAction(() => api.post<{ released: number }>(`${CONTROLS}/faults/release`))
+  const release = useAction(() => api.post('/sandbox/api/faults/release'))
   return (
     <Card
       title="Held calls"

@@ -3,21 +3,10 @@ import { Badge, EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
 import { statusTone } from '../../shared/components/tone.ts'
 import { dateText, withShortIds } from '../../shared/wording.ts'
-import { useCurrent } from '../api.ts'
-
-type LoggedRequest = {
-  id: string
-  at: string
-  method: string
-  path: string
-  idempotencyKey: string | null
-  status: number
-  replayed: boolean
-  fault: string | null
-}
+import { api, type LoggedRequest, useCurrent } from '../api.ts'
 
 export function RequestsPage() {
-  const requests = useCurrent<LoggedRequest[]>('requests')
+  const requests = useCurrent((options) => api.get('/sandbox/api/requests', options))
   return (
     <Page title="API calls" about="The newest 200 calls of the provider’s API, newest first.">
       <List

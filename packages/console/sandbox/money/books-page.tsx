@@ -3,16 +3,10 @@ import { Badge, Card, EmptyState, Page } from '../../shared/components/page.tsx'
 import { Loaded } from '../../shared/components/reply.tsx'
 import { type Column, PagedTable, Table } from '../../shared/components/table.tsx'
 import { moneyText } from '../../shared/wording.ts'
-import { useCurrent } from '../api.ts'
-
-type Amounts = { captured: number; refunded: number; pending: number; kept: number }
-
-type Payment = Amounts & { paymentIntent: string; status: string; currency: string }
-
-type Books = { payments: Payment[]; totals: Record<string, Amounts> }
+import { type Amounts, api, type Books, type Payment, useCurrent } from '../api.ts'
 
 export function BooksPage() {
-  const books = useCurrent<Books>('books')
+  const books = useCurrent((options) => api.get('/sandbox/api/books', options))
   return (
     <Page title="Books" about="Where the money is, per currency and per payment.">
       <Loaded of={books}>

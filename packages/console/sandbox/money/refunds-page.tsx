@@ -4,24 +4,16 @@ import { Badge, EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
 import type { Tone } from '../../shared/components/tone.ts'
 import { dateText, moneyText } from '../../shared/wording.ts'
-import { api, CONTROLS, useCurrent } from '../api.ts'
+import { api, type Refund, useCurrent } from '../api.ts'
 import { actionColumn } from './action-column.tsx'
-
-type Refund = {
-  id: string
-  amount: number
-  currency: string
-  status: string
-  payment_intent: string
-  created: number
-}
 
 const TONES: Record<string, Tone> = { succeeded: 'good', failed: 'bad', canceled: 'bad' }
 
 export function RefundsPage() {
-  const refunds = useCurrent<Refund[]>('refunds')
+  const refunds = useCurrent((options) => api.get('/sandbox/api/refunds', options))
   const act = useAction(
-    ({ id }: Refund, action: string) => api.post(`${CONTROLS}/refunds/${id}/${action}`),
+    ({ id }: Refund, action: string) =>
+      api.post('/sandbox/api/refunds/{id}/{action}', { path: { id, action } }),
     refunds.reload,
   )
   return (

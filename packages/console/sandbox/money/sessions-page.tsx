@@ -9,19 +9,8 @@ import { Badge, EmptyState, Page } from '../../shared/components/page.tsx'
 import { Refusal, Success } from '../../shared/components/reply.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
 import { dateText, moneyText } from '../../shared/wording.ts'
-import { api, CONTROLS, useCurrent } from '../api.ts'
+import { api, type CheckoutSession, useCurrent } from '../api.ts'
 import { actionColumn } from './action-column.tsx'
-
-type Session = {
-  id: string
-  amount_total: number
-  currency: string
-  status: 'open' | 'complete' | 'expired'
-  payment_status: string
-  payment_intent: string | null
-  url: string | null
-  created: number
-}
 
 const CARDS = [
   { value: '4242424242424242', label: '4242 … 4242, succeeds' },
@@ -29,14 +18,12 @@ const CARDS = [
   { value: '4000000000005126', label: '4000 … 5126, refunds fail later' },
 ]
 
-type Outcome = { outcome?: { state: string } } | undefined
-
 export function SessionsPage() {
-  const sessions = useCurrent<Session[]>('sessions')
+  const sessions = useCurrent((options) => api.get('/sandbox/api/sessions', options))
   const card = useSignal('4242424242424242')
-  const act = useAction(({ id }: Session, action: string) => {
-    const body = action === 'pay' ? { card: card.value } : undefined
-    return api.post<Outcome>(`${CONTROLS}/sessions/${id}/${action}`, body)
+  const act = useAction(({ id }: CheckoutSession, action: string) => {
+    const json = action === 'pay' ? { card: card.value } : undefined
+    return api.post('/sandbox/api/sessions/{id}/{action}', { path: { id, action }, json })
   }, sessions.reload)
   const words = act.reply?.ok && WORDS[act.reply.body?.outcome?.state ?? '']
   return (
@@ -73,7 +60,7 @@ const WORDS: Record<string, string> = {
   declined: 'The card was declined; the session stays open.',
 }
 
-const COLUMNS: Column<Session>[] = [
+const COLUMNS: Column<CheckoutSession>[] = [
   {
     title: 'Session',
     of: ({ id, url }) => (
@@ -110,7 +97,11 @@ const COLUMNS: Column<Session>[] = [
   },
 ]
 
-function actionsOf({ status, payment_status: paid, payment_intent: intent }: Session): string[] {
+function actionsOf({
+  status,
+  payment_status: paid,
+  payment_intent: intent,
+}: CheckoutSession): string[] {
   if (status === 'open') return ['pay', 'decline', 'bank-debit', 'expire']
   return status === 'complete' && paid === 'unpaid' && intent !== null ? ['settle', 'fail'] : []
 }

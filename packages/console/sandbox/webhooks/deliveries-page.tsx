@@ -5,19 +5,22 @@ import { INBOX } from '../../shared/components/icon.tsx'
 import { Badge, EmptyState, Page } from '../../shared/components/page.tsx'
 import { type Column, List } from '../../shared/components/table.tsx'
 import { statusTone, type Tone } from '../../shared/components/tone.ts'
-import { api, CONTROLS, useCurrent } from '../api.ts'
-import type { Delivery } from './delivery-page.tsx'
+import { api, type Delivery, useCurrent } from '../api.ts'
 import { EndpointsCard } from './endpoints-card.tsx'
 
 const TONES: Record<string, Tone> = { delivered: 'good', failed: 'bad', dropped: 'warn' }
 
 export function DeliveriesPage() {
-  const deliveries = useCurrent<Delivery[]>('deliveries')
-  const act = useAction((path: string) => api.post(`${CONTROLS}/${path}`), deliveries.reload)
+  const deliveries = useCurrent((options) => api.get('/sandbox/api/deliveries', options))
+  const resend = (id: string) => api.post('/sandbox/api/events/{id}/resend', { path: { id } })
+  const act = useAction(
+    (id: string | 'due') => (id === 'due' ? api.post('/sandbox/api/deliveries/flush') : resend(id)),
+    deliveries.reload,
+  )
   return (
     <Page title="Deliveries" about="Every webhook the sandbox sends, with each attempt it made.">
       <div>
-        <Button icon="upload" busy={act.busy} onClick={() => act.run('deliveries/flush')}>
+        <Button icon="upload" busy={act.busy} onClick={() => act.run('due')}>
           Send what is due
         </Button>
       </div>
@@ -33,11 +36,11 @@ export function DeliveriesPage() {
             {
               label: 'Send again',
               done: 'sent again',
-              run: ({ eventId }) => api.post(`${CONTROLS}/events/${eventId}/resend`),
+              run: ({ eventId }) => resend(eventId),
             },
           ],
         }}
-        columns={[...COLUMNS, resendColumn((id) => act.run(`events/${id}/resend`))]}
+        columns={[...COLUMNS, resendColumn(act.run)]}
         empty={
           <EmptyState
             icon={INBOX}

@@ -4,30 +4,11 @@ import { INBOX } from '../../shared/components/icon.tsx'
 import { Badge, Card, EmptyState, Page } from '../../shared/components/page.tsx'
 import { Loaded } from '../../shared/components/reply.tsx'
 import { dateText } from '../../shared/wording.ts'
-import { useCurrent } from '../api.ts'
-
-type Message = { headers: Record<string, string>; body: string }
-
-type Attempt = {
-  at: string
-  milliseconds: number
-  request: Message
-  response: (Message & { status: number }) | null
-  error: string | null
-}
-
-export type Delivery = {
-  id: number
-  eventId: string
-  eventType: string | null
-  state: string
-  nextAttemptAt: string | null
-  attempts: Attempt[]
-}
+import { type Attempt, api, type Delivery, type Message, useCurrent } from '../api.ts'
 
 /** Everything that was sent and received for one delivery. */
 export function DeliveryPage({ id }: { id: string }) {
-  const deliveries = useCurrent<Delivery[]>('deliveries')
+  const deliveries = useCurrent((options) => api.get('/sandbox/api/deliveries', options))
   const delivery = deliveries.body?.find((each) => String(each.id) === id)
   return (
     <Page

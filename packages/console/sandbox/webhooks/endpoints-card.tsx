@@ -3,17 +3,17 @@ import { ConfirmButton } from '../../shared/components/button.tsx'
 import { Form, type Values } from '../../shared/components/form.tsx'
 import { Card } from '../../shared/components/page.tsx'
 import { List } from '../../shared/components/table.tsx'
-import { api, CONTROLS } from '../api.ts'
-
-type Endpoint = { id: string; url: string; enabledEvents: string[] }
-
-const PATH = `${CONTROLS}/webhook-endpoints`
+import { api } from '../api.ts'
 
 export function EndpointsCard() {
-  const endpoints = useLoad<Endpoint[]>(() => api.get(PATH))
-  const remove = useAction((id: string) => api.delete(`${PATH}/${id}`), endpoints.reload)
+  const endpoints = useLoad(() => api.get('/sandbox/api/webhook-endpoints'))
+  const remove = useAction(
+    (id: string) => api.delete('/sandbox/api/webhook-endpoints/{id}', { path: { id } }),
+    endpoints.reload,
+  )
   const add = useAction(
-    ({ url = '', secret = '' }: Values) => api.post(PATH, { url, secret }),
+    ({ url = '', secret = '' }: Values) =>
+      api.post('/sandbox/api/webhook-endpoints', { json: { url, secret } }),
     endpoints.reload,
   )
   return (

@@ -5,19 +5,17 @@ import { Button } from '../../shared/components/button.tsx'
 import { type FieldProps, Form, type Values } from '../../shared/components/form.tsx'
 import { Card, Page } from '../../shared/components/page.tsx'
 import { Loaded, Refusal, Success } from '../../shared/components/reply.tsx'
-import { api, type Clock, CONTROLS, type Switches } from '../api.ts'
-
-const PATH = `${CONTROLS}/switches`
+import { api, type Switches } from '../api.ts'
 
 type Change = Partial<Switches>
 
 export function SwitchesPage() {
-  const read = useLoad<Switches>(() => api.get(PATH))
+  const read = useLoad(() => api.get('/sandbox/api/switches'))
   const changed = useSignal<Switches | undefined>(undefined)
   const change = async (values: Change | undefined): Promise<Reply> => {
     const reply = values
-      ? await api.patch<Switches>(PATH, values)
-      : await api.delete<Switches>(PATH)
+      ? await api.patch('/sandbox/api/switches', { json: values })
+      : await api.delete('/sandbox/api/switches')
     if (reply.ok) changed.value = reply.body
     return reply
   }
@@ -186,6 +184,6 @@ function changeOf(values: Values, eventSecond: number | null): Change {
 async function eventSecondOf(chosen: string | undefined, switches: Switches) {
   if (chosen !== 'on') return null
   if (switches.eventSecond !== null) return switches.eventSecond
-  const reply = await api.get<Clock>(`${CONTROLS}/clock`, { silent: true })
+  const reply = await api.get('/sandbox/api/clock', { silent: true })
   return reply.ok ? Math.floor(Date.parse(reply.body.now) / 1000) : null
 }

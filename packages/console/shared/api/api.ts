@@ -36,7 +36,47 @@ export type Refusal = Partial<IdentityApi.Problem> &
   StorageApi.ProblemDetails &
   PaymentsApi.ProblemDetails & { message?: string }
 
-export type Api = ReturnType<typeof createApi>
+/**
+ * Calls operations of an API document by their paths: `get('/api/users/{id}', { path: { id } })`. `Replies` is
+ * generated from the document, so the compiler knows each path, its parameters and its reply.
+ *
+ * `out`, because the compiler would compare two of them too loosely: one serves as another only if it has the
+ * operations of the other, with the same replies.
+ */
+export type Api<out Replies> = {
+  get: Operations<Replies, 'GET'>
+  post: Operations<Replies, 'POST'>
+  put: Operations<Replies, 'PUT'>
+  patch: Operations<Replies, 'PATCH'>
+  delete: Operations<Replies, 'DELETE'>
+  /** A request of any kind, for replies that have no body or are not looked into. */
+  send(call: Call): Promise<Reply>
+  credentials(): Record<string, string>
+}
+
+type Operations<Replies, Method extends string> = Calls<{
+  [Operation in keyof Replies as Operation extends `${Method} ${infer Path}`
+    ? Path
+    : never]: Replies[Operation]
+}>
+
+type Calls<Bodies> = <Path extends keyof Bodies & string>(
+  path: Path,
+  ...given: Given<Path>
+) => Promise<Reply<Bodies[Path]>>
+
+type Given<Path> = Path extends `${string}{${string}`
+  ? [call: Options & { path: PathParameters<NameIn<Path>> }]
+  : [call?: Options]
+
+type PathParameters<Name extends string> = Record<Name, string | number>
+
+/** The parameters in a path: `id` in `/api/users/{id}`. */
+type NameIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | NameIn<Rest>
+  : never
+
+export type Options = Omit<Call, 'method' | 'path'> & { query?: string | URLSearchParams }
 
 type Credentials = {
   headers(): Record<string, string>
@@ -44,10 +84,12 @@ type Credentials = {
   renew?(): Promise<boolean>
   /** Called when the service asks for a reauthentication; true when the call should be retried. */
   prove?(): Promise<boolean>
+  /** The path below which the service answers, if it shares the address of this page with others. */
+  below?: string
 }
 
-export function createApi(credentials: Credentials) {
-  async function send<Body = unknown>(call: Call): Promise<Reply<Body>> {
+export function createApi<Replies>(credentials: Credentials): Api<Replies> {
+  async function send<Body>(call: Call): Promise<Reply<Body>> {
     const reply = await renewing<Body>(call)
     if (!asksForProof(reply) || !(await credentials.prove?.())) return reply
     return exchange<Body>(call, credentials, send)
@@ -59,22 +101,31 @@ export function createApi(credentials: Credentials) {
     if (!(await credentials.renew?.())) return reply
     return exchange<Body>(call, credentials, send)
   }
-  const shorthand =
+
+  const { below = '' } = credentials
+  const calls =
     (method: string) =>
-    <Body = unknown>(path: string, json?: unknown, rest: Partial<Call> = {}) =>
-      send<Body>({ method, path, json, ...rest })
+    <Body>(template: string, { path = {}, query = '', ...rest }: AnyOptions = {}) =>
+      send<Body>({ method, path: below + addressOf(template, path, String(query)), ...rest })
 
   return {
     send,
     credentials: () => credentials.headers(),
-    get: <Body = unknown>(path: string, rest: Partial<Call> = {}) =>
-      send<Body>({ method: 'GET', path, ...rest }),
-    post: shorthand('POST'),
-    put: shorthand('PUT'),
-    patch: shorthand('PATCH'),
-    delete: <Body = unknown>(path: string, rest: Partial<Call> = {}) =>
-      send<Body>({ method: 'DELETE', path, ...rest }),
+    get: calls('GET'),
+    post: calls('POST'),
+    put: calls('PUT'),
+    patch: calls('PATCH'),
+    delete: calls('DELETE'),
   }
+}
+
+type AnyOptions = Options & { path?: PathParameters<string> }
+
+function addressOf(template: string, path: PathParameters<string>, query: string): string {
+  const address = template.replaceAll(/\{(\w+)\}/g, (_, name) =>
+    encodeURIComponent(String(path[name])),
+  )
+  return query === '' ? address : `${address}?${query}`
 }
 
 /** The problem that a call was refused with. */

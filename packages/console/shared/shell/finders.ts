@@ -1,4 +1,4 @@
-import type { Api } from '../api/api.ts'
+import { type Api, createApi, type Options, type Reply } from '../api/api.ts'
 import { baseUrl } from '../api/base-url.ts'
 import type { Finder, Found } from './definition.ts'
 import { goTo } from './route.ts'
@@ -9,20 +9,19 @@ const MAX_FOUND = 5
 type Described = { title: string; path: string; kind: string }
 
 /** What reads a list of a service, and what opens a page of its console: on the landing page, another address. */
-export type Source = { api: Pick<Api, 'get'>; open?(path: string): void }
+export type Source<Replies> = { api: Api<Replies>; open?(path: string): void }
 
 /**
  * Finds in a list of the service, with the credentials of the caller: what the service refuses is not found. The
- * service searches if `path` depends on the text; in any case only rows whose title contains the text count.
+ * service searches if the call depends on the text; in any case only rows whose title contains the text count.
  */
 export function inList<Body>(
-  { api, open = goTo }: Source,
-  path: string | ((text: string) => string),
+  read: (options: Options, text: string) => Promise<Reply<Body>>,
   describe: (body: Body) => Described[],
+  open = goTo,
 ): Finder {
   return async (text, signal) => {
-    const address = typeof path === 'string' ? path : path(encodeURIComponent(text))
-    const reply = await api.get<Body>(address, { signal, silent: true })
+    const reply = await read({ signal, silent: true }, encodeURIComponent(text))
     if (!reply.ok) return []
     const rows = describe(reply.body).filter(containing(text)).slice(0, MAX_FOUND)
     return rows.map(({ title, path, kind }) => ({ title, kind, run: () => open(path) }))
@@ -39,10 +38,11 @@ type ApiDocument = {
 }
 
 /** Finds operations of the reference of the service at `address`. The document is read once. */
-export function inReference({ api }: Source, address = baseUrl): Finder {
+export function inReference(address = baseUrl, below = ''): Finder {
+  const api = createApi<{ 'GET /openapi.json': ApiDocument }>({ headers: () => ({}), below })
   let reading: Promise<Found[]> | undefined
   const read = async (): Promise<Found[]> => {
-    const reply = await api.get<ApiDocument>('/openapi.json', { open: true, silent: true })
+    const reply = await api.get('/openapi.json', { open: true, silent: true })
     if (!reply.ok) {
       reading = undefined
       return []

@@ -1,4 +1,3 @@
-import type { ZipLink } from '@plinth/client'
 import type { Reply } from '../../shared/api/api.ts'
 import { baseUrl } from '../../shared/api/base-url.ts'
 import { session } from '../session.ts'
@@ -10,7 +9,7 @@ type Wanted = { ids?: number[]; folders?: string[]; name: string }
  * its place. HEAD finds out first whether it works.
  */
 export async function downloadArchive(wanted: Wanted): Promise<Reply> {
-  const made = await session.api.post<ZipLink>('/file/zip', { ...wanted, expiresInSeconds: 3600 })
+  const made = await session.api.post('/file/zip', { json: { ...wanted, expiresInSeconds: 3600 } })
   if (!made.ok) return made
   const path = `/file/zip/${made.body.token}`
   const checked = await session.api.send({ method: 'HEAD', path, open: true })

@@ -19,7 +19,7 @@ import { listIn } from './sought.ts'
 export function DetailsCard({ file, onChange }: { file: StoredFile; onChange(): Promise<void> }) {
   const isEdited = useSignal(false)
   const download = useAction(async () => {
-    const reply = await session.api.get(`/file/download/${file.id}`)
+    const reply = await session.api.get('/file/download/{id}', { path: { id: file.id } })
     if (reply.ok) saveFile(reply.content, file.originalFilename)
     return reply
   })
@@ -100,7 +100,10 @@ function DetailsForm({ file, onChange }: { file: StoredFile; onChange(): Promise
         ...(tags !== shown.tags && { tags: [...listIn(tags), ...shown.otherTags] }),
         ...(isWritten && { metadata: { ...parsed, ...shown.otherMetadata } }),
       }
-      return session.api.patch<StoredFile>(`/file/${file.id}`, differing(wanted, file))
+      return session.api.patch('/file/{id}', {
+        path: { id: file.id },
+        json: differing(wanted, file),
+      })
     },
     async (reply) => {
       if (!reply?.ok) return

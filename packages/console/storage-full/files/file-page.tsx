@@ -1,4 +1,3 @@
-import type { StoredFile } from '@plinth/client'
 import { SignedInOnly } from '../../shared/account/session/sign-in.tsx'
 import { useLoad } from '../../shared/api/use-reply.ts'
 import { Page } from '../../shared/components/page.tsx'
@@ -22,10 +21,7 @@ export function FilePage() {
 }
 
 function FileDetail({ id }: { id: string }) {
-  const file = useLoad<StoredFile>(
-    () => session.api.get(`/file/info/${encodeURIComponent(id)}`),
-    [id],
-  )
+  const file = useLoad(() => session.api.get('/file/info/{id}', { path: { id } }), [id])
   const href = file.body ? placeOf(file.body) : '#/'
   return (
     <Page

@@ -31,7 +31,7 @@ async function together(
   for (let first = 0; first < rows.length; first += AT_ONCE) {
     const some = rows.slice(first, first + AT_ONCE)
     const json = { action, ids: some.map(({ id }) => id), folder }
-    const reply = await session.api.post<StorageApi.BulkOutcome>('/file/bulk', json)
+    const reply = await session.api.post('/file/bulk', { json })
     if (reply.ok) result.done += reply.body.done.length
     result.failures.push(
       ...(reply.ok

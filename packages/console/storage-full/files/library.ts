@@ -1,4 +1,4 @@
-import type { StorageApi, StoredFile, Usage } from '@plinth/client'
+import type { StoredFile, Usage } from '@plinth/client'
 import { computed, signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
 import { ownerId, session } from '../session.ts'
@@ -46,14 +46,14 @@ async function listPages(pages: number): Promise<void> {
 
 export async function readUsage(): Promise<void> {
   const asker = who.value
-  const reply = await session.api.get<Usage>('/file/usage', { silent: true })
+  const reply = await session.api.get('/file/usage', { silent: true })
   if (asker !== who.value) return
   usage.value = reply.ok ? reply.body : undefined
 }
 
 function find({ size, cursor }: { size: number; cursor?: string }) {
   const page = new URLSearchParams({ size: String(size), ...(cursor && { cursor }) })
-  return session.api.get<StorageApi.FoundFiles>(`/file/search?${page}${query && `&${query}`}`)
+  return session.api.get('/file/search', { query: `${page}${query && `&${query}`}` })
 }
 
 export async function listMoreFiles(): Promise<void> {

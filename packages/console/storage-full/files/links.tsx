@@ -13,10 +13,10 @@ import { dateText, remainingText } from '../../shared/wording.ts'
 import { session } from '../session.ts'
 
 const createLink = (id: number, expiresInSeconds: number) =>
-  session.api.post<TemporaryLink>('/file/generate-pre-signed-url', { id, expiresInSeconds })
+  session.api.post('/file/generate-pre-signed-url', { json: { id, expiresInSeconds } })
 
 const listLinks = (id: number, silent = false) =>
-  session.api.get<Link[]>(`/file/${id}/links`, { silent })
+  session.api.get('/file/{id}/links', { path: { id }, silent })
 
 const POLL_MILLISECONDS = 3000
 
@@ -33,7 +33,8 @@ function usePolling(id: number, known: Link[] | undefined, reload: () => void): 
   }, [id, known])
 }
 
-const revokeLink = (id: number, linkId: number) => session.api.delete(`/file/${id}/links/${linkId}`)
+const revokeLink = (id: number, linkId: number) =>
+  session.api.delete('/file/{id}/links/{linkId}', { path: { id, linkId } })
 
 const PRESETS = [
   { label: '5 minutes', seconds: 300 },
@@ -43,7 +44,7 @@ const PRESETS = [
 ]
 
 export function LinksCard({ file }: { file: StoredFile }) {
-  const links = useLoad<Link[]>(() => listLinks(file.id), [file.id])
+  const links = useLoad(() => listLinks(file.id), [file.id])
   const create = useAction((seconds: number) => createLink(file.id, seconds), links.reload)
   usePolling(file.id, links.body, links.reload)
   // Opening a link in another tab changes its count.

@@ -56,7 +56,7 @@ async function loadThumbnail(id: number): Promise<Blob | undefined> {
   if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
   running += 1
   try {
-    const reply = await session.api.get(`/file/thumbnail/${id}`, { silent: true })
+    const reply = await session.api.get('/file/thumbnail/{id}', { path: { id }, silent: true })
     return reply.ok ? reply.content : undefined
   } finally {
     running -= 1

@@ -18,22 +18,28 @@ type Version = StorageApi.FileVersion
 
 /** What the file was before, and a new content for it. */
 export function VersionsCard({ file, onChange }: { file: StoredFile; onChange(): Promise<void> }) {
-  const path = `/file/${file.id}/versions`
-  const versions = useLoad<Version[]>(() => session.api.get(path), [file.id, file.version])
+  const { id } = file
+  const versions = useLoad(
+    () => session.api.get('/file/{id}/versions', { path: { id } }),
+    [id, file.version],
+  )
   const changed = async (reply: Reply | undefined) => {
     if (!reply?.ok) return
     await Promise.all([versions.reload(), onChange(), readUsage()])
   }
   const download = useAction(async ({ version }: Version) => {
-    const reply = await session.api.get(`${path}/${version}`)
+    const reply = await session.api.get('/file/{id}/versions/{version}', { path: { id, version } })
     if (reply.ok) saveFile(reply.content, nameOf(file, version))
     return reply
   })
-  const restore = useAction(({ version }: Version) => {
-    return session.api.post<StoredFile>(`${path}/${version}/restore`)
-  }, changed)
+  const restore = useAction(
+    ({ version }: Version) =>
+      session.api.post('/file/{id}/versions/{version}/restore', { path: { id, version } }),
+    changed,
+  )
   const remove = useAction(
-    ({ version }: Version) => session.api.delete(`${path}/${version}`),
+    ({ version }: Version) =>
+      session.api.delete('/file/{id}/versions/{version}', { path: { id, version } }),
     changed,
   )
   const kept = facts.value.versions ?? 0
@@ -131,9 +137,8 @@ function NewVersion(props: { file: StoredFile; changed(reply: Reply | undefined)
           { file: content, replaces: { id: file.id, etag } },
           { ...going, onUpload: () => {} },
         )
-      : session.api.send<StoredFile>({
-          method: 'PUT',
-          path: `/file/${file.id}`,
+      : session.api.put('/file/{id}', {
+          path: { id: file.id },
           file: content,
           headers: { 'If-Match': etag },
           ...going,

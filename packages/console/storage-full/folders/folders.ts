@@ -58,10 +58,10 @@ export function pathsTo(path: string): string[] {
 /** What is below a path; a folder that is gone has nothing. */
 export async function listFolders(path: string, silent = false): Promise<Reply> {
   const question = asked
-  const reply = await session.api.get<StorageApi.Folders>(
-    `/file/folders?path=${encodeURIComponent(path)}`,
-    { silent },
-  )
+  const reply = await session.api.get('/file/folders', {
+    query: `path=${encodeURIComponent(path)}`,
+    silent,
+  })
   if (question !== asked) return reply
   const known = new Map(foldersBelow.value)
   if (reply.ok) known.set(path, reply.body.folders)
@@ -96,13 +96,13 @@ export function closeFolder(path: string): void {
 }
 
 export async function createFolder(path: string): Promise<Reply<StorageApi.Folder>> {
-  const reply = await session.api.post<StorageApi.Folder>('/file/folders', { path })
+  const reply = await session.api.post('/file/folders', { json: { path } })
   if (reply.ok) await Promise.all(pathsTo(parentOf(path)).map((above) => listFolders(above, true)))
   return reply
 }
 
 export async function moveFolder(from: string, to: string): Promise<Reply<StorageApi.MovedFolder>> {
-  const reply = await session.api.post<StorageApi.MovedFolder>('/file/folders/move', { from, to })
+  const reply = await session.api.post('/file/folders/move', { json: { from, to } })
   if (!reply.ok) return reply
   forgetBelow(from)
   await Promise.all(
@@ -113,7 +113,7 @@ export async function moveFolder(from: string, to: string): Promise<Reply<Storag
 
 export async function deleteFolder(path: string, recursive: boolean): Promise<Reply> {
   const query = `path=${encodeURIComponent(path)}${recursive ? '&recursive=true' : ''}`
-  const reply = await session.api.delete(`/file/folders?${query}`)
+  const reply = await session.api.delete('/file/folders', { query })
   if (!reply.ok) return reply
   forgetBelow(path)
   forgetFiles([])

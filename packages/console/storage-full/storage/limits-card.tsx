@@ -55,10 +55,10 @@ const NAMES = Object.keys(WRITINGS) as Name[]
 
 /** Limits that apply without a restart. */
 export function LimitsCard() {
-  const limits = useLoad<Limits>(() => session.api.get('/api/storage/limits'))
+  const limits = useLoad(() => session.api.get('/api/storage/limits'))
   const faults = useSignal<Values>({})
   const save = useAction(
-    (changes: LimitChanges) => session.api.patch<Limits>('/api/storage/limits', changes),
+    (changes: LimitChanges) => session.api.patch('/api/storage/limits', { json: changes }),
     limits.reload,
   )
   const submit = (known: Limits) => (values: Values) => {

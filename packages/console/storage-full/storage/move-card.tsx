@@ -12,13 +12,16 @@ import { session } from '../session.ts'
 
 /** Moves stored files; every file stays readable throughout. */
 export function MoveCard(props: { status: StorageStatus; onChange(): Promise<unknown> }) {
-  const moves = useLoad<Move[]>(() => session.api.get('/api/storage/moves', { silent: true }))
+  const moves = useLoad(() => session.api.get('/api/storage/moves', { silent: true }))
   const after = () => Promise.all([moves.reload(), props.onChange()])
   const start = useAction(
-    (to: ProviderName) => session.api.post('/api/storage/moves', { to }),
+    (to: ProviderName) => session.api.post('/api/storage/moves', { json: { to } }),
     after,
   )
-  const stop = useAction((id: number) => session.api.delete(`/api/storage/moves/${id}`), after)
+  const stop = useAction(
+    (id: number) => session.api.delete('/api/storage/moves/{id}', { path: { id } }),
+    after,
+  )
   // A move goes on after a restart of the service, so a poll that fails must not be the last one.
   const known = useRef<Move[]>([])
   known.current = moves.body ?? known.current

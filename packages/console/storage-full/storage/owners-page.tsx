@@ -1,4 +1,4 @@
-import type { StoredFile, UsageOfOwner } from '@plinth/client'
+import type { UsageOfOwner } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { AdminOnly } from '../../shared/account/session/sign-in.tsx'
@@ -60,7 +60,7 @@ function Quota({ owner, files, bytes, maxFiles, maxBytes }: Row) {
 
 function OwnerList() {
   const usage = usePages<UsageOfOwner>(
-    (page) => session.api.get(`/api/storage/usage?page=${page}&size=20`),
+    (page) => session.api.get('/api/storage/usage', { query: `page=${page}&size=20` }),
     [session.claims.value?.sub],
   )
   const rows = usage.body?.map((row): Row => ({ ...row, id: row.ownerId }))
@@ -98,8 +98,8 @@ function FileList(props: { ownerId: string; onName(owner: string): void }) {
   const page = pageParameter('page')
   const total = useSignal(0)
   const query = `ownerId=${encodeURIComponent(props.ownerId)}&page=${page.value}&size=${PAGE_SIZE}`
-  const files = useLoad<StoredFile[]>(async () => {
-    const reply = await session.api.get<StoredFile[]>(`/file/list?${query}`)
+  const files = useLoad(async () => {
+    const reply = await session.api.get('/file/list', { query })
     total.value = Number(reply.headers['x-total-count'] ?? 0)
     const owner = reply.ok ? reply.body[0]?.owner : undefined
     if (owner) props.onName(owner)

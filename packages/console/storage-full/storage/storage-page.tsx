@@ -24,12 +24,9 @@ export function StoragePage() {
 
 function Administration() {
   const who = session.claims.value?.sub
-  const status = useLoad<StorageStatus>(() => session.api.get('/api/storage/status'), [who])
-  const config = useLoad<StorageConfig>(() => session.api.get('/api/storage/config'), [who])
-  const locations = useLoad<StorageLocation[]>(
-    () => session.api.get('/api/storage/locations'),
-    [who],
-  )
+  const status = useLoad(() => session.api.get('/api/storage/status'), [who])
+  const config = useLoad(() => session.api.get('/api/storage/config'), [who])
+  const locations = useLoad(() => session.api.get('/api/storage/locations'), [who])
   const loads = [status, config, locations]
   const reload = () => Promise.all(loads.map((load) => load.reload()))
   const known: Loading<Known> = {

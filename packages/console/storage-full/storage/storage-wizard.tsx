@@ -46,16 +46,16 @@ function ProviderSteps({
   onChange,
 }: WizardProps & { provider: ProviderName }) {
   const folder = FOLDERS[provider]
-  const test = useAction(() => session.api.post<StorageTest>(`/api/storage/test/${folder}`))
+  const test = useAction(() => session.api.post(`/api/storage/test/${folder}`))
   const save = useAction(
-    (settings: object) => session.api.put(`/api/storage/config/${folder}`, settings),
+    (settings: object) => session.api.put(`/api/storage/config/${folder}`, { json: settings }),
     () => {
       test.reset()
       return onChange()
     },
   )
   const activate = useAction(
-    () => session.api.put('/api/storage/provider', { provider }),
+    () => session.api.put('/api/storage/provider', { json: { provider } }),
     (reply) => {
       if (reply?.ok) save.reset()
       return onChange()
@@ -125,4 +125,4 @@ function ProbeSteps({ reply }: { reply?: Reply<StorageTest> }) {
   )
 }
 
-const FOLDERS: Record<ProviderName, string> = { LOCAL: 'local', OBJECT: 'object' }
+const FOLDERS = { LOCAL: 'local', OBJECT: 'object' } as const

@@ -55,10 +55,11 @@ export async function change(verb: Verb, file: StoredFile): Promise<void> {
   const { id } = file
   if (notices.value.get(id)?.busy) return
   const begun = show({ file, verb, busy: true })
-  const path = `/file/${id}`
+  const path = { id }
+  const query = verb === 'Delete' ? 'restorable=true' : ''
   const reply = await (verb === 'Restore'
-    ? session.api.post<StoredFile>(`${path}/restore`)
-    : session.api.delete<StoredFile>(verb === 'Delete' ? `${path}?restorable=true` : path))
+    ? session.api.post('/file/{id}/restore', { path })
+    : session.api.delete('/file/{id}', { path, query }))
   // The user has signed out meanwhile.
   if (notices.value.get(id) !== begun) return
   if (reply.ok) focusHeadingInsteadOf('td [aria-busy=true]')

@@ -1,4 +1,4 @@
-import type { Page as PageOf, RestorableFile, StorageApi } from '@plinth/client'
+import type { RestorableFile } from '@plinth/client'
 import { useEffect } from 'preact/hooks'
 import { SignedInOnly } from '../../shared/account/session/sign-in.tsx'
 import { useAction, usePages } from '../../shared/api/use-reply.ts'
@@ -39,9 +39,9 @@ function Trash() {
   const query = new URLSearchParams(values).toString()
   const deleted = usePages<RestorableFile>(
     (page) =>
-      session.api.get<PageOf<RestorableFile>>(
-        `/file/deleted?page=${page}&size=${PAGE_SIZE}${query && `&${query}`}`,
-      ),
+      session.api.get('/file/deleted', {
+        query: `page=${page}&size=${PAGE_SIZE}${query && `&${query}`}`,
+      }),
     [query, session.claims.value?.sub],
   )
   useEffect(() => {
@@ -91,7 +91,7 @@ function Trash() {
 /** The caller's own: an administrator, too, empties only that. */
 function EmptyTrash() {
   const empty = useAction(
-    () => session.api.delete<StorageApi.EmptiedTrash>('/file/deleted'),
+    () => session.api.delete('/file/deleted'),
     () => {
       changes.value += 1
     },

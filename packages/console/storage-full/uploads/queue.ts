@@ -1,4 +1,4 @@
-import type { StorageApi, StoredFile, Upload as StoredUpload } from '@plinth/client'
+import type { StoredFile, Upload as StoredUpload } from '@plinth/client'
 import { signal } from '@preact/signals'
 import type { Reply } from '../../shared/api/api.ts'
 import { serverAheadMs } from '../../shared/api/transport.ts'
@@ -30,8 +30,8 @@ async function send(upload: Upload, going: Going): Promise<Reply<StoredFile>> {
   if (!isLarge(file) && !upload.uploadId) {
     const earlier = await storedMeanwhile(upload)
     if (earlier) return earlier
-    const query = folder && folder !== '/' ? `?folder=${encodeURIComponent(folder)}` : ''
-    return session.api.send({ method: 'POST', path: `/file${query}`, file, ...going })
+    const query = folder && folder !== '/' ? `folder=${encodeURIComponent(folder)}` : ''
+    return session.api.post('/file', { query, file, ...going })
   }
   const onUpload = (uploadId: string | undefined) => {
     queue.noteUpload(id, uploadId)
@@ -56,9 +56,7 @@ async function storedMeanwhile({ file, folder = ROOT, keptAt }: Upload) {
     size: '500',
     ...owner,
   }
-  const reply = await session.api.get<StorageApi.FoundFiles>(
-    `/file/search?${new URLSearchParams(wanted)}`,
-  )
+  const reply = await session.api.get('/file/search', { query: `${new URLSearchParams(wanted)}` })
   if (!reply.ok) return undefined
   const namesakes = reply.body.content.filter(
     ({ originalFilename }) => originalFilename === file.name,
@@ -73,15 +71,14 @@ export const unfinished = signal<StoredUpload[]>([])
 
 export async function listUnfinished(): Promise<void> {
   const asker = who.value
-  const reply = await session.api.get<StoredUpload[]>('/file/uploads', { silent: true })
+  const reply = await session.api.get('/file/uploads', { silent: true })
   if (asker !== who.value) return
   unfinished.value = reply.ok ? reply.body.filter(({ fileId }) => fileId === null) : []
 }
 
 export async function abortUpload(uploadId: string): Promise<Reply> {
-  const reply = await session.api.send({
-    method: 'DELETE',
-    path: `/file/uploads/${uploadId}`,
+  const reply = await session.api.delete('/file/uploads/{uploadId}', {
+    path: { uploadId },
     headers: TUS,
   })
   await Promise.all([listUnfinished(), readUsage()])

@@ -1,4 +1,4 @@
-import type { StoredFile } from '@plinth/client'
+import type { StorageApi, StoredFile } from '@plinth/client'
 import type { Api, Reply } from '../../shared/api/api.ts'
 import { isPassing } from '../../shared/api/passing.ts'
 import type { Going, Upload } from '../../shared/files/upload-queue.ts'
@@ -12,6 +12,8 @@ const MAX_FAILURES = 8
 const FIRST_DELAY_MS = 500
 const MAX_DELAY_MS = 20_000
 
+type StorageCalls = Api<StorageApi.Replies>
+
 type Sent = Pick<Upload, 'file' | 'folder' | 'uploadId'> & { replaces?: Replaced }
 
 /** The file that gets the new content, and the content that the user has seen. */
@@ -24,7 +26,7 @@ type Options = Going & {
 
 /** Sends a file in pieces, from where the service is. What breaks off goes on by itself. */
 export async function sendInPieces(
-  api: Api,
+  api: StorageCalls,
   sent: Sent,
   options: Options,
 ): Promise<Reply<StoredFile>> {
@@ -34,7 +36,7 @@ export async function sendInPieces(
   for (;;) {
     const { state, uploadId } = place
     const fileId = state.headers['x-file-id']
-    if (state.ok && fileId) return api.get<StoredFile>(`/file/info/${fileId}`, { signal })
+    if (state.ok && fileId) return api.get('/file/info/{id}', { path: { id: fileId }, signal })
     const reply = state.ok ? await sendNext(api, sent.file, place, options) : state
     if (reply.ok) {
       patience.renew()
@@ -51,7 +53,11 @@ export async function sendInPieces(
 type Place = { state: Reply; uploadId?: string }
 
 /** Begins again if the service does not know the upload any more, or it is of another file. */
-async function placeOf(api: Api, sent: Sent, { signal, onUpload }: Options): Promise<Place> {
+async function placeOf(
+  api: StorageCalls,
+  sent: Sent,
+  { signal, onUpload }: Options,
+): Promise<Place> {
   if (sent.uploadId) {
     const state = await ask(api, sent.uploadId, signal)
     if (!isUnknown(state, sent.file)) return { state, uploadId: sent.uploadId }
@@ -62,13 +68,13 @@ async function placeOf(api: Api, sent: Sent, { signal, onUpload }: Options): Pro
   return { state, uploadId }
 }
 
-function sendNext(api: Api, file: File, place: Place, going: Going): Promise<Reply> {
+function sendNext(api: StorageCalls, file: File, place: Place, going: Going): Promise<Reply> {
   const offset = Number(place.state.headers['upload-offset'])
   going.onProgress(offset / file.size)
   return append(api, { file, uploadId: place.uploadId ?? '', offset }, going)
 }
 
-async function create(api: Api, sent: Sent, signal: AbortSignal): Promise<Reply> {
+async function create(api: StorageCalls, sent: Sent, signal: AbortSignal): Promise<Reply> {
   const { file, folder, replaces } = sent
   // The service compares it at the end: pieces of two files, of different days, must not become one.
   const checksum = await checksumOf(file)
@@ -85,22 +91,21 @@ async function create(api: Api, sent: Sent, signal: AbortSignal): Promise<Reply>
     'Upload-Metadata': metadata.join(),
     ...(replaces && { 'If-Match': replaces.etag }),
   }
-  return api.send({ method: 'POST', path: '/file/uploads', headers, signal })
+  return api.post('/file/uploads', { headers, signal })
 }
 
-function ask(api: Api, uploadId: string, signal: AbortSignal): Promise<Reply> {
+function ask(api: StorageCalls, uploadId: string, signal: AbortSignal): Promise<Reply> {
   return api.send({ method: 'HEAD', path: `/file/uploads/${uploadId}`, headers: TUS, signal })
 }
 
 function append(
-  api: Api,
+  api: StorageCalls,
   { file, uploadId, offset }: { file: File; uploadId: string; offset: number },
   { signal, onProgress }: Going,
 ): Promise<Reply> {
   const to = Math.min(offset + PIECE_BYTES, file.size)
-  return api.send({
-    method: 'PATCH',
-    path: `/file/uploads/${uploadId}`,
+  return api.patch('/file/uploads/{uploadId}', {
+    path: { uploadId },
     headers: { ...TUS, 'Upload-Offset': String(offset), 'Content-Type': PIECE_TYPE },
     piece: { file, from: offset, to },
     signal,

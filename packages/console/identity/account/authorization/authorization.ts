@@ -15,12 +15,11 @@ export const isUnknown = computed(
   () => problemIn(deadEnd.value)?.code === 'AUTHORIZATION_UNKNOWN' || deadEnd.value?.status === 404,
 )
 
-const PATH = '/api/authorizations'
 const asked = new URLSearchParams(location.search).get('authorization') ?? ''
-const path = () => `${PATH}/${encodeURIComponent(authorization.value?.id ?? asked)}`
+const id = () => authorization.value?.id ?? asked
 
 export async function readAuthorization(): Promise<void> {
-  taken(await api.get<Authorization>(path()))
+  taken(await api.get('/api/authorizations/{id}', { path: { id: id() } }))
 }
 
 /** Done when the first reading is; at once on the other pages. */
@@ -28,7 +27,7 @@ export const opened = place === 'sign-in' ? readAuthorization() : Promise.resolv
 
 /** For a device, which shows its user a code. A wrong one can be corrected. */
 export async function openByUserCode(userCode: string): Promise<Reply<Authorization>> {
-  const reply = await api.post<Authorization>(PATH, { userCode })
+  const reply = await api.post('/api/authorizations', { json: { userCode } })
   return reply.ok ? taken(reply) : reply
 }
 
@@ -36,7 +35,10 @@ export type Decision = 'continue' | 'allow' | 'switch' | 'deny'
 
 export async function decide(action: Decision): Promise<Reply<Authorization>> {
   const account = authorization.value?.account?.username
-  const reply = await api.post<Authorization>(path(), { action, account })
+  const reply = await api.post('/api/authorizations/{id}', {
+    path: { id: id() },
+    json: { action, account },
+  })
   if (reply.status !== 409) return taken(reply)
   // Another account has signed in to this browser: show it.
   await readAuthorization()
@@ -46,7 +48,7 @@ export async function decide(action: Decision): Promise<Reply<Authorization>> {
 /** Turns the session of this page into the session of the browser. */
 export async function handOver(remember: boolean): Promise<Reply | undefined> {
   const body = { action: 'sign-in', remember }
-  const reply = await session.handOver<Authorization>(path(), body)
+  const reply = await session.handOver(id(), body)
   if (!reply) return undefined
   // It would otherwise stay open for weeks, although the user has not got in.
   if (!reply.ok) await session.logOut()

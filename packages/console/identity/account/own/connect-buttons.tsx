@@ -5,10 +5,8 @@ import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
 import { Done, Failure } from '../parts.tsx'
 import { texts } from '../texts/texts.ts'
-import { PROVIDER_FAILURES, ReturnedError } from '../ways-in/provider-buttons.tsx'
+import { PROVIDER_FAILURES, type Provider, ReturnedError } from '../ways-in/provider-buttons.tsx'
 import { type Answer, beginRound, finishRound, listen, passOn, type Round } from './connect.ts'
-
-type Provider = { id: string; name: string }
 
 /** One button for each provider at which the user can link an account. */
 export function ConnectButtons(props: { providers: Provider[]; connected(): unknown }) {

@@ -21,13 +21,13 @@ export const isProviderWindow = roundHere !== null
 
 export async function beginRound(provider: string): Promise<Reply<{ url: string }> | Round> {
   const [id, verifier] = [randomText(), randomText()]
-  const reply = await session.api.post<{ url: string }>(
-    `/api/users/me/identities/${encodeURIComponent(provider)}/start`,
-    {
+  const reply = await session.api.post('/api/users/me/identities/{provider}/start', {
+    path: { provider },
+    json: {
       returnTo: `${location.origin}${location.pathname}?${PARAMETER}=${id}`,
       challenge: await challengeOf(verifier),
     },
-  )
+  })
   return reply.ok ? { id, provider, verifier, url: reply.body.url } : reply
 }
 
@@ -41,7 +41,7 @@ export function listen({ id }: Round, answered: (answer: Answer) => void): () =>
 }
 
 export function finishRound({ verifier }: Round, ticket: string): Promise<Reply> {
-  return session.api.post('/api/auth/providers/finish', { ticket, verifier })
+  return session.api.post('/api/auth/providers/finish', { json: { ticket, verifier } })
 }
 
 /** In the window of the provider: tells the page that waits, and closes. */

@@ -66,21 +66,33 @@ function Overview() {
             <p>{texts.afterReset}</p>
           </Notice>
         )}
-        <SecondFactor on={secondFactor} since={enrolledAt} changed={account.reload} />
+        <SecondFactor
+          api={session.api}
+          on={secondFactor}
+          since={enrolledAt}
+          changed={account.reload}
+        />
         <OwnPasskeys />
-        <Identities version={linked.value}>
+        <Identities api={session.api} version={linked.value}>
           {(others, reload) => <ConnectButtons providers={others} connected={reload} />}
         </Identities>
-        <Sessions version={passwordChanges.value} />
-        <Grants scopeText={scopeText} />
-        <Address email={email} verified={emailVerified} changed={account.reload} />
+        <Sessions api={session.api} version={passwordChanges.value} />
+        <Grants api={session.api} scopeText={scopeText} />
+        <Address
+          api={session.api}
+          email={email}
+          verified={emailVerified}
+          changed={account.reload}
+        />
         <Password
+          api={session.api}
           exists={password}
           changed={() => {
             passwordChanges.value += 1
           }}
         />
         <OwnData
+          api={session.api}
           erased={(at) => {
             erasedAt.value = at
           }}

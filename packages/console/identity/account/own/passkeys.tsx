@@ -1,4 +1,3 @@
-import type { PasskeyCreationOptions } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { browserIn } from '../../../shared/account/browser-name.ts'
 import { csrfHeader } from '../../../shared/account/own/own-account.ts'
@@ -18,7 +17,7 @@ export function OwnPasskeys() {
     version.value += 1
   })
   return (
-    <Passkeys version={version.value}>
+    <Passkeys api={session.api} version={version.value}>
       {SUPPORTED && (
         <div class="row">
           <Button busy={add.busy} onClick={() => add.run()}>
@@ -34,15 +33,12 @@ export function OwnPasskeys() {
 /** Undefined if the user has closed the dialog of the browser. */
 async function addPasskey(): Promise<Reply | undefined> {
   const headers = await csrfHeader(session.api)
-  const path = '/webauthn/register'
-  const asked = await session.api.post<PasskeyCreationOptions>(`${path}/options`, undefined, {
-    headers,
-  })
+  const asked = await session.api.post('/webauthn/register/options', { headers })
   if (!asked.ok) return asked
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(asked.body)
   const made = await navigator.credentials.create({ publicKey }).catch(() => null)
   if (!(made instanceof PublicKeyCredential)) return undefined
   const label = browserIn(navigator.userAgent).name ?? texts.passkeysTitle
   const json = { publicKey: { credential: made.toJSON(), label } }
-  return session.api.post(path, json, { headers })
+  return session.api.post('/webauthn/register', { json, headers })
 }

@@ -15,7 +15,7 @@ export function ProveByCode({ email }: { email: string }) {
   const before = useSignal(session.decoded.value?.claims.sid).value
   const signedIn = async (reply: Reply | undefined) => {
     if (!reply?.ok) return
-    await session.api.delete(`/api/users/me/sessions/${before}`)
+    await session.api.delete('/api/users/me/sessions/{id}', { path: { id: String(before) } })
     proving.value?.(true)
   }
   if (session.secondStep.value) return <SecondStep signedIn={signedIn} />

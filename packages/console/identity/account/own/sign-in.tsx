@@ -1,4 +1,3 @@
-import type { IdentityApi } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { Proof } from '../../../shared/account/own/proof.tsx'
@@ -28,10 +27,8 @@ import { followToken, SecondStep } from '../ways-in/second-step.tsx'
 import { session } from '../ways-in/session.ts'
 import { ProveByCode } from './prove-by-code.tsx'
 
-type Providers = IdentityApi.Replies['GET /api/auth/providers']
-
 export function SignIn() {
-  const providers = useLoad<Providers>(() => api.get('/api/auth/providers', { open: true }))
+  const providers = useLoad(() => api.get('/api/auth/providers', { open: true }))
   const registers = useSignal(false)
   const asksCode = useSignal(false)
   const remember = useSignal(false)
@@ -113,7 +110,9 @@ export function Prove({ secondFactor, password, email }: ProveProps) {
   const byPasskey = useAction(
     async () => {
       const asked = await askPasskey()
-      return asked && session.api.post('/api/auth/reauthenticate', { passkey: asked.passkey })
+      return (
+        asked && session.api.post('/api/auth/reauthenticate', { json: { passkey: asked.passkey } })
+      )
     },
     (reply) => reply?.ok && proving.value?.(true),
   )
@@ -123,7 +122,11 @@ export function Prove({ secondFactor, password, email }: ProveProps) {
       {password ? (
         <>
           <p>{texts.proveAbout}</p>
-          <Proof secondFactor={secondFactor} proved={() => proving.value?.(true)} />
+          <Proof
+            api={session.api}
+            secondFactor={secondFactor}
+            proved={() => proving.value?.(true)}
+          />
         </>
       ) : (
         <ProveByCode email={email} />

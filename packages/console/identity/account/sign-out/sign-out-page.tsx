@@ -1,6 +1,6 @@
 import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
-import { post } from '../account.ts'
+import { api } from '../account.ts'
 import { Done, Failure, Heading } from '../parts.tsx'
 import { texts } from '../texts/texts.ts'
 
@@ -10,7 +10,7 @@ const request = new URLSearchParams(location.search).get('request') ?? ''
 /** An application asks to end the session of this browser, and cannot prove that its user wants that. */
 export function SignOutPage() {
   const signOut = useAction(
-    () => post<{ redirectTo: string | null }>(`/api/sign-outs/${encodeURIComponent(request)}`, {}),
+    () => api.post('/api/sign-outs/{id}', { path: { id: request }, json: {} }),
     (reply) => {
       if (reply?.ok && reply.body.redirectTo !== null) location.replace(reply.body.redirectTo)
     },

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { InboxLink } from '../../../shared/account/own/address.tsx'
 import { problemIn, type Reply } from '../../../shared/api/api.ts'
 import { useAction } from '../../../shared/api/use-reply.ts'
-import { post } from '../account.ts'
+import { api } from '../account.ts'
 import { CODE, EMAIL } from '../by-code.tsx'
 import { Ask, Heading } from '../parts.tsx'
 import { texts } from '../texts/texts.ts'
@@ -21,7 +21,7 @@ type Props = {
 export function MailedCode({ email, signedIn }: Props) {
   const requestToken = useSignal('')
   const ask = useAction(
-    ({ email = '' }: Values) => post<{ requestToken: string }>('/api/auth/code', { email }),
+    ({ email = '' }: Values) => api.post('/api/auth/code', { json: { email } }),
     (reply) => {
       if (reply?.ok) requestToken.value = reply.body.requestToken
     },
@@ -40,15 +40,17 @@ export function MailedCode({ email, signedIn }: Props) {
         />
       </>
     )
-  const confirm = ({ code = '' }: Values) =>
-    receive('/api/auth/code/confirm', { requestToken: requestToken.value, code })
+  const confirm = async ({ code = '' }: Values) => {
+    const json = { requestToken: requestToken.value, code }
+    return receive(await api.post('/api/auth/code/confirm', { json }))
+  }
   return <CodeFromMail confirm={confirm} signedIn={signedIn} />
 }
 
 /** Undefined if the second factor comes next. */
-export async function receive(path: string, body: object): Promise<Reply | undefined> {
-  const reply = session.received(await session.api.post<TokenPair>(path, body, { open: true }))
-  return session.secondStep.value ? undefined : reply
+export function receive(reply: Reply<TokenPair>): Reply | undefined {
+  const shown = session.received(reply)
+  return session.secondStep.value ? undefined : shown
 }
 
 type CodeProps = {

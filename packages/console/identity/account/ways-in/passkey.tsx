@@ -1,4 +1,3 @@
-import type { PasskeyRequestOptions, TokenPair } from '@plinth/client'
 import { useEffect } from 'preact/hooks'
 import { csrfHeader } from '../../../shared/account/own/own-account.ts'
 import { SUPPORTED } from '../../../shared/account/own/passkey-support.ts'
@@ -16,9 +15,7 @@ export async function askPasskey(mediation?: 'conditional') {
   const own = new AbortController()
   pending = own
   const headers = await csrfHeader(session.api)
-  const path = '/webauthn/authenticate/options'
-  const rest = { open: true, headers }
-  const options = await session.api.post<PasskeyRequestOptions>(path, undefined, rest)
+  const options = await session.api.post('/webauthn/authenticate/options', { open: true, headers })
   if (!options.ok || own.signal.aborted) return undefined
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options.body)
   const { signal } = own
@@ -33,7 +30,7 @@ export async function signInByPasskey(mediation?: 'conditional'): Promise<Reply 
   const asked = await askPasskey(mediation)
   if (!asked) return undefined
   const { headers, passkey } = asked
-  const call = session.api.post<TokenPair>('/login/webauthn', passkey, { headers, open: true })
+  const call = session.api.post('/login/webauthn', { json: passkey, headers, open: true })
   const reply = session.received(await call)
   return session.secondStep.value ? undefined : reply
 }

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { Reply } from '../../../shared/api/api.ts'
 import { useAction } from '../../../shared/api/use-reply.ts'
-import { post } from '../account.ts'
+import { api } from '../account.ts'
 import { EMAIL } from '../by-code.tsx'
 import { Ask, Heading } from '../parts.tsx'
 import { texts } from '../texts/texts.ts'
@@ -14,13 +14,13 @@ export function ProveAddress({ signUpToken, signedIn }: Props) {
   const isSent = useSignal(false)
   const ask = useAction(
     ({ email = '' }: Record<string, string>) =>
-      post('/api/auth/providers/sign-up', { signUpToken, email }),
+      api.post('/api/auth/providers/sign-up', { json: { signUpToken, email } }),
     (reply) => {
       isSent.value = reply?.ok ?? false
     },
   )
-  const confirm = ({ code = '' }: Record<string, string>) =>
-    receive('/api/auth/providers/sign-up/confirm', { signUpToken, code })
+  const confirm = async ({ code = '' }: Record<string, string>) =>
+    receive(await api.post('/api/auth/providers/sign-up/confirm', { json: { signUpToken, code } }))
   if (isSent.value) return <CodeFromMail confirm={confirm} signedIn={signedIn} />
   return (
     <>

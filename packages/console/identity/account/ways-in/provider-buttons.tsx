@@ -1,3 +1,4 @@
+import type { IdentityApi } from '@plinth/client'
 import { filled } from '../../../shared/account/own/words.ts'
 import { useAction } from '../../../shared/api/use-reply.ts'
 import { Button } from '../../../shared/components/button.tsx'
@@ -6,7 +7,7 @@ import { Failure } from '../parts.tsx'
 import { texts } from '../texts/texts.ts'
 import { leaveFor, returned } from './providers.ts'
 
-type Provider = { id: string; name: string }
+export type Provider = Pick<IdentityApi.SignInProvider, 'id' | 'name'>
 
 /** One button for each account elsewhere that can be used here. */
 export function ProviderButtons(props: { providers: Provider[]; remember: { value: boolean } }) {

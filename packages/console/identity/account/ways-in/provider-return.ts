@@ -36,6 +36,6 @@ export function tokensIn(reply: Reply | undefined) {
 export async function linkIdentity(linkToken: string | undefined): Promise<void> {
   if (!linkToken) return
   // If that fails, the user is signed in all the same, and can link the identity later.
-  await session.api.post('/api/users/me/identities', { linkToken })
+  await session.api.post('/api/users/me/identities', { json: { linkToken } })
   linked.value += 1
 }

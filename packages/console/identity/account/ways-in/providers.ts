@@ -1,6 +1,7 @@
+import type { Identity, TokenPair } from '@plinth/client'
 import { challengeOf, randomText } from '../../../shared/account/session/code-flow/proof-key.ts'
 import type { Reply } from '../../../shared/api/api.ts'
-import { post } from '../account.ts'
+import { api } from '../account.ts'
 import { receive } from './mailed-code.tsx'
 
 type Returned = { ticket: string } | { error: string }
@@ -18,10 +19,10 @@ export const away: Away | undefined = returned && takeAway()
 /** Leaves for the provider; a refusal if that is not possible. */
 export async function leaveFor(provider: string, remember: boolean): Promise<Reply | undefined> {
   const verifier = randomText()
-  const reply = await post<{ url: string }>(
-    `/api/auth/providers/${encodeURIComponent(provider)}/start`,
-    { returnTo: location.href.split('#', 1)[0], challenge: await challengeOf(verifier) },
-  )
+  const reply = await api.post('/api/auth/providers/{provider}/start', {
+    path: { provider },
+    json: { returnTo: location.href.split('#', 1)[0], challenge: await challengeOf(verifier) },
+  })
   if (!reply.ok) return reply
   sessionStorage.setItem(KEPT, JSON.stringify({ verifier, provider, remember } satisfies Away))
   location.assign(reply.body.url)
@@ -29,8 +30,15 @@ export async function leaveFor(provider: string, remember: boolean): Promise<Rep
 }
 
 /** Undefined if the second factor comes next. */
-export function finish(ticket: string): Promise<Reply | undefined> {
-  return receive('/api/auth/providers/finish', { ticket, verifier: away?.verifier ?? '' })
+export async function finish(ticket: string): Promise<Reply | undefined> {
+  const json = { ticket, verifier: away?.verifier ?? '' }
+  const reply = await api.post('/api/auth/providers/finish', { json })
+  return receive(reply.ok ? { ...reply, body: pairIn(reply.body) } : reply)
+}
+
+function pairIn(body: TokenPair | Identity[]): TokenPair {
+  if (Array.isArray(body)) throw new TypeError('The ticket was for linking an identity')
+  return body
 }
 
 function takeReturned(): Returned | undefined {

@@ -1,17 +1,14 @@
-import type { IdentityApi } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import { filled } from '../../../shared/account/own/words.ts'
 import { markRegistered } from '../../../shared/account/registered-here.ts'
 import type { Reply } from '../../../shared/api/api.ts'
 import { useAction } from '../../../shared/api/use-reply.ts'
 import { facts } from '../../../shared/shell/facts.ts'
-import { brand, post } from '../account.ts'
+import { api, brand } from '../account.ts'
 import { EMAIL, TypeCode } from '../by-code.tsx'
 import { Ask, Heading } from '../parts.tsx'
 import { texts } from '../texts/texts.ts'
 import { session } from './session.ts'
-
-type Registered = IdentityApi.Replies['POST /api/auth/register']
 
 /** The operator may have closed registration. */
 export const isOpen = () => facts.value.registration !== false
@@ -21,7 +18,7 @@ export function Register({ signedIn }: { signedIn(reply: Reply | undefined): unk
   const mailedTo = useSignal('')
   const register = useAction(async (values: Record<string, string>): Promise<Reply | undefined> => {
     const { email = '' } = values
-    const reply = await post<Registered>('/api/auth/register', values)
+    const reply = await api.post('/api/auth/register', { json: values })
     if (!reply.ok) return reply
     await markRegistered(email)
     if (reply.status !== 201) mailedTo.value = email

@@ -73,7 +73,9 @@ type TableProps = { session: Session; query: string; searches: number }
 function AuditTable({ session, query, searches }: TableProps) {
   const events = usePages<AuditEvent>(
     (page, sort) =>
-      session.api.get(`/api/audit?page=${page}&size=25&sort=${sort}${query && `&${query}`}`),
+      session.api.get('/api/audit', {
+        query: `page=${page}&size=25&sort=${sort}${query && `&${query}`}`,
+      }),
     [session.claims.value?.sub, searches],
     { sort: 'id,desc' },
   )

@@ -1,6 +1,7 @@
 import type { IssuedServiceKey, ServiceKey } from '@plinth/client'
 import type { ComponentChildren } from 'preact'
-import type { Api } from '../../api/api.ts'
+import type { Api, Reply } from '../../api/api.ts'
+import type { ServiceKeyReplies } from '../../api/shared-operations.ts'
 import { useAction, useLoad } from '../../api/use-reply.ts'
 import { serverNow } from '../../clock.ts'
 import { ConfirmButton } from '../../components/button.tsx'
@@ -15,7 +16,7 @@ export const ABOUT_KEYS =
   'For servers that call this service. A key is shown once, when it is made; the service keeps only its hash.'
 
 type Props = {
-  api: Api
+  api: Api<ServiceKeyReplies>
   /** The list is reloaded whenever this changes. */
   by?: unknown
   /** Shown when the list is refused with this status: says what is required. */
@@ -25,20 +26,27 @@ type Props = {
 /** Create keys (the secret is shown once), rotate and revoke them: for every service with keys. */
 export function ServiceKeys({ api, by, instead }: Props) {
   const scopes = facts.value.keyScopes ?? []
-  const keys = useLoad<ServiceKey[]>(() => api.get('/api/service-keys'), [by])
+  const keys = useLoad(() => api.get('/api/service-keys'), [by])
   const make = useAction(
     ({ name = '', scopes: wanted = '' }: Values) =>
-      api.post<IssuedServiceKey>('/api/service-keys', {
-        name,
-        scopes: wanted.split(/[\s,]+/).filter(Boolean),
+      api.post('/api/service-keys', {
+        json: {
+          name,
+          scopes: wanted.split(/[\s,]+/).filter(Boolean),
+        },
       }),
     keys.reload,
   )
   const change = useAction(
-    (key: ServiceKey, verb: 'rotate' | 'revoke') =>
-      verb === 'rotate'
-        ? api.post<IssuedServiceKey>(`/api/service-keys/${key.id}/rotate`, {})
-        : api.delete<undefined>(`/api/service-keys/${key.id}`),
+    async (
+      { id }: ServiceKey,
+      verb: 'rotate' | 'revoke',
+    ): Promise<Reply<IssuedServiceKey | undefined>> => {
+      const at = { path: { id } }
+      if (verb === 'rotate') return api.post('/api/service-keys/{id}/rotate', { ...at, json: {} })
+      const reply = await api.delete('/api/service-keys/{id}', at)
+      return reply.ok ? { ...reply, body: undefined } : reply
+    },
     keys.reload,
   )
   const other = keys.refusal && instead?.(keys.refusal.status)

@@ -1,4 +1,4 @@
-import type { UserDetails, UserSession } from '@plinth/client'
+import type { UserDetails } from '@plinth/client'
 import { useAction, useLoad } from '../../api/use-reply.ts'
 import { ConfirmButton } from '../../components/button.tsx'
 import { Notice } from '../../components/page.tsx'
@@ -13,11 +13,19 @@ export const blockedBy = (reason: string) => reason === '' && 'Give a reason fir
 
 export function SessionsOfUser({ session, user, version, reason }: Props & { version: string }) {
   const { api } = session
-  const path = `/api/users/${user.id}/sessions`
-  const sessions = useLoad<UserSession[]>(() => api.get(path), [path, version])
+  const { id: userId } = user
+  const sessions = useLoad(
+    () => api.get('/api/users/{id}/sessions', { path: { id: userId } }),
+    [userId, version],
+  )
   const end = useAction(async (id: number | 'all') => {
     const json = { reason }
-    const reply = await api.delete(id === 'all' ? path : `${path}/${id}`, { json })
+    const reply = await (id === 'all'
+      ? api.delete('/api/users/{id}/sessions', { path: { id: userId }, json })
+      : api.delete('/api/users/{id}/sessions/{sessionId}', {
+          path: { id: userId, sessionId: id },
+          json,
+        }))
     return reply.status === 404 ? undefined : reply
   }, sessions.reload)
   const isOwn = String(user.id) === session.claims.value?.sub

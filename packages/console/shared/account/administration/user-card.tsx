@@ -22,11 +22,7 @@ export type Act = {
   reason: string
 }
 
-export type MoreActions = (props: {
-  session: Session
-  user: UserDetails
-  act: Act
-}) => ComponentChildren
+export type MoreActions = (props: { user: UserDetails; act: Act }) => ComponentChildren
 
 type Props = {
   session: Session
@@ -44,10 +40,7 @@ export function UserCard({ session, id, actions, lists, changed, close }: Props)
   useEffect(() => {
     if (close) card.current?.scrollIntoView({ block: 'nearest' })
   }, [])
-  const user = useLoad<UserDetails>(
-    () => session.api.get(`/api/users/${encodeURIComponent(id)}`),
-    [id],
-  )
+  const user = useLoad(() => session.api.get('/api/users/{id}', { path: { id } }), [id])
   const reason = useSignal('')
   const effect = useSignal('')
   const change = useAction(
@@ -82,7 +75,7 @@ export function UserCard({ session, id, actions, lists, changed, close }: Props)
               <About user={body} />
               <Reason of={reason} />
               <StateButtons session={session} user={body} act={act} />
-              {actions?.({ session, user: body, act })}
+              {actions?.({ user: body, act })}
               <Refusal reply={change.refusal} />
               {change.reply?.ok && <Success>{effect.value}</Success>}
               <SessionsOfUser
@@ -91,7 +84,7 @@ export function UserCard({ session, id, actions, lists, changed, close }: Props)
                 version={JSON.stringify(body)}
                 reason={act.reason}
               />
-              {lists?.({ session, user: body, act })}
+              {lists?.({ user: body, act })}
             </>
           )}
         </Loaded>
@@ -147,7 +140,10 @@ function StateButtons({ session, user, act }: { session: Session; user: UserDeta
   const change = (to: { enabled?: boolean; roles?: string[] }) => {
     const body = { ...to, reason: act.reason }
     const effect = effectOf({ username, enabled, roles, ...to })
-    return act.run(() => session.api.patch(`/api/users/${user.id}`, body), effect)
+    return act.run(
+      () => session.api.patch('/api/users/{id}', { path: { id: user.id }, json: body }),
+      effect,
+    )
   }
   return (
     <div class="row">

@@ -1,4 +1,4 @@
-import type { PageOfUsers, User } from '@plinth/client'
+import type { User } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
@@ -159,9 +159,10 @@ function useUsers({ api, claims }: Session, query: string, version: number) {
   const cursors = useKept<string[]>(`cursors ${query}`, [''])
   const users = usePages<User>(
     async (page, sort) => {
-      if (query === '') return api.get(`/api/users?page=${page}&size=${PAGE}&sort=${sort}`)
+      if (query === '')
+        return api.get('/api/users', { query: `page=${page}&size=${PAGE}&sort=${sort}` })
       const after = encodeURIComponent(cursors.value[page] ?? '')
-      const reply = await api.get<PageOfUsers>(`/api/users?${query}&size=${PAGE}&after=${after}`)
+      const reply = await api.get('/api/users', { query: `${query}&size=${PAGE}&after=${after}` })
       if (reply.ok && reply.body.next)
         cursors.value = [...cursors.value.slice(0, page + 1), reply.body.next]
       return reply
@@ -181,7 +182,8 @@ function useUsers({ api, claims }: Session, query: string, version: number) {
 function usersInBulk({ api }: Session, changed: () => unknown): Bulk<User> {
   const change = (enabled: boolean) => ({
     fits: (user: User) => user.enabled !== enabled,
-    run: ({ id }: User, reason: string) => api.patch(`/api/users/${id}`, { enabled, reason }),
+    run: ({ id }: User, reason: string) =>
+      api.patch('/api/users/{id}', { path: { id }, json: { enabled, reason } }),
   })
   return {
     nameOf: ({ username }) => username,

@@ -1,4 +1,6 @@
+import type { IdentityApi } from '@plinth/client'
 import { useSignal } from '@preact/signals'
+import type { Api } from '../../api/api.ts'
 import { useAction } from '../../api/use-reply.ts'
 import { Button } from '../../components/button.tsx'
 import type { Values } from '../../components/form.tsx'
@@ -7,14 +9,16 @@ import { Success } from '../../components/reply.tsx'
 import { type AskProps, useLook } from './look.ts'
 import { filled } from './words.ts'
 
-type Props = { email: string; verified: boolean; changed(): unknown }
+type OfIdentity = { api: Api<IdentityApi.Replies> }
+
+type Props = OfIdentity & { email: string; verified: boolean; changed(): unknown }
 
 /** The address of the account: confirms it, and changes it. */
-export function Address({ email, verified, changed }: Props) {
-  const { api, words, Section, Ask } = useLook()
+export function Address({ api, email, verified, changed }: Props) {
+  const { words, Section, Ask } = useLook()
   const sentTo = useSignal('')
   const change = useAction(async (values: Values) => {
-    const reply = await api.post('/api/users/me/email', values)
+    const reply = await api.post('/api/users/me/email', { json: values })
     if (reply.ok) sentTo.value = values.newEmail ?? ''
     return reply
   })
@@ -25,7 +29,7 @@ export function Address({ email, verified, changed }: Props) {
   return (
     <Section title={words.email}>
       <p>{filled(words.addressNow, { email })}</p>
-      {!verified && <Unconfirmed email={email} confirmed={changed} />}
+      {!verified && <Unconfirmed api={api} email={email} confirmed={changed} />}
       <Ask
         label={words.addressChange}
         fields={[
@@ -41,6 +45,7 @@ export function Address({ email, verified, changed }: Props) {
           <Success>{words.addressSent}</Success>
           <InboxLink />
           <CodeForm
+            api={api}
             of="email"
             email={sentTo.value}
             label={words.emailByCode}
@@ -53,17 +58,26 @@ export function Address({ email, verified, changed }: Props) {
   )
 }
 
-function Unconfirmed({ email, confirmed }: { email: string; confirmed(): unknown }) {
-  const { api, words, Failure } = useLook()
+type UnconfirmedProps = OfIdentity & { email: string; confirmed(): unknown }
+
+function Unconfirmed({ api, email, confirmed }: UnconfirmedProps) {
+  const { words, Failure } = useLook()
   const resend = useAction(() =>
-    api.post('/api/auth/verify-email/resend', { email }, { open: true }),
+    api.post('/api/auth/verify-email/resend', { json: { email }, open: true }),
   )
   return (
     <>
       <Notice tone="warn">
         <p>{words.notConfirmed}</p>
       </Notice>
-      <CodeForm of="verify" email={email} label={words.resendTitle} confirmed={confirmed} plain />
+      <CodeForm
+        api={api}
+        of="verify"
+        email={email}
+        label={words.resendTitle}
+        confirmed={confirmed}
+        plain
+      />
       <div class="row">
         <Button small busy={resend.busy} onClick={() => resend.run()}>
           {words.again}
@@ -80,7 +94,7 @@ function Unconfirmed({ email, confirmed }: { email: string; confirmed(): unknown
   )
 }
 
-const PATHS = { verify: '/api/auth/verify-email', email: '/api/users/me/email/confirm' }
+const PATHS = { verify: '/api/auth/verify-email', email: '/api/users/me/email/confirm' } as const
 
 export type Mail = {
   /** The kind of mail that the code is from. */
@@ -89,13 +103,15 @@ export type Mail = {
   email?: string
 }
 
-type CodeFormProps = Mail & Pick<AskProps, 'label' | 'plain'> & { confirmed(): unknown }
+type CodeFormProps = OfIdentity &
+  Mail &
+  Pick<AskProps, 'label' | 'plain'> & { confirmed(): unknown }
 
 /** For a mail that is read on another device: its address and code replace its link. */
-export function CodeForm({ of, email, label, plain = false, confirmed }: CodeFormProps) {
-  const { api, words, Ask } = useLook()
+export function CodeForm({ api, of, email, label, plain = false, confirmed }: CodeFormProps) {
+  const { words, Ask } = useLook()
   const confirm = useAction(
-    (values: Values) => api.post(PATHS[of], { email, ...values }, { open: true }),
+    (values: Values) => api.post(PATHS[of], { json: { email, ...values }, open: true }),
     (reply) => reply?.ok && confirmed(),
   )
   return (

@@ -1,10 +1,14 @@
+import type { IdentityApi } from '@plinth/client'
+import type { Api } from '../../api/api.ts'
 import { useLook } from './look.ts'
-import { useGrants } from './own-account.ts'
+import { useOwnGrants } from './own-account.ts'
 
 /** The applications that the user has given access. */
-export function Grants({ scopeText }: { scopeText(scope: string): string }) {
-  const { api, words, time, Section, Entries } = useLook()
-  const { grants, revoke } = useGrants(api, '/api/users/me/grants')
+type Props = { api: Api<IdentityApi.Replies>; scopeText(scope: string): string }
+
+export function Grants({ api, scopeText }: Props) {
+  const { words, time, Section, Entries } = useLook()
+  const { grants, revoke } = useOwnGrants(api)
   if (!grants.body?.length) return null
   return (
     <Section title={words.grantsTitle} about={words.grantsAbout}>

@@ -1,25 +1,26 @@
-import type { Identity, IdentityApi } from '@plinth/client'
+import type { IdentityApi } from '@plinth/client'
 import type { ComponentChildren } from 'preact'
+import type { Api } from '../../api/api.ts'
 import { useAction, useLoad } from '../../api/use-reply.ts'
 import { useLook } from './look.ts'
 
-type Providers = IdentityApi.Replies['GET /api/auth/providers']
-
 type Props = {
+  api: Api<IdentityApi.Replies>
   /** Changes when an account was linked. */
   version?: number
   /** How one is linked at the providers that are left. */
-  children(others: Providers, linked: () => unknown): ComponentChildren
+  children(others: IdentityApi.SignInProvider[], linked: () => unknown): ComponentChildren
 }
 
-const PATH = '/api/users/me/identities'
-
 /** The accounts at providers that the user can sign in with; nothing where there are no providers. */
-export function Identities({ version, children }: Props) {
-  const { api, words, time, Section, Entries } = useLook()
-  const identities = useLoad<Identity[]>(() => api.get(PATH), [version])
-  const providers = useLoad<Providers>(() => api.get('/api/auth/providers', { open: true }))
-  const remove = useAction((id: number) => api.delete(`${PATH}/${id}`), identities.reload)
+export function Identities({ api, version, children }: Props) {
+  const { words, time, Section, Entries } = useLook()
+  const identities = useLoad(() => api.get('/api/users/me/identities'), [version])
+  const providers = useLoad(() => api.get('/api/auth/providers', { open: true }))
+  const remove = useAction(
+    (id: number) => api.delete('/api/users/me/identities/{id}', { path: { id } }),
+    identities.reload,
+  )
   const own = identities.body ?? []
   const others = (providers.body ?? []).filter(({ id }) => own.every((one) => one.provider !== id))
   if (own.length === 0 && others.length === 0) return null

@@ -6,20 +6,12 @@ import { Refusal } from '../../components/reply.tsx'
 import { List } from '../../components/table.tsx'
 import { facts } from '../../shell/facts.ts'
 import { dateText } from '../../wording.ts'
-import type { Session } from '../session/session.ts'
 import { type AskProps, type EntriesProps, type Look, LookOfPage } from './look.ts'
 import { english } from './words.ts'
 
 /** Shows parts of the user's own account as cards and tables, with refusals in the words of the service. */
-export function InConsole({
-  session,
-  children,
-}: {
-  session: Session
-  children: ComponentChildren
-}) {
+export function InConsole({ children }: { children: ComponentChildren }) {
   const look: Look = {
-    api: session.api,
     words: english,
     passwordMinLength: facts.value.passwordMinLength ?? 12,
     inbox: facts.value.developmentMail ? '#/mail' : undefined,

@@ -1,13 +1,12 @@
 import { type ComponentChildren, createContext, type VNode } from 'preact'
 import { useContext } from 'preact/hooks'
-import type { Api, Reply } from '../../api/api.ts'
+import type { Reply } from '../../api/api.ts'
 import type { FieldProps } from '../../components/form.tsx'
 import type { Loading } from '../../components/reply.tsx'
 import type { Words } from './words.ts'
 
 /** How a page shows a user's own account: in which words, and in frames, forms and lists of its own. */
 export type Look = {
-  api: Api
   words: Words
   passwordMinLength: number
   /** Where mails can be read in development. */

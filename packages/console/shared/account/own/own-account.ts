@@ -1,33 +1,22 @@
-import type {
-  AccountSecurity,
-  Grant,
-  IdentityApi,
-  Passkey,
-  Profile,
-  RecoveryCodesLeft,
-  ScheduledDeletion,
-  TotpEnrolment,
-  UserSession,
-} from '@plinth/client'
+import type { Grant, IdentityApi } from '@plinth/client'
 import type { Api } from '../../api/api.ts'
+import type { AccountReplies } from '../../api/shared-operations.ts'
 import { useAction, useLoad } from '../../api/use-reply.ts'
 import { saveFile } from '../../files/save-file.ts'
 
 // What users do with their own account, as calls.
 
 type Values = Record<string, string>
+type OfIdentity = Api<IdentityApi.Replies>
 type ShowsCodes = { onCodes(codes: string[]): void }
-
-const TOTP = '/api/users/me/totp'
-const CODES = '/api/users/me/recovery-codes'
 
 /** Below that, a user should make new ones. */
 export const FEW_CODES = 3
 
 /** Who the user is and how the account is secured, once both are known. */
-export function useOwnAccount(api: Api) {
-  const profile = useLoad<Profile>(() => api.get('/api/users/me'))
-  const security = useLoad<AccountSecurity>(() => api.get('/api/users/me/security'))
+export function useOwnAccount(api: OfIdentity) {
+  const profile = useLoad(() => api.get('/api/users/me'))
+  const security = useLoad(() => api.get('/api/users/me/security'))
   return {
     loading: profile.loading || security.loading,
     body: profile.body && security.body && { ...profile.body, ...security.body },
@@ -37,10 +26,10 @@ export function useOwnAccount(api: Api) {
 }
 
 /** `version` changes when sessions may have ended, so that the list is reloaded. */
-export function useOwnSessions(api: Api, version: number) {
-  const sessions = useLoad<UserSession[]>(() => api.get('/api/users/me/sessions'), [version])
+export function useOwnSessions(api: Api<AccountReplies>, version: number) {
+  const sessions = useLoad(() => api.get('/api/users/me/sessions'), [version])
   const end = useAction(async (id: number) => {
-    const reply = await api.delete(`/api/users/me/sessions/${id}`)
+    const reply = await api.delete('/api/users/me/sessions/{id}', { path: { id } })
     // The session has already ended by itself: treat it as ended.
     return reply.status === 404 ? undefined : reply
   }, sessions.reload)
@@ -48,43 +37,46 @@ export function useOwnSessions(api: Api, version: number) {
 }
 
 /** Setting up an authenticator: `begun` is what it scans. */
-export function useEnrolment(api: Api, { onCodes }: ShowsCodes) {
-  const enrol = useAction(() => api.post<TotpEnrolment>(TOTP))
+export function useEnrolment(api: OfIdentity, { onCodes }: ShowsCodes) {
+  const enrol = useAction(() => api.post('/api/users/me/totp'))
   const confirm = useAction(
-    (values: Values) => api.post<IdentityApi.RecoveryCodes>(`${TOTP}/confirm`, values),
+    (values: Values) => api.post('/api/users/me/totp/confirm', { json: values }),
     (reply) => reply?.ok && onCodes(reply.body.recoveryCodes),
   )
   return { enrol, confirm, begun: enrol.reply?.ok ? enrol.reply.body : undefined }
 }
 
 /** Users who did not save the codes are locked out by the first lost phone, so they must type one back. */
-export function useTypeBack(api: Api, onKept: () => void) {
+export function useTypeBack(api: OfIdentity, onKept: () => void) {
   return useAction(
-    (values: Values) => api.post(`${CODES}/check`, values),
+    (values: Values) => api.post('/api/users/me/recovery-codes/check', { json: values }),
     (reply) => reply?.ok && onKept(),
   )
 }
 
 /** What can be done with a second factor that is on. */
-export function useActiveFactor(api: Api, props: ShowsCodes & { onRemoved(): void }) {
-  const left = useLoad<RecoveryCodesLeft>(() => api.get(CODES))
+export function useActiveFactor(api: OfIdentity, props: ShowsCodes & { onRemoved(): void }) {
+  const left = useLoad(() => api.get('/api/users/me/recovery-codes'))
   const renew = useAction(
-    (values: Values) => api.post<IdentityApi.RecoveryCodes>(CODES, values),
+    (values: Values) => api.post('/api/users/me/recovery-codes', { json: values }),
     (reply) => reply?.ok && props.onCodes(reply.body.recoveryCodes),
   )
   const remove = useAction(
-    ({ code = '' }: Values) => api.delete(TOTP, { json: codeOf(code) }),
+    ({ code = '' }: Values) => api.delete('/api/users/me/totp', { json: codeOf(code) }),
     (reply) => reply?.ok && props.onRemoved(),
   )
   return { left, renew, remove }
 }
 
 /** `version` changes when a passkey is added. */
-export function useOwnPasskeys(api: Api, version: number) {
-  const passkeys = useLoad<Passkey[]>(() => api.get('/api/users/me/passkeys'), [version])
+export function useOwnPasskeys(api: OfIdentity, version: number) {
+  const passkeys = useLoad(() => api.get('/api/users/me/passkeys'), [version])
   const remove = useAction(async (id: string) => {
     const headers = await csrfHeader(api)
-    const reply = await api.delete(`/webauthn/register/${encodeURIComponent(id)}`, { headers })
+    const reply = await api.delete('/webauthn/register/{credentialId}', {
+      path: { credentialId: id },
+      headers,
+    })
     if (reply.ok) forgetOnDevice(id)
     return reply
   }, passkeys.reload)
@@ -92,8 +84,8 @@ export function useOwnPasskeys(api: Api, version: number) {
 }
 
 /** The header that every call of a passkey ceremony must send. */
-export async function csrfHeader(api: Api): Promise<Record<string, string>> {
-  const reply = await api.get<IdentityApi.CsrfToken>('/webauthn/csrf', { open: true })
+export async function csrfHeader(api: OfIdentity): Promise<Record<string, string>> {
+  const reply = await api.get('/webauthn/csrf', { open: true })
   return reply.ok ? { [reply.body.headerName]: reply.body.token } : {}
 }
 
@@ -105,23 +97,26 @@ function forgetOnDevice(credentialId: string): void {
   PublicKeyCredential.signalUnknownCredential?.(known)?.catch(() => {})
 }
 
-/** The applications that a user has given access, by their client. */
-export function useGrants(api: Api, path: string, silent = false) {
-  const grants = useLoad<Grant[]>(() => api.get(path, { silent }), [path])
+/** The applications that the user has given access, by their client. */
+export function useOwnGrants(api: OfIdentity) {
+  const grants = useLoad(() => api.get('/api/users/me/grants'))
   const revoke = useAction(
-    (clientId: string) => api.delete(`${path}/${encodeURIComponent(clientId)}`),
+    (clientId: string) => api.delete('/api/users/me/grants/{clientId}', { path: { clientId } }),
     grants.reload,
   )
-  const rows = grants.body?.map((grant) => ({ ...grant, id: grant.client.clientId }))
-  return { grants: { ...grants, body: rows }, revoke }
+  return { grants: { ...grants, body: grants.body?.map(byClient) }, revoke }
+}
+
+export function byClient(grant: Grant) {
+  return { ...grant, id: grant.client.clientId }
 }
 
 /** A fresh proof by password, and by code where there is a second factor. */
-export function useProof(api: Api, proved: () => unknown) {
+export function useProof(api: OfIdentity, proved: () => unknown) {
   return useAction(
     ({ code = '', ...password }: Values) => {
       const given = code.trim() !== '' && codeOf(code)
-      return api.post('/api/auth/reauthenticate', { ...password, ...given })
+      return api.post('/api/auth/reauthenticate', { json: { ...password, ...given } })
     },
     (reply) => reply?.ok && proved(),
   )
@@ -133,13 +128,13 @@ function codeOf(text: string) {
 }
 
 /** Exporting everything that is kept about the user, and deleting the account. */
-export function useOwnData(api: Api, onErased: (at: string) => void) {
+export function useOwnData(api: OfIdentity, onErased: (at: string) => void) {
   const take = useAction(
     () => api.post('/api/users/me/export/file'),
     (reply) => reply?.ok && saveFile(reply.content, 'my-data.json'),
   )
   const erase = useAction(
-    () => api.delete<ScheduledDeletion>('/api/users/me'),
+    () => api.delete('/api/users/me'),
     (reply) => reply?.ok && onErased(reply.body.deletesAt),
   )
   return { take, erase }

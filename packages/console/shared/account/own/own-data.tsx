@@ -1,11 +1,15 @@
+import type { IdentityApi } from '@plinth/client'
+import type { Api } from '../../api/api.ts'
 import { Button, ConfirmButton } from '../../components/button.tsx'
 import { Success } from '../../components/reply.tsx'
 import { useLook } from './look.ts'
 import { useOwnData } from './own-account.ts'
 
 /** Lets users export their own data and delete their account. */
-export function OwnData({ erased }: { erased(at: string): void }) {
-  const { api, words, Section, Failure } = useLook()
+type Props = { api: Api<IdentityApi.Replies>; erased(at: string): void }
+
+export function OwnData({ api, erased }: Props) {
+  const { words, Section, Failure } = useLook()
   const { take, erase } = useOwnData(api, erased)
   return (
     <Section title={words.dataTitle}>

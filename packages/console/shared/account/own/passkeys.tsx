@@ -1,11 +1,19 @@
+import type { IdentityApi } from '@plinth/client'
 import type { ComponentChildren } from 'preact'
+import type { Api } from '../../api/api.ts'
 import { useLook } from './look.ts'
 import { useOwnPasskeys } from './own-account.ts'
 import { SUPPORTED } from './passkey-support.ts'
 
 /** Lets owners remove a passkey, and with `children` add one; `version` changes when one was added. */
-export function Passkeys({ version, children }: { version: number; children?: ComponentChildren }) {
-  const { api, words, time, Section, Entries } = useLook()
+type Props = {
+  api: Api<IdentityApi.Replies>
+  version: number
+  children?: ComponentChildren
+}
+
+export function Passkeys({ api, version, children }: Props) {
+  const { words, time, Section, Entries } = useLook()
   const { passkeys, remove } = useOwnPasskeys(api, version)
   if (!SUPPORTED && passkeys.body?.length === 0) return null
   return (

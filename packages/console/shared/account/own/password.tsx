@@ -1,4 +1,6 @@
+import type { Api } from '../../api/api.ts'
 import { baseUrl } from '../../api/base-url.ts'
+import type { AccountReplies } from '../../api/shared-operations.ts'
 import { useAction } from '../../api/use-reply.ts'
 import type { Values } from '../../components/form.tsx'
 import { Success } from '../../components/reply.tsx'
@@ -6,12 +8,14 @@ import { useLook } from './look.ts'
 import { filled } from './words.ts'
 
 /** Only the mailbox proves whose account without a password it is. */
-export function Password({ exists, changed }: { exists: boolean; changed(): unknown }) {
+type ChangeProps = { api: Api<AccountReplies>; changed(): unknown }
+
+export function Password({ api, exists, changed }: ChangeProps & { exists: boolean }) {
   const { words, Section } = useLook()
   return (
     <Section title={words.password}>
       {exists ? (
-        <Change changed={changed} />
+        <Change api={api} changed={changed} />
       ) : (
         <>
           <p>{words.noPassword}</p>
@@ -24,10 +28,10 @@ export function Password({ exists, changed }: { exists: boolean; changed(): unkn
   )
 }
 
-function Change({ changed }: { changed(): unknown }) {
-  const { api, words, passwordMinLength, Ask } = useLook()
+function Change({ api, changed }: ChangeProps) {
+  const { words, passwordMinLength, Ask } = useLook()
   const change = useAction(
-    (values: Values) => api.post('/api/users/me/password', values),
+    (values: Values) => api.post('/api/users/me/password', { json: values }),
     (reply) => reply?.ok && changed(),
   )
   return (

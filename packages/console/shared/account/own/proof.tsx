@@ -1,9 +1,12 @@
+import type { IdentityApi } from '@plinth/client'
 import type { ComponentChildren } from 'preact'
+import type { Api } from '../../api/api.ts'
 import { faultOf } from '../../components/form.tsx'
 import { useLook } from './look.ts'
 import { useProof } from './own-account.ts'
 
 type Props = {
+  api: Api<IdentityApi.Replies>
   /** Whether the account is known to have a second factor. */
   secondFactor?: boolean
   proved(): unknown
@@ -11,8 +14,8 @@ type Props = {
 }
 
 /** Asks for the password once more, before a change that requires a fresh proof. */
-export function Proof({ secondFactor = false, proved, buttons }: Props) {
-  const { api, words, Ask } = useLook()
+export function Proof({ api, secondFactor = false, proved, buttons }: Props) {
+  const { words, Ask } = useLook()
   const prove = useProof(api, proved)
   // It may have been turned on since this page was opened.
   const asksFactor = secondFactor || faultOf(prove.reply, 'code') !== undefined

@@ -1,4 +1,6 @@
+import type { IdentityApi } from '@plinth/client'
 import { useSignal } from '@preact/signals'
+import type { Api } from '../../api/api.ts'
 import { Button } from '../../components/button.tsx'
 import { CopyButton } from '../../components/code.tsx'
 import { Notice } from '../../components/page.tsx'
@@ -8,9 +10,11 @@ import { FEW_CODES, useActiveFactor, useEnrolment, useTypeBack } from './own-acc
 import { RecoveryCodes } from './recovery-codes.tsx'
 import { filled } from './words.ts'
 
-type Props = { on: boolean; since: string | null; changed(): void }
+type OfIdentity = { api: Api<IdentityApi.Replies> }
 
-export function SecondFactor({ on, since, changed }: Props) {
+type Props = OfIdentity & { on: boolean; since: string | null; changed(): void }
+
+export function SecondFactor({ api, on, since, changed }: Props) {
   const { words, Section } = useLook()
   const codes = useSignal<string[]>([])
   const show = (made: string[]) => {
@@ -23,11 +27,11 @@ export function SecondFactor({ on, since, changed }: Props) {
   return (
     <Section title={words.factorTitle}>
       {codes.value.length > 0 ? (
-        <KeepCodes codes={codes.value} onKept={kept} />
+        <KeepCodes api={api} codes={codes.value} onKept={kept} />
       ) : on ? (
-        <TurnedOn since={since} onCodes={show} onRemoved={changed} />
+        <TurnedOn api={api} since={since} onCodes={show} onRemoved={changed} />
       ) : (
-        <Enrol onCodes={show} />
+        <Enrol api={api} onCodes={show} />
       )}
     </Section>
   )
@@ -35,8 +39,8 @@ export function SecondFactor({ on, since, changed }: Props) {
 
 const CODE = { name: 'code', autocomplete: 'one-time-code' } as const
 
-function Enrol({ onCodes }: { onCodes(codes: string[]): void }) {
-  const { api, words, Ask, Failure } = useLook()
+function Enrol({ api, onCodes }: OfIdentity & { onCodes(codes: string[]): void }) {
+  const { words, Ask, Failure } = useLook()
   const { enrol, confirm, begun } = useEnrolment(api, { onCodes })
   if (!begun)
     return (
@@ -74,20 +78,22 @@ function Enrol({ onCodes }: { onCodes(codes: string[]): void }) {
   )
 }
 
-function KeepCodes({ codes, onKept }: { codes: string[]; onKept(): void }) {
+type KeepCodesProps = OfIdentity & { codes: string[]; onKept(): void }
+
+function KeepCodes({ api, codes, onKept }: KeepCodesProps) {
   const { words } = useLook()
   return (
     <>
       <h3>{words.codesTitle}</h3>
       <p>{words.codesAbout}</p>
       <RecoveryCodes codes={codes} />
-      <TypeBack onKept={onKept} />
+      <TypeBack api={api} onKept={onKept} />
     </>
   )
 }
 
-function TypeBack({ onKept }: { onKept(): void }) {
-  const { api, words, Ask } = useLook()
+function TypeBack({ api, onKept }: OfIdentity & { onKept(): void }) {
+  const { words, Ask } = useLook()
   const check = useTypeBack(api, onKept)
   return (
     <Ask
@@ -100,10 +106,14 @@ function TypeBack({ onKept }: { onKept(): void }) {
   )
 }
 
-type TurnedOnProps = { since: string | null; onCodes(codes: string[]): void; onRemoved(): void }
+type TurnedOnProps = OfIdentity & {
+  since: string | null
+  onCodes(codes: string[]): void
+  onRemoved(): void
+}
 
-function TurnedOn({ since, ...props }: TurnedOnProps) {
-  const { api, words, date, Ask, Failure } = useLook()
+function TurnedOn({ api, since, ...props }: TurnedOnProps) {
+  const { words, date, Ask, Failure } = useLook()
   const { left, renew, remove } = useActiveFactor(api, props)
   const remaining = left.body?.remaining ?? FEW_CODES + 1
   const code = { ...CODE, label: words.factor }
@@ -125,7 +135,7 @@ function TurnedOn({ since, ...props }: TurnedOnProps) {
           <Notice tone="warn">
             <p>{words.codesNotKept}</p>
           </Notice>
-          <TypeBack onKept={left.reload} />
+          <TypeBack api={api} onKept={left.reload} />
         </>
       )}
       <Failure reply={left.refusal} />

@@ -1,11 +1,15 @@
+import type { Api } from '../../api/api.ts'
+import type { AccountReplies } from '../../api/shared-operations.ts'
 import { browserIn } from '../browser-name.ts'
 import { useLook } from './look.ts'
 import { useOwnSessions } from './own-account.ts'
 import type { Words } from './words.ts'
 
 /** Where the account is signed in. `version` changes when other sessions may have ended. */
-export function Sessions({ version = 0 }: { version?: number }) {
-  const { api, words, time, Section, Entries } = useLook()
+type Props = { api: Api<AccountReplies>; version?: number }
+
+export function Sessions({ api, version = 0 }: Props) {
+  const { words, time, Section, Entries } = useLook()
   const { sessions, end } = useOwnSessions(api, version)
   return (
     <Section title={words.devicesTitle} about={words.devicesAbout}>

@@ -1,4 +1,3 @@
-import type { Profile } from '@plinth/client'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useLoad } from '../../api/use-reply.ts'
@@ -37,9 +36,10 @@ export function ProfilePage({ session, children }: Props) {
     <Page title="Profile" about="The account this access token belongs to.">
       <SignedInOnly session={session}>
         <ProfileCard key={session.claims.value?.sub} session={session} />
-        <InConsole session={session}>
-          <Sessions version={passwordChanges.value} />
+        <InConsole>
+          <Sessions api={session.api} version={passwordChanges.value} />
           <Password
+            api={session.api}
             exists
             changed={() => {
               passwordChanges.value += 1
@@ -53,7 +53,7 @@ export function ProfilePage({ session, children }: Props) {
 }
 
 function ProfileCard({ session }: { session: Session }) {
-  const profile = useLoad<Profile>(() => session.api.get('/api/users/me'))
+  const profile = useLoad(() => session.api.get('/api/users/me'))
   return (
     <Card title="Account">
       <Loaded of={profile}>

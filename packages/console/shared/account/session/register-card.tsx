@@ -1,4 +1,3 @@
-import type { IdentityApi } from '@plinth/client'
 import { useAction } from '../../api/use-reply.ts'
 import { Form, type Values } from '../../components/form.tsx'
 import { Card } from '../../components/page.tsx'
@@ -7,12 +6,10 @@ import { facts } from '../../shell/facts.ts'
 import { markRegistered } from '../registered-here.ts'
 import type { Session } from './session.ts'
 
-type Registered = IdentityApi.Replies['POST /api/auth/register']
-
 export function RegisterCard({ session }: { session: Session }) {
   const { api, signIn } = session
   const register = useAction(async (values: Values) => {
-    const reply = await api.post<Registered>('/api/auth/register', values, { open: true })
+    const reply = await api.post('/api/auth/register', { json: values, open: true })
     if (reply.ok) {
       await markRegistered(values.email ?? '')
       if (reply.status === 201) await signIn(values)

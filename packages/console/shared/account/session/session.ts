@@ -1,7 +1,8 @@
-import type { TokenPair } from '@plinth/client'
+import type { IdentityApi, TokenPair } from '@plinth/client'
 import { computed, signal } from '@preact/signals'
 import { type Api, createApi, problemIn, type Reply } from '../../api/api.ts'
 import { publicValues } from '../../api/concealment.ts'
+import type { AccountReplies } from '../../api/shared-operations.ts'
 import { copyText } from '../../components/code.tsx'
 import { isAdmin } from '../../shell/administrator.ts'
 import { ADMIN_ROLE } from '../../wording.ts'
@@ -10,7 +11,12 @@ import { createTokenVault } from './tokens/token-vault.ts'
 
 export type Credentials = { username?: string; password?: string }
 
-export type Session = ReturnType<typeof createSession>
+/** Of any service with accounts; `api` of a session has all operations of its service. */
+export type Session = ReturnType<typeof createSession<AccountReplies>>
+
+/** What the session itself calls. Only identity authorizes applications. */
+type OwnReplies = AccountReplies &
+  Pick<IdentityApi.Replies, 'POST /api/auth/mfa' | 'POST /api/authorizations/{id}'>
 
 /** Where tokens come from: it also renews and ends them. */
 type Source = {
@@ -25,7 +31,7 @@ type Options = {
 }
 
 /** The sign-in state of one page. It exposes decoded values only, never a credential. */
-export function createSession({ renewsItself, prove }: Options) {
+export function createSession<Replies extends AccountReplies>({ renewsItself, prove }: Options) {
   const decoded = signal<DecodedToken | undefined>(undefined)
   const expiry = signal(expiryOf(undefined))
   const automatic = signal(renewsItself)
@@ -38,8 +44,10 @@ export function createSession({ renewsItself, prove }: Options) {
   const expired = () =>
     claims.value && Math.min(expiry.value.access, claims.value.exp * 1000) <= Date.now()
   const renew = async () => Boolean(automatic.value && expired()) && vault.refresh()
-  const api: Api = createApi({ headers: () => bearer(vault.accessToken()), renew, prove })
-  const own = sourceAt(api)
+  const credentials = { headers: () => bearer(vault.accessToken()), renew, prove }
+  const api = createApi<Replies>(credentials)
+  const service = createApi<OwnReplies>(credentials)
+  const own = sourceAt(service)
   const source = signal<Source>(own)
 
   function show(pair: TokenPair | undefined): void {
@@ -72,7 +80,7 @@ export function createSession({ renewsItself, prove }: Options) {
   async function signIn({ username = '', password = '' }: Credentials) {
     const json = { username, password }
     notePublicValues(json)
-    const reply = received(await api.post<TokenPair>('/api/auth/login', json, { open: true }))
+    const reply = received(await service.post('/api/auth/login', { json, open: true }))
     return secondStep.value ? undefined : reply
   }
 
@@ -82,14 +90,20 @@ export function createSession({ renewsItself, prove }: Options) {
     /** Whether the tokens come from the provider that this console signs in at. */
     isProvided: computed(() => source.value !== own),
     completeSignIn: async ({ code = '' }: { code?: string }) =>
-      received(await api.post<TokenPair>('/api/auth/mfa', stepWith(code), { open: true })),
+      received(await service.post('/api/auth/mfa', { json: stepWith(code), open: true })),
     refresh: vault.refresh,
     logOut: () => vault.end(source.value.end),
     /** Without ending the session, which is over already. */
     forget: () => vault.put(undefined),
-    /** Gives the session to the service for another use: its refresh token then ends, as with a logout. */
-    handOver: <Body>(path: string, json: object) =>
-      vault.end((refreshToken) => api.post<Body>(path, { ...json, refreshToken }, { once: true })),
+    /** Gives the session to an authorization: its refresh token then ends, as with a logout. */
+    handOver: (id: string, decision: object) =>
+      vault.end((refreshToken) =>
+        service.post('/api/authorizations/{id}', {
+          path: { id },
+          json: { ...decision, refreshToken },
+          once: true,
+        }),
+      ),
     isAdmin: computed(() => claims.value?.roles.includes(ADMIN_ROLE) ?? false),
     replaySpentToken: () => postRefresh(vault.spentRefreshToken() ?? ''),
     copyAccessToken: (button: HTMLElement) => copyText(vault.accessToken() ?? '', button),
@@ -97,10 +111,10 @@ export function createSession({ renewsItself, prove }: Options) {
 }
 
 /** The endpoints of the service itself. */
-function sourceAt(api: Api): Source {
+function sourceAt(api: Api<AccountReplies>): Source {
   return {
-    renew: (refreshToken) => api.post('/api/auth/refresh', { refreshToken }, { open: true }),
-    end: (refreshToken) => api.post('/api/auth/logout', { refreshToken }, { once: true }),
+    renew: (refreshToken) => api.post('/api/auth/refresh', { json: { refreshToken }, open: true }),
+    end: (refreshToken) => api.post('/api/auth/logout', { json: { refreshToken }, once: true }),
   }
 }
 

@@ -1,5 +1,6 @@
-import type { IdentityApi, WebhookEndpoint } from '@plinth/client'
+import type { PaymentsApi, WebhookEndpoint } from '@plinth/client'
 import type { Api, Reply } from '../../../api/api.ts'
+import type { EventReplies } from '../../../api/shared-operations.ts'
 import { useAction, useLoad } from '../../../api/use-reply.ts'
 import { Button, ConfirmButton } from '../../../components/button.tsx'
 import { Code, CopyButton } from '../../../components/code.tsx'
@@ -10,31 +11,37 @@ import { type Column, List } from '../../../components/table.tsx'
 import type { Tone } from '../../../components/tone.ts'
 import { dateText } from '../../../wording.ts'
 
-const PATH = '/api/webhooks/endpoints'
-
 type Verb = 'test' | 'pause' | 'resume' | 'secret' | 'rotate' | 'delete'
 
-type Props = { api: Api; by?: unknown }
+type Props = { api: Api<EventReplies>; by?: unknown }
 
 /** What the calls of this card answer with, as far as it is shown. */
-type Made = Partial<IdentityApi.WebhookSecret & IdentityApi.SentTest>
+type Made = Pick<PaymentsApi.WebhookSecret, 'secret'> | PaymentsApi.SentTest
 
 /** The endpoints that events are sent to: their state, and every action on them. */
 export function Endpoints({ api, by }: Props) {
-  const endpoints = useLoad<WebhookEndpoint[]>(() => api.get(PATH), [by])
+  const endpoints = useLoad(() => api.get('/api/webhooks/endpoints'), [by])
   const make = useAction(
     ({ url = '', description, types = '' }: Values) =>
-      api.post<Made>(PATH, { url, description, types: types.split(/[\s,]+/).filter(Boolean) }),
+      api.post('/api/webhooks/endpoints', {
+        json: { url, description, types: types.split(/[\s,]+/).filter(Boolean) },
+      }),
     endpoints.reload,
   )
-  const change = useAction(({ id }: WebhookEndpoint, verb: Verb): Promise<Reply<Made>> => {
-    const at = `${PATH}/${id}`
-    if (verb === 'test') return api.post(`${at}/test`)
-    if (verb === 'secret') return api.get(`${at}/secret`)
-    if (verb === 'rotate') return api.post(`${at}/rotate-secret`)
-    if (verb === 'delete') return api.delete(at)
-    return api.patch(at, { state: verb === 'pause' ? 'paused' : 'active' })
-  }, endpoints.reload)
+  const change = useAction(
+    async ({ id }: WebhookEndpoint, verb: Verb): Promise<Reply<Made | undefined>> => {
+      const at = { path: { id } }
+      if (verb === 'test') return api.post('/api/webhooks/endpoints/{id}/test', at)
+      if (verb === 'secret') return api.get('/api/webhooks/endpoints/{id}/secret', at)
+      if (verb === 'rotate') return api.post('/api/webhooks/endpoints/{id}/rotate-secret', at)
+      const json = { state: verb === 'pause' ? 'paused' : 'active' }
+      const reply = await (verb === 'delete'
+        ? api.delete('/api/webhooks/endpoints/{id}', at)
+        : api.patch('/api/webhooks/endpoints/{id}', { ...at, json }))
+      return reply.ok ? { ...reply, body: undefined } : reply
+    },
+    endpoints.reload,
+  )
   return (
     <Card title="Endpoints" about="Each gets every event of its types, signed with its own secret.">
       <List
@@ -79,13 +86,13 @@ export function Endpoints({ api, by }: Props) {
 
 /** A secret to copy, with the code that needs it, or the test event that was sent. */
 function Outcome({ body }: { body: Made | undefined }) {
-  if (body?.eventId)
+  if (!body) return null
+  if ('eventId' in body)
     return (
       <Success>
         A ping is on its way. <a href={`#/events/${body.eventId}`}>See its deliveries</a>
       </Success>
     )
-  if (!body?.secret) return null
   const { secret } = body
   return (
     <Notice tone="good" alert>

@@ -1,5 +1,6 @@
-import type { Delivery, EventForward, IdentityApi } from '@plinth/client'
+import type { Delivery, EventForward } from '@plinth/client'
 import type { Api } from '../../../api/api.ts'
+import type { EventReplies } from '../../../api/shared-operations.ts'
 import { useAction, useLoad } from '../../../api/use-reply.ts'
 import { Button } from '../../../components/button.tsx'
 import { Code, CopyButton } from '../../../components/code.tsx'
@@ -9,14 +10,14 @@ import { type Column, Table } from '../../../components/table.tsx'
 import type { Tone } from '../../../components/tone.ts'
 import { dateText } from '../../../wording.ts'
 
-type Props = { api: Api; id: string }
+type Props = { api: Api<EventReplies>; id: string }
 
 /** An event as it is sent, and its deliveries to each endpoint. */
 export function EventDetail({ api, id }: Props) {
-  const path = `/api/events/${encodeURIComponent(id)}`
-  const detail = useLoad<IdentityApi.EventDetail>(() => api.get(path), [id])
+  const detail = useLoad(() => api.get('/api/events/{id}', { path: { id } }), [id])
   const replay = useAction(
-    (endpointId?: string) => api.post(`${path}/replay`, endpointId ? { endpointId } : {}),
+    (endpointId?: string) =>
+      api.post('/api/events/{id}/replay', { path: { id }, json: endpointId ? { endpointId } : {} }),
     detail.reload,
   )
   return (

@@ -1,5 +1,6 @@
-import type { EventPage, WebhookEvent } from '@plinth/client'
+import type { WebhookEvent } from '@plinth/client'
 import type { Api } from '../../../api/api.ts'
+import type { EventReplies } from '../../../api/shared-operations.ts'
 import { useLoad } from '../../../api/use-reply.ts'
 import { Button } from '../../../components/button.tsx'
 import { Form, type Values } from '../../../components/form.tsx'
@@ -14,7 +15,7 @@ export const ABOUT_EVENTS =
   'The events of the last 30 days, and the endpoints that receive them by webhook.'
 
 type Props = {
-  api: Api
+  api: Api<EventReplies>
   /** Everything is reloaded whenever this changes. */
   by?: unknown
 }
@@ -38,7 +39,7 @@ function EventList({ api, by }: Props) {
   const after = parameter('after')
   const query = { order: 'desc', limit: String(PAGE_SIZE), ...values }
   const search = new URLSearchParams(after.value ? { ...query, after: after.value } : query)
-  const events = useLoad<EventPage>(() => api.get(`/api/events?${search}`), [by, String(search)])
+  const events = useLoad(() => api.get('/api/events', { query: search }), [by, String(search)])
   const { items, next } = events.body ?? {}
   const choose = (wanted: Values) => {
     apply({ ...wanted, after: '' })
@@ -72,7 +73,7 @@ function EventList({ api, by }: Props) {
             {
               label: 'Send again',
               done: 'queued to be sent again',
-              run: ({ id }) => api.post(`/api/events/${encodeURIComponent(id)}/replay`, {}),
+              run: ({ id }) => api.post('/api/events/{id}/replay', { path: { id }, json: {} }),
             },
           ],
         }}

@@ -145,11 +145,11 @@ async function askForTokens(
   { token }: Endpoints,
   fields: Record<string, string>,
 ): Promise<Reply<Omit<Granted, 'endpoints'>>> {
-  const reply = await send<TokenReply>(token, { client_id: CLIENT_ID, ...fields })
+  const reply = await send(token, { client_id: CLIENT_ID, ...fields })
   return reply.ok ? { ...reply, body: grantedBy(reply.body) } : reply
 }
 
-async function send<Body>(address: string, fields: Record<string, string>): Promise<Reply<Body>> {
+async function send(address: string, fields: Record<string, string>): Promise<Reply<TokenReply>> {
   const [headers, content] = [{}, new Blob()]
   try {
     const body = new URLSearchParams(fields)
