@@ -30,7 +30,7 @@ export async function resumableObject(folder: string): Promise<Row[]> {
   return withBucket((settings) =>
     withService(join(folder, 'resumable'), async (service) => {
       await activateObject(service, settings)
-      return [await againstForm(service, large, { provider: 'OBJECT', bar: 0.6 })]
+      return [await againstForm(service, large, { provider: 'OBJECT', bar: 0.5 })]
     }),
   )
 }

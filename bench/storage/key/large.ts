@@ -20,7 +20,7 @@ export async function large(folder: string): Promise<Row[]> {
         `upload ${MEGABYTES} MiB, against dd with fsync`,
         () => upload(server, file),
         () => copyDurably(file, join(folder, 'copy')),
-        { megabytes: MEGABYTES, bar: 0.8 },
+        { megabytes: MEGABYTES, bar: 0.7 },
       ),
     ]
   })
