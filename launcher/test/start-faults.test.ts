@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readdirSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import SqliteDatabase from 'better-sqlite3'
 import { services } from '../services.ts'
 import { startStack } from '../stack/stack.ts'
-import { endOf, failureOf, launch } from './launch.ts'
+import { endOf, failureOf, launch, lineOf } from './launch.ts'
 import { testEnv } from './test-env.ts'
 
 type Fault = {
@@ -170,6 +170,18 @@ test('a misspelt setting is reported at the start, with the name that is meant',
     /^! IDENTITY_PROT is set, but no service reads it\. Did you mean IDENTITY_PORT\?$/m,
   )
   assert.match(errors, /IDENTITY_PORT {2}"nonsense"/)
+})
+
+test('where only the data may be written, no folder for temporary files is needed', async (t) => {
+  const { env, folder } = await testEnv(t, { TMPDIR: '/proc', LOG_LEVEL: 'info' })
+
+  const child = launch(t, { env, folder, args: ['identity'] })
+
+  await lineOf(child, /"msg":"listening"/)
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.startsWith('.plinth')),
+    [],
+  )
 })
 
 describe('--help', () => {

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import type { Env } from '@plinth/kit/runtime'
 import {
   loadBackups,
@@ -9,6 +7,7 @@ import {
   loadWorkerCount,
 } from '../../../launcher/config.ts'
 import { prefixOf, services } from '../../../launcher/services.ts'
+import { scratchFolder } from '../../scratch-folder.ts'
 import { nearest } from '../../suggestion.ts'
 
 type Misspelt = { name: string; meant: string | undefined }
@@ -32,7 +31,7 @@ export async function misspeltSettings(env: Env, entries = services): Promise<Mi
  * set, because a list such as that of the providers gives others their names.
  */
 export async function knownSettings(entries = services, env: Env = {}): Promise<Set<string>> {
-  const folder = mkdtempSync(join(tmpdir(), 'plinth-doctor-'))
+  const folder = scratchFolder('plinth-doctor-', env)
   const known = new Set(['NODE_ENV', 'SUITE_DATA'])
   const readers = [
     loadSuite,
