@@ -221,6 +221,14 @@ describe('plinth openapi', () => {
     const kept = join(import.meta.dirname, '../../docs/openapi/storage-key.json')
     assert.deepEqual([code, stdout], [0, readFileSync(kept, 'utf8')])
   })
+
+  test('needs no folder for temporary files', async (t) => {
+    const cwd = temporaryFolder(t)
+
+    const { code } = await plinth(['openapi', 'storage-key'], { cwd, env: { TMPDIR: '/proc' } })
+
+    assert.deepEqual([code, readdirSync(cwd)], [0, []])
+  })
 })
 
 describe('plinth verify', () => {

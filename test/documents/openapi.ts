@@ -11,7 +11,7 @@ export const FOLDER = join(import.meta.dirname, '../../docs/openapi')
 export async function openApiDocuments(): Promise<Record<string, string>> {
   const documents = DOCUMENTED.map(async (name) => [
     name,
-    `${JSON.stringify(await openApiDocument(name), null, 2)}\n`,
+    `${JSON.stringify(await openApiDocument(name, process.env), null, 2)}\n`,
   ])
   return Object.fromEntries(await Promise.all(documents))
 }

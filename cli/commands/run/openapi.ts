@@ -1,8 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
+import type { Env } from '@plinth/kit/runtime'
 import { prefixOf, services } from '../../../launcher/services.ts'
 import { type Command, CommandError, EXIT, type Outcome, serviceOf } from '../../command.ts'
+import { scratchFolder } from '../../scratch-folder.ts'
 
 export const DOCUMENTED = services.filter(({ apiTitle }) => apiTitle).map(({ name }) => name)
 
@@ -10,17 +10,17 @@ export const openapi: Command = {
   name: 'openapi',
   summary: `prints the API document of a service: ${DOCUMENTED.join(', ')}`,
   operands: ['<service>'],
-  run: async ({ operands: [name = ''] }): Promise<Outcome> => {
+  run: async ({ operands: [name = ''], env }): Promise<Outcome> => {
     if (!DOCUMENTED.includes(name))
       throw new CommandError(EXIT.usage, `Expected one of ${DOCUMENTED.join(', ')}.`)
-    const document = await openApiDocument(name)
+    const document = await openApiDocument(name, env)
     return { text: JSON.stringify(document, null, 2), json: document }
   },
 }
 
 /** The API document of a service with all routes and guards enabled. */
-export async function openApiDocument(name: string): Promise<unknown> {
-  const folder = await mkdtemp(join(tmpdir(), 'plinth-openapi-'))
+export async function openApiDocument(name: string, env: Env): Promise<unknown> {
+  const folder = scratchFolder('plinth-openapi-', env)
   try {
     const entry = serviceOf(name)
     const { create } = await entry.prepare({

@@ -25,7 +25,7 @@ export const verify: Command = {
       help: `which service it is, if it does not say so itself: ${DOCUMENTED.join(', ')}`,
     },
   },
-  run: async ({ operands: [given = ''], text, progress }): Promise<Outcome> => {
+  run: async ({ operands: [given = ''], text, env, progress }): Promise<Outcome> => {
     const url = addressOf(given)
     const shown = await documentAt(url)
     const named = services.find(({ apiTitle }) => apiTitle && apiTitle === shown?.info.title)?.name
@@ -33,7 +33,7 @@ export const verify: Command = {
     if (!DOCUMENTED.includes(service)) throw unknownService(url)
     // The document of a different service does not list which of our operations are available.
     const own = named === service ? shown : undefined
-    const ours = (await openApiDocument(service)) as Document
+    const ours = (await openApiDocument(service, env)) as Document
     const check = await checkOf(ours, own)
     const { asked, absent } = operationsOf(ours, own)
     const faults: string[] = []
