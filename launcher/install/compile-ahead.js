@@ -12,12 +12,14 @@ keepCompiledCode()
 mkdirSync(CACHE, { recursive: true })
 const folder = mkdtempSync(join(CACHE, 'compile-'))
 try {
+  const { createLogger } = await import('@plinth/kit/logging')
   const { prepareStack } = await import('../prepare/prepare.ts')
   const { createLanding } = await import('../stack/landing.ts')
   const { startManagement, watch } = await import('../stack/management.ts')
   const { config, prepared } = await prepareStack({ SUITE_DATA: folder, LOG_LEVEL: 'silent' })
   const services = await Promise.all(prepared.map(({ service }) => service.create()))
-  const servers = [...services, createLanding(config, [])]
+  const log = createLogger('landing', 'silent')
+  const servers = [...services, createLanding(config, [], { log })]
   await Promise.all(servers.map((server) => server.ready()))
   await Promise.all(servers.map((server) => server.close()))
   const management = { host: '127.0.0.1', port: 0, logLevel: 'silent' }
