@@ -17,7 +17,7 @@ export type Batch = { module: string; files: TestFile[]; tags: string | undefine
 /**
  * Files of one package load the same code, so running them in one process halves their CPU time. A file
  * `*.alone.test.ts` measures its process or changes it for good, and has it for itself.
- * The longest come first, after the rules of the house: whoever breaks one should know at once.
+ * The longest come first, after the rules of the house, so that a broken rule shows at once.
  */
 export function batchesOf(files: TestFile[]): Batch[] {
   const groups = Map.groupBy(files, ({ path, tags = '' }) =>

@@ -33,7 +33,7 @@ export async function readInboxEvent({ db }: Payments, id: string) {
 
 const SECRET = /secret|password|token|api_?key/i
 
-/** Masks what looks like a secret, whoever the provider is: with some of them their holder can pay. */
+/** Masks what looks like a secret, for any provider: some of these secrets let their holder pay. */
 function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets)
   if (!isObject(value)) return value
