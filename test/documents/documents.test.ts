@@ -46,8 +46,12 @@ describe('CI', () => {
   test('runs what the README tells a newcomer to run, then what that left out, in strict mode', () => {
     const command = /## Test it\n\n```\n(.+)\n```/.exec(README)?.[1] ?? 'missing'
 
-    assert.ok(read('.ci/run').includes(`\ntests='${command} && npm run test:all -- --rest'\n`))
-    assert.match(read('.ci/run'), /^export TEST_STRICT=on\b/m)
+    const ci = read('.ci/run')
+    assert.ok(ci.includes(`\ntests='${command}'\nrest='npm run test:all -- --rest'\n`))
+    assert.match(ci, /^everything="\(ulimit -n 1024 && \$tests\) && \$rest"/m)
+    assert.match(ci, /^ {2}exec bash -c "\$everything"$/m)
+    assert.match(ci, /^as_user "\$everything"/m)
+    assert.match(ci, /^export TEST_STRICT=on\b/m)
     assert.match(read('.github/workflows/ci.yml'), /- run: \.ci\/run$/m)
   })
 })
