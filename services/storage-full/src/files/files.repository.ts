@@ -1,4 +1,4 @@
-import { fromRow, inTransaction, type PageRequest, prepared } from '@plinth/kit/database'
+import { inTransaction, type PageRequest, prepared } from '@plinth/kit/database'
 import { type NotNull, sql, type Updateable } from 'kysely'
 import type { FileState, StorageDb, StorageTables, ThumbnailState } from '../database/tables.ts'
 import type { ObjectAddress, StoredFile } from './storage.ts'
@@ -260,15 +260,36 @@ export function selectFiles(db: StorageDb) {
   )
 }
 
+/** Written out, because a list maps thousands of rows: taking a row apart by name took half the time of a list. */
 export function fileOf(row: FileRow): StoredFile {
-  const { locationId, provider, prefix, sealedSettings, ...known } = fromRow(row)
-  const { foldedName: _name, words: _words, folder, tags, metadata, updatedAt, ...file } = known
   return {
-    ...file,
-    folder: folder ?? '/',
-    tags: tags === null ? [] : JSON.parse(tags),
-    metadata: metadata === null ? {} : JSON.parse(metadata),
-    updatedAt: updatedAt ?? file.createdAt,
-    location: { id: locationId, provider, prefix, sealedSettings },
+    id: row.id,
+    ownerId: row.owner_id,
+    ownerName: row.owner_name,
+    originalFilename: row.original_filename,
+    storedFilename: row.stored_filename,
+    extension: row.extension,
+    contentType: row.content_type,
+    sizeBytes: row.size_bytes,
+    checksumSha256: row.checksum_sha256,
+    crc32: row.crc32,
+    state: row.state,
+    thumbnail: row.thumbnail,
+    createdAt: row.created_at,
+    version: row.version,
+    replacedAt: row.replaced_at,
+    location: {
+      id: row.location_id,
+      provider: row.provider,
+      prefix: row.prefix,
+      sealedSettings: row.sealed_settings,
+    },
+    objectName: row.object_name,
+    folderId: row.folder_id,
+    folder: row.folder ?? '/',
+    formerFolder: row.former_folder,
+    tags: row.tags === null ? [] : JSON.parse(row.tags),
+    metadata: row.metadata === null ? {} : JSON.parse(row.metadata),
+    updatedAt: row.updated_at ?? row.created_at,
   }
 }
