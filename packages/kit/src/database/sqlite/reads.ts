@@ -15,6 +15,8 @@ type Read = {
 }
 
 const TURN_MS = 10
+/** Node accepts one connection per turn: without turns to spare, the last of 500 clients waits for 500 long turns. */
+const TURNS_BETWEEN = 8
 
 /**
  * Reads outside of transactions. They have a connection of their own, so they neither wait for a
@@ -44,10 +46,10 @@ export class Reads {
     this.#database?.close()
   }
 
-  #schedule(): void {
+  #schedule(turns = 1): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    setImmediate(() => this.#runWaiting())
+    afterTurns(turns, () => this.#runWaiting())
   }
 
   async #runWaiting(): Promise<void> {
@@ -62,7 +64,7 @@ export class Reads {
       })
       if (count === reads.length) return
       this.#waiting = [...reads.slice(count), ...this.#waiting]
-      this.#schedule()
+      this.#schedule(TURNS_BETWEEN)
     } catch (error) {
       for (const read of reads) read.reject(error)
     }
@@ -72,6 +74,10 @@ export class Reads {
     this.#database ??= openSqliteToRead(this.#file)
     return this.#database
   }
+}
+
+function afterTurns(turns: number, work: () => void): void {
+  setImmediate(() => (turns > 1 ? afterTurns(turns - 1, work) : work()))
 }
 
 /** Returns how many of them ran before the turn was over. */
