@@ -168,6 +168,13 @@ export const fileRules: Rule[] = [
   perFile('a test on an engine takes its options, which say which command runs it', (file) =>
     file.path.startsWith('test/') ? [] : matches(file, /\{ *skip: engine\.skip\b[^}]*\}/),
   ),
+  perFile('a file with tests that need root says so in its name', (file) =>
+    file.path.startsWith('test/') || /\.root\./.test(file.path)
+      ? []
+      : importedNames(file, /testing/)
+          .filter(({ name }) => name === 'asRoot')
+          .map(({ name }) => name),
+  ),
   perFile('end-to-end tests import no code of services or packages', ({ path, imports }) =>
     path.startsWith('e2e/')
       ? imports.filter((name) => /^@plinth\/(?!client)|\/(packages|services)\//.test(name))

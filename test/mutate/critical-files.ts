@@ -6,7 +6,9 @@ import { changedLines, type Mutation } from './mutations.ts'
 export type CriticalFile = { file: string; tests: string[] }
 
 const ROOT = join(import.meta.dirname, '../..')
-const SUFFIXES = ['', '.alone', '.all', '.alone.all'].map((name) => `${name}.test.ts`)
+const SUFFIXES = ['', '.root'].flatMap((root) =>
+  ['', '.alone', '.all', '.alone.all'].map((name) => `${root}${name}.test.ts`),
+)
 
 const kit = judgedIn('packages/kit/src', 'packages/kit/src')
 const serviceKeys = judgedIn('packages/service-keys/src', 'packages/service-keys/src')

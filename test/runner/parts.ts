@@ -65,7 +65,7 @@ export const PARTS: Record<Part, Selection> = {
     flag: '--root',
     says: 'npm run test:all -- --root: only the tests that need root',
     pattern: [INSIDE],
-    includes: () => true,
+    includes: (file) => /\.root\.(\w+\.)*test\.ts$/.test(file),
     tags: 'root',
   },
 }
