@@ -18,6 +18,8 @@ import { interleaved, openPayments, withPayments } from './payments.ts'
 
 const TURNS = 30
 const MAX_RATIO = 1.1
+/** See docs/performance.md: a bare program that writes the rows of an event would already miss 1.1. */
+const MAX_OF_WEBHOOK = 1.25
 const BYTES = 10 * 1024
 /** The payments whose webhooks one side delivers in a turn. */
 const PAYMENTS = Math.ceil(10 * SECONDS)
@@ -80,7 +82,7 @@ async function webhookRow(): Promise<Row> {
       costRow('processor time of a webhook with effects', {
         on: await webhooksOf(on),
         off: await webhooksOf(off),
-        most: MAX_RATIO,
+        most: MAX_OF_WEBHOOK,
       }),
     ),
   )
