@@ -38,7 +38,13 @@ export const CRITICAL: CriticalFile[] = [
   ),
   kit('files/disk.ts', 'files/disk', 'files/spool/spool', 'files/upload'),
   kit('files/multipart.ts', 'files/multipart', 'files/part-header', 'files/upload'),
-  kit('files/send-file.ts', 'files/ranges', 'files/preconditions', 'files/send-file'),
+  kit(
+    'files/send-file.ts',
+    'files/ranges',
+    'files/preconditions',
+    'files/send-file',
+    'files/content-disposition',
+  ),
   kit('files/spool/spool.ts', 'files/spool/spool', 'files/spool/sweep', 'files/upload'),
   kit('files/upload.ts', 'files/upload', 'files/accept-uploads', 'files/upload-body'),
   kit('http/run.ts', 'http/listen', 'http/run'),
@@ -470,6 +476,13 @@ export const CRITICAL: CriticalFile[] = [
 
 /** Faults without an observable effect (equivalent mutants). They are skipped. */
 export const EQUIVALENT: { file: string; fault: string; line: string; why: string }[] = [
+  {
+    file: 'packages/kit/src/http/run.ts',
+    fault: '1 → 2',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a line of code
+    line: "return `${message.split('\\n', 2)[0]?.replace(/\\.?$/, '.')} LOG_LEVEL=debug shows where.`",
+    why: 'Only the first of the parts is used.',
+  },
   {
     file: 'packages/kit/src/http/run.ts',
     fault: '1 → 2',

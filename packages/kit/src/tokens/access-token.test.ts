@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHmac, type KeyObject, sign } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { jwtVerify } from 'jose'
+import { decodeJwt, jwtVerify } from 'jose'
 import {
   createAccessTokenSigner,
   createAccessTokenVerifier,
+  createGrantedTokenVerifier,
   type TokenSubject,
 } from './access-token.ts'
 import { newSigningKey } from './signing-keys.ts'
@@ -110,6 +111,46 @@ describe('an access token', () => {
     known.clear()
 
     assert.equal(await verify(token), undefined)
+  })
+})
+
+describe('an access token for a client', () => {
+  const OTHERS = { clientId: 'calendar', audience: 'https://calendar.example' }
+
+  for (const [scopes, shown] of [
+    [['openid'], {}],
+    [['profile'], { username: 'alice' }],
+    [['roles'], { roles: ['ROLE_USER'] }],
+  ] as const)
+    test(`for others, with the scope ${scopes}, shows ${Object.keys(shown).join() || 'neither name nor roles'}`, async () => {
+      const { signFor, key, clock } = issuer()
+      const token = await signFor({ ...ALICE, grant: { ...OTHERS, scopes: [...scopes] } })
+
+      const { payload } = await jwtVerify(token, key.publicKey, { currentDate: clock() })
+
+      const { username, roles } = payload
+      assert.deepEqual({ ...(username ? { username } : {}), ...(roles ? { roles } : {}) }, shown)
+    })
+
+  test('is verified for any audience only if it says who, in which session, for which client and scopes', async () => {
+    const { key, rules, signFor } = issuer()
+    const { verify } = createGrantedTokenVerifier(rules, { find: async () => key.publicKey })
+    const header = { alg: 'ES256', typ: 'at+jwt', kid: key.kid }
+    const grant = { ...OTHERS, scopes: ['openid', 'profile'] }
+    const claims = decodeJwt(await signFor({ ...ALICE, grant }))
+    const verifiedWith = (changes: object) =>
+      verify(forge(key.privateKey, header, { ...claims, ...changes }))
+
+    const found = await verifiedWith({})
+
+    assert.deepEqual(
+      [found?.userId, found?.sessionId, found?.clientId, found?.scopes, found?.audiences],
+      ['7', '41', 'calendar', ['openid', 'profile'], [OTHERS.audience]],
+    )
+    for (const missing of ['sub', 'sid', 'client_id', 'aud'])
+      assert.equal(await verifiedWith({ [missing]: undefined }), undefined, missing)
+    assert.equal(await verifiedWith({ scope: ['openid'] }), undefined)
+    assert.deepEqual((await verifiedWith({ scope: undefined }))?.scopes, [])
   })
 })
 
