@@ -3,6 +3,11 @@ import { describe, type TestContext, test } from 'node:test'
 import { engines, type TestEngine } from '@plinth/kit/testing'
 import { ORIGIN, startAccounts, USER } from '../../testing/start-accounts.ts'
 import type { Accounts } from '../accounts.ts'
+import {
+  countAttempt,
+  findCounted,
+  takeBackAttempt,
+} from '../database/counted-attempts.repository.ts'
 import { logIn } from '../sessions/login.ts'
 import { changeOwnPassword } from '../users/own-password.ts'
 
@@ -60,6 +65,19 @@ for (const engine of engines) {
       await assert.rejects(logIn(overtaken, USER, ORIGIN), THROTTLED)
 
       assert.equal(await count('sessions'), 0)
+    })
+
+    test('an attempt that is taken back counts no more, and the others still do', async (t) => {
+      const { accounts } = await startAccounts(t, engine)
+      const now = accounts.clock()
+      const window = { now, endsAt: new Date(now.getTime() + 60_000) }
+      for (let n = 0; n < 3; n += 1) await countAttempt(accounts.db, 'a code', window)
+
+      await takeBackAttempt(accounts.db, 'a code')
+
+      assert.equal((await findCounted(accounts.db, 'a code', window))?.times, 2)
+      for (let n = 0; n < 3; n += 1) await takeBackAttempt(accounts.db, 'a code')
+      assert.equal((await findCounted(accounts.db, 'a code', window))?.times, 0)
     })
 
     test('changes no password once the limit is reached', async (t) => {
