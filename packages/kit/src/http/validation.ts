@@ -10,6 +10,9 @@ export const VALIDATION = {
   keywords: ['message'],
 }
 
+/** Most schemas are written once and used by every service of a process. */
+const rewritten = new WeakMap<object, object>()
+
 /**
  * Returns the schema with counts checked before members: if there are too many members, only the count
  * is reported. A validator that collects all faults would otherwise check every one of them.
@@ -17,6 +20,12 @@ export const VALIDATION = {
 export function countsFirst(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(countsFirst)
   if (typeof schema !== 'object' || schema === null) return schema
+  const known = rewritten.get(schema) ?? withCountsFirst(schema)
+  rewritten.set(schema, known)
+  return known
+}
+
+function withCountsFirst(schema: object): object {
   const copy = Object.fromEntries(
     Object.entries(schema).map(([name, value]) => [name, countsFirst(value)]),
   )

@@ -121,19 +121,20 @@ export function answerAsDeclared(route: RouteOptions): void {
   }
 }
 
-type KnownRoute = { method: string; pattern: RegExp }
-
 /**
  * 405 with `Allow` for a known path with another method; 404 for everything else. Decided before the
  * body is read, so that nothing in the body changes the answer.
  */
 export function answerUnknownRoutes(server: Server): void {
-  const routes: KnownRoute[] = []
+  const routes = new Map<string, string[]>()
   server.addHook('onRoute', ({ method, url }) => {
-    for (const name of [method].flat()) routes.push({ method: name, pattern: patternOf(url) })
+    routes.set(url, [...(routes.get(url) ?? []), ...[method].flat()])
   })
+  // Compiled for the first unknown path, so that a start does not wait for it.
+  let patterns: [RegExp, string[]][] | undefined
   server.decorate('methodsAt', (path: string) => {
-    const found = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
+    patterns ??= [...routes].map(([url, methods]) => [patternOf(url), methods])
+    const found = patterns.flatMap(([pattern, methods]) => (pattern.test(path) ? methods : []))
     return [...new Set(found)].sort()
   })
   const refuse = (request: Request): never => {

@@ -42,7 +42,7 @@ export function consoleRoutes(
       suite: null,
       ...server.pageFacts(request),
     }))
-  const pages = readPages(folder)
+  const pages = pagesIn(folder)
   for (const [name, page] of pages) {
     const caching: Headers = personal ? { 'cache-control': 'no-store' } : { etag: page.etag }
     const headers = pageHeaders({ 'content-security-policy': policyFor(signsInAt), ...caching })
@@ -75,8 +75,19 @@ function sendPage(page: Page, headers: Headers, request: Request, reply: Reply):
 const NOT_BUILT = `<!doctype html><html lang="en"><title>Console</title>
 <p>The console has not been built. Run <code>npm run prepare</code> and start again.</p></html>`
 
-function readPages(folder: string): Map<string, Page> {
+/** By folder, because all services of a process have the reference. */
+const read = new Map<string, Map<string, Page>>()
+
+function pagesIn(folder: string): Map<string, Page> {
+  const known = read.get(folder)
+  if (known) return known
   if (!existsSync(folder)) return new Map([['index.html', pageOf('.html', Buffer.from(NOT_BUILT))]])
+  const pages = readPages(folder)
+  read.set(folder, pages)
+  return pages
+}
+
+function readPages(folder: string): Map<string, Page> {
   const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile())
   return new Map(
     names.map(({ name }) => [name, pageOf(extname(name), readFileSync(join(folder, name)))]),
