@@ -11,9 +11,8 @@ const MAIN = join(import.meta.dirname, '../src/main.ts')
 const refresh = (api: Api, refreshToken: string) => api.post('/api/auth/refresh', { refreshToken })
 
 /** Refreshes until the service is killed; returns every token received. */
-async function refreshUntilKilled(api: Api, onReply: () => void): Promise<string[]> {
-  const { body: pair } = await api.post('/api/auth/login', ADMIN)
-  const tokens: string[] = [pair.refreshToken]
+async function refreshUntilKilled(api: Api, newest: string, onReply: () => void) {
+  const tokens = [newest]
   try {
     for (;;) {
       const { body } = await refresh(api, tokens.at(-1) ?? '')
@@ -40,6 +39,10 @@ for (const engine of engines) {
       const { body: ended } = await first.api.post('/api/auth/login', ADMIN)
       const { refreshToken } = ended
       await first.api.post('/api/auth/logout', { refreshToken }, { token: ended.accessToken })
+      const logIn = async (): Promise<string> =>
+        (await first.api.post('/api/auth/login', ADMIN)).body.refreshToken
+      // All of them before the first refresh: a late one would find the service killed.
+      const sessions = [await logIn(), await logIn(), await logIn(), await logIn()]
       let replies = 0
       const onReply = () => {
         replies += 1
@@ -47,7 +50,7 @@ for (const engine of engines) {
       }
 
       const chains = await Promise.all(
-        Array.from({ length: 4 }, () => refreshUntilKilled(first.api, onReply)),
+        sessions.map((newest) => refreshUntilKilled(first.api, newest, onReply)),
       )
       await first.ended
       const second = await spawnService(t, MAIN, env)
