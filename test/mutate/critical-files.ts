@@ -250,7 +250,14 @@ export const CRITICAL: CriticalFile[] = [
     'scenarios-recovery',
   ),
   payments('recovery/reconcile.ts', 'reconcile', 'scenarios-recovery', 'lost-sessions'),
-  payments('refunds/attempts.ts', 'refunds', 'small-provider', 'lost-leases', 'scenarios-recovery'),
+  payments(
+    'refunds/attempts.ts',
+    'refunds',
+    'small-provider',
+    'lost-leases',
+    'scenarios-recovery',
+    'service-keys',
+  ),
   payments('refunds/plan.ts', 'refunds', 'small-provider', 'scenarios-recovery'),
   payments(
     'refunds/refunds.ts',

@@ -96,6 +96,19 @@ for (const engine of engines)
       assert.equal((await sandbox.refunds()).length, 1)
     })
 
+    test('a refund in full made after the backup that was restored is named in the refusal of another', async (t) => {
+      const { refund, paid, payments } = await start(t)
+      const { paymentId } = await paid()
+      const request = { reference: 'r1', metadata: { a: 'b' } }
+      const first = await refund(paymentId, request)
+      await payments.db.deleteFrom('refund_intents').execute()
+
+      const again = await refund(paymentId, request)
+
+      assert.deepEqual([again.status, again.body.code], [409, 'PAYMENT_NOT_REFUNDABLE'])
+      assert.equal(again.body.existingRefund.id, first.body.id)
+    })
+
     test('a refund that was made and answered with 500 is found', async (t) => {
       const { paid, refund, sandbox, payment } = await start(t)
       const { paymentId } = await paid()
