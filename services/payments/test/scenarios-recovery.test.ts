@@ -96,7 +96,7 @@ for (const engine of engines)
       assert.equal((await sandbox.refunds()).length, 1)
     })
 
-    test('a refund in full made after the backup that was restored is named in the refusal of another', async (t) => {
+    test('a refund in full made after the backup that was restored is named when it is requested again', async (t) => {
       const { refund, paid, payments } = await start(t)
       const { paymentId } = await paid()
       const request = { reference: 'r1', metadata: { a: 'b' } }
