@@ -42,10 +42,11 @@ export async function compare(
   try {
     await drive(server, requests, { seconds: SECONDS / 2 })
     await drive(bare, requests, { seconds: SECONDS / 2 })
-    const { ours, baseline, ratio } = await middleTurn(TURNS, async () => {
-      const ours = await drive(server, requests)
-      const baseline = await drive(bare, requests)
-      return { ours, baseline, ratio: ours.requestsPerSecond / baseline.requestsPerSecond }
+    const { ours, baseline, ratio } = await middleTurn(TURNS, {
+      ours: () => drive(server, requests),
+      baseline: () => drive(bare, requests),
+      ratio: ofRates,
+      bar,
     })
     return {
       ...loadRow(what, server, ours),
@@ -56,6 +57,10 @@ export async function compare(
   } finally {
     await bare.stop()
   }
+}
+
+export function ofRates(ours: Load, baseline: Load): number {
+  return ours.requestsPerSecond / baseline.requestsPerSecond
 }
 
 /** A row without comparison. */

@@ -7,7 +7,7 @@ import { durableInsertsPerSecond } from '../baselines/durable-inserts.ts'
 import { drive } from '../harness/compare.ts'
 import { atMost, number, type Row } from '../harness/row.ts'
 import { ROWS, SECONDS } from '../harness/settings.ts'
-import { middleTurn } from '../harness/turns.ts'
+import { middleTurn, quotient } from '../harness/turns.ts'
 import { plantFiles as plantSqliteFiles } from '../storage/full/lists.ts'
 import { authorized, type Service, songUpload, withService } from '../storage/full/service.ts'
 import type { DatabaseNamed } from './databases.ts'
@@ -71,9 +71,11 @@ async function listRow(
   against: string,
   bar?: number,
 ): Promise<Row> {
-  const { ours, baseline, ratio } = await middleTurn(TURNS, async () => {
-    const [baseline, ours] = [await listMs(other), await listMs(large)]
-    return { ours, baseline, ratio: ours / baseline }
+  const { ours, baseline, ratio } = await middleTurn(TURNS, {
+    ours: () => listMs(large),
+    baseline: () => listMs(other),
+    ratio: quotient,
+    bar,
   })
   return {
     what: `list 50 of ${number(ROWS)} files on PostgreSQL, against ${against}`,

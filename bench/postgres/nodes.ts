@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { atLeast, perSecond, type Row } from '../harness/row.ts'
-import { middleTurn } from '../harness/turns.ts'
+import { middleTurn, quotient } from '../harness/turns.ts'
 import { type Identity, withIdentity } from '../identity/service.ts'
 import type { DatabaseNamed } from './databases.ts'
 import { meRate } from './sessions.ts'
@@ -31,10 +31,11 @@ async function rowsOf(first: Identity, second: Identity): Promise<Row[]> {
   }
   const [one, two] = [meRate(first), meRate(second)]
   await Promise.all([one(), two()])
-  const { ours, baseline, ratio } = await middleTurn(TURNS, async () => {
-    const baseline = await one()
-    const ours = (await Promise.all([one(), two()])).reduce((sum, rate) => sum + rate)
-    return { ours, baseline, ratio: ours / baseline }
+  const { ours, baseline, ratio } = await middleTurn(TURNS, {
+    ours: async () => (await Promise.all([one(), two()])).reduce((sum, rate) => sum + rate),
+    baseline: one,
+    ratio: quotient,
+    bar: BAR,
   })
   for (const release of releases) release()
   const row = { what: WHAT, ours: perSecond(ours), baseline: perSecond(baseline), ratio }

@@ -1,5 +1,5 @@
 import { atLeast, perSecond, type Row } from '../harness/row.ts'
-import { middleTurn } from '../harness/turns.ts'
+import { middleTurn, quotient } from '../harness/turns.ts'
 
 const TURNS = 3
 
@@ -14,10 +14,7 @@ export async function rateAgainst(
 ): Promise<Row> {
   await ours()
   await baseline()
-  const middle = await middleTurn(TURNS, async () => {
-    const [own, other] = [await ours(), await baseline()]
-    return { ours: own, baseline: other, ratio: own / other }
-  })
+  const middle = await middleTurn(TURNS, { ours, baseline, ratio: quotient, bar })
   return {
     what,
     ours: perSecond(middle.ours),

@@ -16,9 +16,11 @@ export async function race(
     await ours()
     await baseline()
   }
-  const middle = await middleTurn(TURNS, async () => {
-    const [own, other] = [await ours(), await baseline()]
-    return { ours: own, baseline: other, ratio: other / own }
+  const middle = await middleTurn(TURNS, {
+    ours,
+    baseline,
+    ratio: (own, other) => other / own,
+    bar,
   })
   const speed = (seconds: number) => `${number(megabytes / seconds)} MiB/s`
   return {

@@ -6,7 +6,7 @@ import { type BenchRequest, drive } from '../harness/compare.ts'
 import { atLeast, perSecond, type Row } from '../harness/row.ts'
 import type { BenchServer } from '../harness/server-process.ts'
 import { SECONDS } from '../harness/settings.ts'
-import { middleTurn } from '../harness/turns.ts'
+import { middleTurn, quotient } from '../harness/turns.ts'
 
 const CLIENTS = 50
 const BYTES = 10 * 1024
@@ -37,10 +37,11 @@ export async function smallUploads(
     (await drive(server, upload(BYTES), { connections: CLIENTS, seconds })).requestsPerSecond
   await uploadsPerSecond(WARMING_SECONDS)
   await bareWritesPerSecond(folder, rows, WARMING_SECONDS)
-  const { ours, baseline, ratio } = await middleTurn(TURNS, async () => {
-    const ours = await uploadsPerSecond()
-    const baseline = await bareWritesPerSecond(folder, rows)
-    return { ours, baseline, ratio: ours / baseline }
+  const { ours, baseline, ratio } = await middleTurn(TURNS, {
+    ours: () => uploadsPerSecond(),
+    baseline: () => bareWritesPerSecond(folder, rows),
+    ratio: quotient,
+    bar,
   })
   return {
     what: `durable 10 KB uploads, against bare write, fsync, rename, fsync${rows ? ' and a row' : ''}`,

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
-import { type BenchRequest, drive } from '../../harness/compare.ts'
+import { type BenchRequest, drive, ofRates } from '../../harness/compare.ts'
 import { atLeast, perSecond, type Row } from '../../harness/row.ts'
 import { startServer } from '../../harness/server-process.ts'
 import { SECONDS } from '../../harness/settings.ts'
@@ -25,10 +25,11 @@ export async function downloads(folder: string): Promise<Row[]> {
   })
   const against = async (what: string, service: Service, request: BenchRequest, bar: number) => {
     for (const server of [service, bare]) await drive(server, request, { seconds: SECONDS / 2 })
-    const { ours, baseline, ratio } = await middleTurn(TURNS, async () => {
-      const ours = await drive(service, request)
-      const baseline = await drive(bare, request)
-      return { ours, baseline, ratio: ours.requestsPerSecond / baseline.requestsPerSecond }
+    const { ours, baseline, ratio } = await middleTurn(TURNS, {
+      ours: () => drive(service, request),
+      baseline: () => drive(bare, request),
+      ratio: ofRates,
+      bar,
     })
     const { requestsPerSecond, p50Ms, p99Ms } = ours
     return {

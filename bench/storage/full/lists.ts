@@ -3,7 +3,7 @@ import Sqlite from 'better-sqlite3'
 import { drive } from '../../harness/compare.ts'
 import { atMost, number, type Row } from '../../harness/row.ts'
 import { ROWS } from '../../harness/settings.ts'
-import { middleTurn } from '../../harness/turns.ts'
+import { middleTurn, quotient } from '../../harness/turns.ts'
 import { withService } from './service.ts'
 
 const FEW = 1000
@@ -23,9 +23,11 @@ export async function lists(folder: string): Promise<Row[]> {
   }
   return withService(few, (small) =>
     withService(many, async (large) => {
-      const { ours, baseline, ratio } = await middleTurn(TURNS, async () => {
-        const [baseline, ours] = [await p50(small), await p50(large)]
-        return { ours, baseline, ratio: ours / baseline }
+      const { ours, baseline, ratio } = await middleTurn(TURNS, {
+        ours: () => p50(large),
+        baseline: () => p50(small),
+        ratio: quotient,
+        bar: BAR,
       })
       return [
         {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
-import { drive } from '../../harness/compare.ts'
+import { drive, ofRates } from '../../harness/compare.ts'
 import { atLeast, perSecond, type Row } from '../../harness/row.ts'
 import { SECONDS } from '../../harness/settings.ts'
 import { middleTurn } from '../../harness/turns.ts'
@@ -27,10 +27,11 @@ export async function pictures(folder: string): Promise<Row[]> {
     const plain = await upload(service, text, 'text/plain')
     const download = { path: `/file/download/${plain.id}`, headers }
     for (const request of [picture, download]) await drive(service, request, { seconds: SECONDS })
-    const { ours, baseline, ratio } = await middleTurn(TURNS, async () => {
-      const ours = await drive(service, picture)
-      const baseline = await drive(service, download)
-      return { ours, baseline, ratio: ours.requestsPerSecond / baseline.requestsPerSecond }
+    const { ours, baseline, ratio } = await middleTurn(TURNS, {
+      ours: () => drive(service, picture),
+      baseline: () => drive(service, download),
+      ratio: ofRates,
+      bar: BAR,
     })
     return [
       {

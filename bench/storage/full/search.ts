@@ -3,7 +3,7 @@ import Sqlite from 'better-sqlite3'
 import { drive } from '../../harness/compare.ts'
 import { atMost, number, type Row } from '../../harness/row.ts'
 import { ROWS } from '../../harness/settings.ts'
-import { middleTurn } from '../../harness/turns.ts'
+import { middleTurn, quotient } from '../../harness/turns.ts'
 import { authorized, type Service, withService } from './service.ts'
 
 const FEW = 1000
@@ -46,9 +46,11 @@ async function against(what: string, { small, large }: Both, bar: number, query:
   const path = `/file/search${query}`
   const p50 = async (service: Service) =>
     (await drive(service, { path, headers: authorized(service) }, { connections: 4 })).p50Ms
-  const { ours, baseline, ratio } = await middleTurn(TURNS, async () => {
-    const [baseline, ours] = [await p50(small), await p50(large)]
-    return { ours, baseline, ratio: ours / baseline }
+  const { ours, baseline, ratio } = await middleTurn(TURNS, {
+    ours: () => p50(large),
+    baseline: () => p50(small),
+    ratio: quotient,
+    bar,
   })
   return {
     what: `${what} ${number(ROWS)} files, against ${number(FEW)}`,
