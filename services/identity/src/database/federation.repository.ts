@@ -85,7 +85,7 @@ type Ticket = {
   issuer: string
   subject: string
   email: string | null
-  emailVerified: number
+  emailVerified: boolean
 }
 
 export async function saveTicket(

@@ -108,7 +108,7 @@ export async function answerSignIn(
       issuer,
       subject: requireStorable(subject),
       email: email === undefined ? null : requireStorable(email),
-      emailVerified: emailVerified ? 1 : 0,
+      emailVerified,
     })
     return `${request.returnTo}#ticket=${ticket}`
   } catch (error) {

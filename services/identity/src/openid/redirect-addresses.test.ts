@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { propertyRuns } from '@plinth/kit/testing'
 import fc from 'fast-check'
-import { canBeImpersonated, faultOfAddress, isRegistered } from './redirect-addresses.ts'
+import { canBeImpersonated, faultOfAddress, isRegistered, shownHost } from './redirect-addresses.ts'
 
 const LOOPBACK = ['http://127.0.0.1', 'http://[::1]', 'http://localhost']
 
@@ -16,6 +16,7 @@ describe('redirect addresses', () => {
       'http://localhost',
       'com.example.app:/callback',
       'com.example.app://callback',
+      'https://wiki.example/'.padEnd(2048, 'x'),
     ]
 
     for (const address of good) assert.equal(faultOfAddress(address), undefined, address)
@@ -41,7 +42,13 @@ describe('redirect addresses', () => {
       ...['https://wïki.example/', `https://wiki.example/${'x'.repeat(2048)}`, 'Com.Example:/x'],
     ]
 
+    assert.notEqual(faultOfAddress('https://wiki.example/'.padEnd(2049, 'x')), undefined)
     for (const address of bad) assert.notEqual(faultOfAddress(address), undefined, address)
+  })
+
+  test('are shown by their host, or by their scheme where they have none', () => {
+    assert.equal(shownHost('https://wiki.example:8443/callback'), 'wiki.example:8443')
+    assert.equal(shownHost('com.example.app:/callback'), 'com.example.app')
   })
 
   test('match only themselves, unless they are on this machine', { tags: ['property'] }, () => {

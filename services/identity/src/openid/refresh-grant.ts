@@ -42,7 +42,6 @@ export async function refreshTokens(openid: OpenId, request: TokenRequest): Prom
   const token = parameter(form, 'refresh_token')
   if (token === undefined)
     throw requestInvalid({ detail: 'The parameter refresh_token is missing.' })
-  await refuseMore(openid, client, form, token)
   const signers = await prepareSigners(openid, client)
   const given = await inTransaction(openid.db, (db) =>
     rotate(openid, db, { client, form, token, origin }),
@@ -54,21 +53,7 @@ export async function refreshTokens(openid: OpenId, request: TokenRequest): Prom
 
 type Refresh = { client: Client; form: Parameters; token: string; origin: Origin }
 
-/** Looked at before the token is spent, and only if the request asks for something of its own. */
-async function refuseMore(
-  openid: OpenId,
-  client: Client,
-  form: Parameters,
-  token: string,
-): Promise<void> {
-  const asked = words(parameter(form, 'scope'))
-  if (asked.length === 0 && !form.has('resource')) return
-  const session = await findClientSession(openid.db, refreshTokenHashes(token).tokenFamily)
-  if (session?.clientId !== client.clientId) return
-  if (!asked.every((name) => session.scopes.includes(name))) throw scopeNotGranted()
-  narrowed(session.resources, form)
-}
-
+/** A request for more than was granted is refused, which takes the rotation back: the token can be used again. */
 async function rotate(
   openid: OpenId,
   db: Db<IdentityTables>,
@@ -94,6 +79,7 @@ async function rotate(
       ...sessionEnds(window.now),
     })
   const asked = words(parameter(form, 'scope'))
+  if (!asked.every((name) => session.scopes.includes(name))) throw scopeNotGranted()
   const allowed = session.scopes.filter((name) => client.scopes.includes(name))
   const scopes = asked.length === 0 ? allowed : allowed.filter((name) => asked.includes(name))
   if (scopes.length === 0) throw scopeNotGranted()
