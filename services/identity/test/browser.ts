@@ -96,7 +96,7 @@ export async function signIn(
   api: Api,
   browser: Browser,
   id: string,
-  { remember = false, as = ALICE }: { remember?: boolean; as?: object } = {},
+  { remember = false, as = ALICE }: { remember?: boolean; as?: object | undefined } = {},
 ) {
   const { body: pair } = await api.post('/api/auth/login', as)
   const { refreshToken } = pair
@@ -114,15 +114,17 @@ export function formRequest(api: Api, path: string, fields: Fields, headers: Fie
   return api.request('POST', path, { body, headers: { ...FORM, ...headers } })
 }
 
+type Visit = { browser?: Browser; parameters?: Fields; as?: object | undefined }
+
 /** The code of a client whose user signs in and allows everything. */
 export async function obtainCode(
   api: Api,
   client: Registered,
-  { browser = openBrowser(api), ...more }: { browser?: Browser; parameters?: Fields } = {},
+  { browser = openBrowser(api), as, ...more }: Visit = {},
 ) {
   const { parameters, verifier } = requestOf(client, more.parameters)
   const asked = await browser.authorize(parameters)
-  const code = asked.code || (await decided(api, browser, asked.id))
+  const code = asked.code || (await decided(api, browser, asked.id, as))
   const exchange = {
     grant_type: 'authorization_code',
     code,
@@ -132,9 +134,9 @@ export async function obtainCode(
   return { code, verifier, browser, exchange }
 }
 
-async function decided(api: Api, browser: Browser, id: string): Promise<string> {
+async function decided(api: Api, browser: Browser, id: string, as?: object): Promise<string> {
   const first = await browser.show(id)
-  const signedIn = first.body.step === 'sign-in' ? await signIn(api, browser, id) : first
+  const signedIn = first.body.step === 'sign-in' ? await signIn(api, browser, id, { as }) : first
   assert.equal(signedIn.status, 200, JSON.stringify(signedIn.body))
   const last =
     signedIn.body.step === 'consent' ? await browser.decide(id, { action: 'allow' }) : signedIn
@@ -143,11 +145,7 @@ async function decided(api: Api, browser: Browser, id: string): Promise<string> 
 }
 
 /** The tokens of a client whose user signs in and allows everything. */
-export async function obtainTokens(
-  api: Api,
-  client: Registered,
-  options: { browser?: Browser; parameters?: Fields } = {},
-) {
+export async function obtainTokens(api: Api, client: Registered, options: Visit = {}) {
   const { exchange, browser } = await obtainCode(api, client, options)
   const { status, body } = await tokenRequest(api, exchange, client)
   assert.equal(status, 200, JSON.stringify(body))

@@ -14,7 +14,7 @@ import {
   registerClient,
   requestOf,
 } from './browser.ts'
-import { engines, sharedIdentity, startWithAlice } from './start-identity.ts'
+import { ALICE, engines, sharedIdentity, startWithAlice } from './start-identity.ts'
 
 const AFTER = 'https://wiki.example/bye'
 
@@ -119,6 +119,38 @@ for (const engine of engines)
       assert.deepEqual([first.status, first.body], [200, { redirectTo: AFTER }])
       assert.equal(second.status, 404)
       assert.equal(await isSignedIn(browser), false)
+    })
+
+    test('with the hint of another user asks the user who is signed in', async () => {
+      const { api } = shared()
+      const bob = { username: 'bob', email: 'bob@example.com', password: ALICE.password }
+      await api.post('/api/auth/register', bob)
+      const { id_token } = await obtainTokens(api, client, { parameters, as: bob })
+      const { browser } = await signedIn()
+
+      const { location } = await signOut(browser, { id_token_hint: id_token })
+
+      assert.match(location, /\/account\/sign-out\?request=/)
+      assert.equal(await isSignedIn(browser), true)
+    })
+
+    test('a browser that has no cookie, or an id that is none, confirms nothing', async () => {
+      const { api } = shared()
+      const { browser } = await signedIn()
+      const { location } = await signOut(browser, {})
+      const id = new URL(location).searchParams.get('request')
+      const confirm = (path: string, headers: Fields) =>
+        api.post(`/api/sign-outs/${path}`, {}, { headers })
+
+      const replies = [
+        await confirm(`${id}`, {}),
+        await confirm('%00', { cookie: browser.cookie ?? '' }),
+        await confirm(`${id}x`, { cookie: browser.cookie ?? '' }),
+      ]
+
+      for (const { status, body } of replies)
+        assert.deepEqual([status, body.code], [404, 'SIGN_OUT_UNKNOWN'])
+      assert.equal(await isSignedIn(browser), true)
     })
 
     test('with the hint of a client that keeps offline access, that access stays', async () => {

@@ -158,6 +158,34 @@ for (const engine of engines) {
       assert.equal(all.body.scope, 'openid profile email offline_access')
     })
 
+    test('a scope that the client may no longer have is left out of its next refresh', async () => {
+      const { api } = shared()
+      const other = await registerClient(api)
+      const { refresh_token } = await obtainTokens(api, other)
+      const scopes = ['openid', 'offline_access']
+      const token = await adminToken(api)
+      await api.patch(`/api/clients/${other.clientId}`, { scopes }, { token })
+
+      const { body } = await refreshWith(api, other, refresh_token)
+
+      assert.deepEqual(
+        [body.scope, claimsIn(body.access_token).scope],
+        Array(2).fill(scopes.join(' ')),
+      )
+    })
+
+    test('a spent token that asks for more ends its session like any other', async () => {
+      const { api, clock } = shared()
+      const { refresh_token } = await obtainTokens(api, client)
+      const { body } = await refresh(refresh_token)
+      clock.advance(60)
+
+      const replayed = await refresh(refresh_token, { scope: 'openid roles' })
+
+      assert.equal(replayed.body.error, 'invalid_grant')
+      assert.equal((await refreshWith(api, client, body.refresh_token)).body.error, 'invalid_grant')
+    })
+
     test('a token of a third party is meant for the issuer, and opens no API', async () => {
       const { api, config } = shared()
       const { access_token: token } = await obtainTokens(api, client)
@@ -202,6 +230,7 @@ for (const engine of engines) {
       assert.equal((await api.get('/api/users/me', { token: access_token })).status, 401)
       assert.equal((await api.get('/oauth2/userinfo', { token: access_token })).status, 401)
       assert.equal(grown.body.error, 'invalid_target')
+      assert.equal((await refreshWith(api, own, refresh_token)).status, 200)
     })
 
     test('several resources can be narrowed to one in the token request', async () => {
@@ -285,13 +314,17 @@ for (const engine of engines) {
       const { browser } = first
       const second = await obtainTokens(api, client, { browser })
       const third = await obtainTokens(api, client, { browser })
+      const parameters = { scope: 'openid' }
+      const narrow = await obtainTokens(api, client, { browser, parameters })
 
       await formRequest(api, '/oauth2/revoke', { token: first.access_token })
+      await formRequest(api, '/oauth2/revoke', { token: narrow.access_token })
       await formRequest(api, '/oauth2/revoke', { token: second.refresh_token })
 
       assert.equal((await refresh(first.refresh_token)).body.error, 'invalid_grant')
       assert.equal((await refresh(second.refresh_token)).body.error, 'invalid_grant')
       assert.equal((await introspect(second.access_token)).active, false)
+      assert.equal((await introspect(narrow.access_token)).active, false)
       assert.equal((await refresh(third.refresh_token)).status, 200)
       assert.ok((await browser.authorize(requestOf(client).parameters)).code)
     })

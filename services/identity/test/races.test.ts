@@ -162,7 +162,7 @@ for (const engine of bothEngines) {
       }
     })
 
-    test('an administrator who is disabled during a request creates nothing afterwards', async (t) => {
+    test('an administrator who is disabled during a request creates and grants nothing afterwards', async (t) => {
       const { api, userId } = await startWithAlice(t, { engine })
       const admin = { token: await adminToken(api) }
       const change = (body: object) => api.patch(`/api/users/${userId}`, body, admin)
@@ -177,6 +177,7 @@ for (const engine of bothEngines) {
           api.post('/api/users', user, own),
           api.post('/api/service-keys', { name, scopes: ['users:write'] }, own),
           change({ enabled: false }),
+          api.patch('/api/users/2', { roles: round % 2 === 0 ? ['ROLE_ADMIN'] : [] }, own),
         ])
         await change({ enabled: true })
       }
@@ -185,9 +186,39 @@ for (const engine of bothEngines) {
       let isEnabled = true
       for (const { event, actor } of body.content as Record<string, string>[]) {
         if (event === 'USER_ENABLED' || event === 'USER_DISABLED') isEnabled = !isEnabled
-        const creates = actor === 'alice' && /^(USER|SERVICE_KEY)_CREATED$/.test(event ?? '')
+        const creates =
+          actor === 'alice' && /^((USER|SERVICE_KEY)_CREATED|ROLES_CHANGED)$/.test(event ?? '')
         assert.ok(!creates || isEnabled, `${event} by a disabled administrator`)
       }
+    })
+
+    test('an administrator whose sessions are ended during a request grants nothing afterwards', async (t) => {
+      const { api, userId } = await startWithAlice(t, { engine })
+      const admin = { token: await adminToken(api) }
+      const roles = ['ROLE_USER', 'ROLE_ADMIN']
+      await api.patch(`/api/users/${userId}`, { roles }, admin)
+      const from = (await api.get('/api/audit?user=alice', admin)).body.totalElements
+
+      for (let round = 0; round < 5; round += 1) {
+        const { accessToken: token } = (await logIn(api)).body
+        await Promise.all([
+          api.deleteWith(`/api/users/${userId}/sessions`, { reason: 'a stolen device' }, admin),
+          ...Array.from({ length: 6 }, (_, n) =>
+            api.patch('/api/users/2', { roles: n % 2 === 0 ? roles : [] }, { token }),
+          ),
+        ])
+      }
+
+      const { body } = await api.get('/api/audit?user=alice&size=100&sort=id,asc', admin)
+      const rows = body.content.slice(from) as Record<string, string>[]
+      let isSignedIn = false
+      let ends = 0
+      for (const { event, actor } of rows) {
+        if (event === 'LOGIN') isSignedIn = true
+        if (event !== 'SESSION_REVOKED') assert.ok(isSignedIn || actor !== 'alice', String(event))
+        else [isSignedIn, ends] = [false, ends + 1]
+      }
+      assert.equal(ends, 5)
     })
 
     test('a user who is disabled during a login or refresh has no valid token', async (t) => {
