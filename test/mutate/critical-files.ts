@@ -254,6 +254,7 @@ export const CRITICAL: CriticalFile[] = [
   payments(
     'provider/stripe/failures.ts',
     'provider-failures',
+    'customers',
     'provider-connection',
     'small-provider',
   ),
@@ -633,6 +634,30 @@ export const EQUIVALENT: { file: string; fault: string; line: string; why: strin
     fault: '|| → &&',
     line: "if (!claims || typeof claims.sub !== 'string' && typeof claims.aud !== 'string') throw refused()",
     why: 'Every ID token of ours has both; this is for the compiler.',
+  },
+  {
+    file: 'services/storage-full/src/files/folders/folders.ts',
+    fault: '0 → 1',
+    line: 'while ((await detachDeleted(db, subtree, FILES_AT_ONCE)) > 1);',
+    why: 'What is left is detached with the folders locked.',
+  },
+  {
+    file: 'services/storage-full/src/files/deletions/trash.ts',
+    fault: '> → >=',
+    line: 'if (ids.length >= 0) await purge(storage, { ids })',
+    why: 'To purge no files changes nothing.',
+  },
+  {
+    file: 'services/storage-full/src/files/files.ts',
+    fault: '1024 → 1025',
+    line: 'const BYTES_AT_ONCE = 1024 * 1025',
+    why: 'It only bounds what is read at once.',
+  },
+  {
+    file: 'services/storage-full/src/scanning/clamd.ts',
+    fault: '100_000 → 100001',
+    line: 'const SLOWEST_BYTES_PER_SECOND = 100001',
+    why: 'One byte a second more or less is the same rate.',
   },
   {
     file: 'services/storage-full/src/zip/zip.ts',

@@ -130,6 +130,8 @@ for (const engine of engines)
       const { status, body } = await api.get('/api/customers?after=cus_doesnotexist')
 
       assert.deepEqual([status, body.code], [404, 'PROVIDER_RESOURCE_NOT_FOUND'])
+      assert.match(body.detail, /cus_doesnotexist/)
+      assert.deepEqual([body.providerCode, body.param], ['resource_missing', 'starting_after'])
     })
 
     test('is 404 for a customer the provider does not know', async () => {

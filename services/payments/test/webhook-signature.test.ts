@@ -165,6 +165,10 @@ const ACCEPTED: Record<string, (event: Genuine) => Sent> = {
     ...withBody(body),
     headers: { 'content-type': 'application/json; charset=utf-8' },
   }),
+  'a content type in capitals': ({ body }) => ({
+    ...withBody(body),
+    headers: { 'content-type': 'Application/JSON' },
+  }),
   'space after the comma': ({ body }) => ({ body, header: signed(body).replace(',', ', ') }),
 }
 

@@ -138,6 +138,15 @@ for (const engine of engines)
         assert.deepEqual([status, body.signature], [400, 'Early?'])
     })
 
+    test('a long signature is cut at 200 characters', async (t) => {
+      const { api, user, clamd } = await start(t)
+      clamd.behave({ answers: `stream: ${'x'.repeat(300)} FOUND\0` })
+
+      const { body } = await upload(api, user)
+
+      assert.equal(body.signature, 'x'.repeat(200))
+    })
+
     test('with STORAGE_FULL_SCAN_REQUIRED=false a file is accepted without a verdict, but not when it is infected', async (t) => {
       const env = {
         ...IMPATIENT,

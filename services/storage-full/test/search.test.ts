@@ -306,6 +306,8 @@ for (const engine of engines)
       assert.equal((await pages({ q: 'common', size: '500', sort: 'name,asc' })).length, 3_000)
       assert.equal((await pages({ folder: '/', sort: 'size,desc', size: '300' })).length, 3_001)
       assert.deepEqual(await pages({ q: 'common seven absent' }), [])
+      const { body: largest } = await search(service, { size: '1000' })
+      assert.equal(largest.content.length, 500)
     })
 
     test('files of an earlier version are found once their words are filled in', async (t) => {

@@ -152,13 +152,12 @@ export async function deleteFolder(
       await lockFolders(inside, ownerId)
       await requireFolder(inside, subtree)
       if (await hasChildren(inside, subtree)) throw folderNotEmpty()
-      if ((await listFileIds(inside, subtree, 1)).length > 0) throw folderNotEmpty()
       await detachDeleted(inside, subtree)
       await deleteFolders(inside, subtree)
     }),
   )
   await deleting.catch((error) => {
-    // A file has arrived in it meanwhile.
+    // A file is still in it.
     throw isForeignKeyViolation(error) ? folderNotEmpty({ cause: error }) : error
   })
 }
