@@ -51,6 +51,17 @@ test('an archive is exactly as long as predicted, and its directory points to it
       assert.equal(position + end.length, layout.totalBytes)
       const isLarge = layout.directoryOffset >= LARGE
       assert.equal(end.length, isLarge ? 98 : 22)
+      const count = given.length
+      const { directoryOffset, directoryBytes } = layout
+      if (isLarge) {
+        const large = [24, 32, 40, 48, 64].map((at) => Number(end.readBigUInt64LE(at)))
+        assert.deepEqual(large, [count, count, directoryBytes, directoryOffset, position])
+      }
+      const last = end.subarray(-22)
+      assert.deepEqual(
+        [last.readUInt16LE(8), last.readUInt16LE(10), last.readUInt32LE(12), last.readUInt32LE(16)],
+        [count, count, directoryBytes, Math.min(directoryOffset, LARGE)],
+      )
     }),
     { numRuns: propertyRuns(200) },
   )
