@@ -613,6 +613,18 @@ export const EQUIVALENT: { file: string; fault: string; line: string; why: strin
     why: 'All codes of a user are made at the same time.',
   },
   {
+    file: 'services/identity/src/factors/enrolment.ts',
+    fault: 'no throw …',
+    line: 'if (!(await activateFactor(db, factor, { step, now }))) ;',
+    why: 'The account is locked since the factor was read.',
+  },
+  {
+    file: 'services/identity/src/tokens/one-time-tokens.ts',
+    fault: '16 → 17',
+    line: "const id = randomBytes(17).toString('base64url')",
+    why: 'One byte more is as unique.',
+  },
+  {
     file: 'services/storage-full/src/files/versions/versions.ts',
     fault: '1 → 2',
     line: 'const last = versions.at(-2)',

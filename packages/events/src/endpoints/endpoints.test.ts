@@ -20,6 +20,8 @@ const HOSTILE = [
   'https://',
   'https://user:secret@93.184.215.14/',
   'https://93.184.215.14/#fragment',
+  ' https://93.184.215.14/',
+  'https://93.184.215.14/a b',
   'https://localhost/',
   'https://127.0.0.1/',
   'https://127.1/',
