@@ -53,7 +53,7 @@ async function transfers(folder: string, settings: S3Settings): Promise<Row[]> {
         await bare.remove()
         return taken
       },
-      { megabytes: MEGABYTES, bar: 0.75 },
+      { megabytes: MEGABYTES, bar: 0.7 },
     )
     await bare.put()
     const downloads = await race(
