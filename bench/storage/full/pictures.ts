@@ -8,7 +8,7 @@ import { middleTurn } from '../../harness/turns.ts'
 import { authorized, upload, withService } from './service.ts'
 
 const TURNS = 5
-const BAR = 0.7
+const BAR = 0.8
 
 /** A kept rendition, against a download of a file of the same size from the same service. */
 export async function pictures(folder: string): Promise<Row[]> {
